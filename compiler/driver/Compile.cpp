@@ -197,17 +197,13 @@ importModel(Session &session, const SettledSpec &settled, Program program) {
   const bool trainsAll = read.lora.none;
   if (program == Program::Train)
     HONE_TRY(addRegularization(module, spec, read.lora));
-  else if (trainsAll)
+  // Beside a program that trains, text is of the model that its run writes.
+  else if (trainsAll && request.programs.size() == 1)
     freeze(module);
   if (spec.roundsProducts())
     module->setAttr(HoneDialect::getRoundedProductsAttrName(),
                     UnitAttr::get(&session.context));
   HONE_ASSIGN(rt::WeightSettings stored, assignStorage(module, spec, model));
-  if (request.programs.size() > 1 && trainsAll)
-    return Status(ErrorCode::OptionsDisagree, "--emit",
-                  "expected one program of a model that trains as a whole, "
-                  "since text comes from the model that a run writes",
-                  "write --emit=train, and --emit=generate with that model");
   HONE_TRY(checkTables(module, spec,
                        program == Program::Generate
                            ? spec.generate.max_length

@@ -21,14 +21,46 @@ TEST(GenerateOptions, IsGreedyByDefault) {
 TEST(GenerateOptions, ReadsSampling) {
   Result<GenerateOptions> options = GenerateOptions::parse(
       {"--prompt-ids=1,2", "--temperature", "0.8", "--top-k", "40", "--top-p",
-       "0.9", "--seed", "7"});
+       "0.9", "--seed", "7", "--min-p", "0.05", "--repetition-penalty", "1.1"});
   ASSERT_TRUE(options.isOk());
   SamplingSettings sampling = options.value().sampling();
   EXPECT_EQ(sampling.temperature, 0.8);
   EXPECT_EQ(sampling.topK, 40u);
   EXPECT_EQ(sampling.topP, 0.9);
   EXPECT_EQ(sampling.seed, 7u);
+  EXPECT_EQ(sampling.minP, 0.05);
+  EXPECT_EQ(sampling.repetitionPenalty, 1.1);
   EXPECT_EQ(options.value().promptIds.size(), 2u);
+}
+
+TEST(GenerateOptions, TakesSeveralStopTexts) {
+  Result<GenerateOptions> options = GenerateOptions::parse(
+      {"--prompt", "a", "--stop", "b,c", "--stop", "\n"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_EQ(options.value().stop, (std::vector<std::string>{"b,c", "\n"}));
+  EXPECT_EQ(parse({"--prompt", "a", "--prompt", "b"}).errorCode(),
+            ErrorCode::WrongOption);
+  EXPECT_EQ(parse({"--prompt", "a", "--stop", ""}).errorCode(),
+            ErrorCode::WrongOption);
+}
+
+TEST(GenerateOptions, IsAConversationWithoutAPrompt) {
+  Result<GenerateOptions> options = GenerateOptions::parse({"--chat"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_TRUE(options.value().isConversation());
+  EXPECT_EQ(int64_t(options.value().maxNewTokens), GenerateOptions::MostTokens);
+  options = GenerateOptions::parse(
+      {"--chat", "--max-new-tokens", "7", "--messages", "file"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_TRUE(options.value().isConversation());
+  EXPECT_EQ(int64_t(options.value().maxNewTokens), 7);
+  options = GenerateOptions::parse({"--chat", "--prompt", "a"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_FALSE(options.value().isConversation());
+  EXPECT_EQ(int64_t(options.value().maxNewTokens), 128);
+  options = GenerateOptions::parse({"--messages", "-", "--system", "a"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_FALSE(options.value().isConversation());
 }
 
 TEST(GenerateOptions, RefusesValuesThatMeanNothing) {
@@ -37,6 +69,8 @@ TEST(GenerateOptions, RefusesValuesThatMeanNothing) {
         {"--temperature", "nan"},
         {"--top-p", "0"},
         {"--top-p", "1.5"},
+        {"--min-p", "1.5"},
+        {"--repetition-penalty", "0"},
         {"--top-k", "-3"},
         {"--max-new-tokens", "0"},
         {"--seed", "-1"}}) {
@@ -55,6 +89,11 @@ TEST(GenerateOptions, RefusesWhatNothingReads) {
         {"--prompt", "a", "--system", "b"},
         {"--prompt", "a", "--special-tokens", "parse", "--chat"},
         {"--prompt-ids", "1", "--special-tokens", "parse"},
+        {"--prompt", "a", "--messages", "b"},
+        {"--chat", "--messages", "-"},
+        {"--messages", "a", "--special-tokens", "parse"},
+        {"--prompt", "a", "--compare"},
+        {"--prompt", "a", "--min-p", "0.1"},
         {"--prompt", "a", "--top-k", "3"},
         {"--prompt", "a", "--top-p", "0.5"},
         {"--prompt", "a", "--seed", "3"},

@@ -1,7 +1,7 @@
 //===- SamplerTest.cpp - From logits to a token ---------------------------===//
 //
 // The reference sorts everything and adds up probabilities, as Transformers'
-// warpers do.
+// logits processors do and in their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,22 @@ static std::vector<float> randomLogits(size_t count, unsigned seed) {
   return logits;
 }
 
-/// What each token is drawn with.
-static std::vector<double> probabilities(const std::vector<float> &logits,
-                                         const SamplingSettings &settings) {
+/// What each token is drawn with after `seen`.
+static std::vector<double>
+probabilities(const std::vector<float> &logits,
+              const SamplingSettings &settings,
+              const std::vector<int32_t> &seen = {}) {
   const size_t count = logits.size();
-  std::vector<double> scores(count);
-  for (size_t i = 0; i < count; ++i)
-    scores[i] = logits[i] / settings.temperature;
+  std::vector<double> scores(logits.begin(), logits.end());
+  std::vector<bool> isSeen(count);
+  for (int32_t id : seen)
+    isSeen[size_t(id)] = true;
+  for (size_t i = 0; i < count; ++i) {
+    if (isSeen[i])
+      scores[i] *= scores[i] < 0 ? settings.repetitionPenalty
+                                 : 1 / settings.repetitionPenalty;
+    scores[i] /= settings.temperature;
+  }
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -60,6 +69,11 @@ static std::vector<double> probabilities(const std::vector<float> &logits,
       scores[i] = -INFINITY;
     before += p[i];
   }
+  p = softmax();
+  const double most = *std::max_element(p.begin(), p.end());
+  for (size_t i = 0; i < count; ++i)
+    if (p[i] < settings.minP * most)
+      scores[i] = -INFINITY;
   return softmax();
 }
 
@@ -100,14 +114,30 @@ TEST(Sampler, IsAFunctionOfSeedAndPlace) {
 
 TEST(Sampler, DrawsByTheReferencesProbabilities) {
   constexpr uint64_t draws = 40000;
-  const SamplingSettings all[] = {
-      {1, 0, 1, 1},       {0.7, 0, 1, 2},   {1.5, 5, 1, 3},  {1, 0, 0.6, 4},
-      {2, 12, 0.8, 5},    {1, 1, 1, 6},     {1, 0, 1e-9, 7}, {0.3, 3, 0.99, 8},
-      {1, 1000, 0.95, 9}, {1e4, 0, 0.5, 10}};
+  const SamplingSettings all[] = {{1, 0, 1, 1},
+                                  {0.7, 0, 1, 2},
+                                  {1.5, 5, 1, 3},
+                                  {1, 0, 0.6, 4},
+                                  {2, 12, 0.8, 5},
+                                  {1, 1, 1, 6},
+                                  {1, 0, 1e-9, 7},
+                                  {0.3, 3, 0.99, 8},
+                                  {1, 1000, 0.95, 9},
+                                  {1e4, 0, 0.5, 10},
+                                  // With a least share, a penalty, and both.
+                                  {1, 0, 1, 11, 0.1},
+                                  {0.5, 0, 1, 12, 0.9},
+                                  {2, 12, 0.8, 13, 0.3},
+                                  {1, 0, 0.95, 14, 1},
+                                  {1, 0, 1, 15, 0, 1.3},
+                                  {0.8, 10, 0.9, 16, 0, 0.5},
+                                  {1.5, 0, 0.9, 17, 0.05, 2}};
+  const std::vector<int32_t> seen = {0, 3, 3, 7, 20, 21, 39};
   for (const SamplingSettings &settings : all) {
     const std::vector<float> logits = randomLogits(40, unsigned(settings.seed));
-    const std::vector<double> want = probabilities(logits, settings);
+    const std::vector<double> want = probabilities(logits, settings, seen);
     Sampler sampler(settings, logits.size());
+    sampler.note(seen.data(), seen.size());
     std::vector<double> found(logits.size());
     for (uint64_t place = 0; place < draws; ++place)
       found[size_t(sampler.next(logits.data(), place))] += 1.0 / draws;
@@ -129,4 +159,17 @@ TEST(Sampler, KeepsWhatTiesWithTheKth) {
   for (int i = 0; i < 4; ++i)
     EXPECT_GT(found[i], 300) << i;
   EXPECT_EQ(found[4], 0);
+}
+
+TEST(Sampler, PenaltyMovesTheLargestToo) {
+  const float logits[] = {3, 2.5, -1, -1.5};
+  Sampler sampler({0, 0, 1, 0, 0, 2}, 4);
+  EXPECT_EQ(sampler.next(logits, 0), 0);
+  const int32_t first = 0;
+  sampler.note(&first, 1);
+  EXPECT_EQ(sampler.next(logits, 1), 1); // 1.5 and 2.5
+  const float negative[] = {-1, -1.5, -1.75, -5};
+  EXPECT_EQ(sampler.next(negative, 2), 1); // -2 and -1.5
+  sampler.clear();
+  EXPECT_EQ(sampler.next(logits, 3), 0);
 }

@@ -8,8 +8,8 @@ using namespace hone::rt;
 
 /// What is shown of `text`, given in pieces of `size` bytes.
 static std::string shown(const std::string &text, size_t size,
-                         const std::string &stop = "") {
-  TextStream stream(stop);
+                         const std::vector<std::string> &stops = {}) {
+  TextStream stream(stops);
   std::string out;
   for (size_t at = 0; at < text.size(); at += size)
     out += stream.add(std::string_view(text).substr(at, size));
@@ -40,16 +40,29 @@ TEST(TextStream, ReplacesWhatIsNoCharacter) {
 
 TEST(TextStream, EndsBeforeTheStopText) {
   for (size_t size = 1; size < 12; ++size) {
-    EXPECT_EQ(shown("one END two", size, "END"), "one ");
-    EXPECT_EQ(shown("one EN two", size, "END"), "one EN two");
-    EXPECT_EQ(shown("aab aaab", size, "aaab"), "aab ");
-    EXPECT_EQ(shown("one EN", size, "END"), "one EN");
+    EXPECT_EQ(shown("one END two", size, {"END"}), "one ");
+    EXPECT_EQ(shown("one EN two", size, {"END"}), "one EN two");
+    EXPECT_EQ(shown("aab aaab", size, {"aaab"}), "aab ");
+    EXPECT_EQ(shown("one EN", size, {"END"}), "one EN");
   }
-  TextStream stream("END");
+  TextStream stream({"END"});
   EXPECT_EQ(stream.add("a E"), "a ");
   EXPECT_FALSE(stream.isStopped());
   EXPECT_EQ(stream.add("ND"), "");
   EXPECT_TRUE(stream.isStopped());
   EXPECT_EQ(stream.add("more"), "");
   EXPECT_EQ(stream.finish(), "");
+}
+
+TEST(TextStream, EndsBeforeWhicheverStopTextIsWholeFirst) {
+  for (size_t size = 1; size < 12; ++size) {
+    EXPECT_EQ(shown("one STOP END", size, {"END", "STOP"}), "one ");
+    EXPECT_EQ(shown("one END STOP", size, {"END", "STOP"}), "one ");
+    // One that begins earlier may be whole later.
+    EXPECT_EQ(shown("xabcdy", size, {"abcd", "bc"}), "xa");
+    EXPECT_EQ(shown("xabz", size, {"abcd", "bc"}), "xabz");
+    // Of those that end at one place the longest goes.
+    EXPECT_EQ(shown("xabcd", size, {"cd", "abcd"}), "x");
+    EXPECT_EQ(shown("x\nab", size, {"\n\n", "b"}), "x\na");
+  }
 }

@@ -11,6 +11,7 @@
 #include "base/Sha256.h"
 #include "base/Utf8.h"
 #include "data/Conversation.h"
+#include "data/ConversationFile.h"
 #include "data/SampleIds.h"
 #include "platform/Files.h"
 
@@ -392,16 +393,7 @@ Status Preparation::addConversation(DataLine &line, const std::string &place) {
             "chat template",
         "add the model's chat_template to the folder and compile again, or "
         "write the data as {\"prompt\", \"completion\"}");
-  if (!line.system.empty()) {
-    if (line.turns.front().role == ChatRole::System)
-      return Status(ErrorCode::BadLine, place,
-                    "the conversation has a system turn and a key "
-                    "\"system\"",
-                    "keep one of the two");
-    line.turns.insert(line.turns.begin(), ChatTurn());
-    line.turns.front().role = ChatRole::System;
-    line.turns.front().content = std::move(line.system);
-  }
+  HONE_TRY(joinSystem(line, place));
   ConversationEncoder encoder(*chat, *tokenizer, scratch, counts);
   return encoder.encode(
       std::move(line.turns), place,

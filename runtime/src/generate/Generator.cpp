@@ -4,6 +4,8 @@
 
 #include "step/Batch.h"
 
+#include <algorithm>
+
 namespace hone::rt {
 
 Generator::Generator(const Module &module, const Weights &weights,
@@ -12,7 +14,9 @@ Generator::Generator(const Module &module, const Weights &weights,
     : module(module), device(device), arena(std::move(memory)),
       variables(module, weights, device, arena.address()),
       step(module.schedule(HONE_GENERATE), device, frame),
-      logits(countOf(module.schedule(HONE_GENERATE), "logits")) {}
+      logits(countOf(module.schedule(HONE_GENERATE), "logits")) {
+  sequence.reserve(size_t(capacity()));
+}
 
 Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
                                                      const Weights &weights,
@@ -25,23 +29,34 @@ Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
       new Generator(module, weights, device, std::move(arena), frame));
 }
 
+void Generator::rewind(int64_t length) { sequence.resize(size_t(length)); }
+
+void Generator::keepCommon(const std::vector<int32_t> &ids) {
+  // The last one's logits are asked for.
+  const size_t most = std::min(sequence.size(), ids.size() - 1);
+  rewind(std::mismatch(ids.begin(), ids.begin() + ptrdiff_t(most),
+                       sequence.begin())
+             .first -
+         ids.begin());
+}
+
 int64_t Generator::load(char *base) {
   Batch batch(module, device, base);
-  batch.appendContinuation(piece.ids, piece.count, past);
+  batch.appendContinuation(piece.ids, piece.count, length());
   return batch.rows();
 }
 
 Status Generator::append(const int32_t *ids, int64_t count) {
   piece = {ids, count};
   step.run(*this);
-  past += count;
+  sequence.insert(sequence.end(), ids, ids + count);
   return device.wait();
 }
 
 int32_t Generator::sample(Sampler &sampler) {
   if (const double *exact = step.exactReports("logits"))
-    return sampler.next(exact, uint64_t(past));
-  return sampler.next(step.reports("logits"), uint64_t(past));
+    return sampler.next(exact, uint64_t(length()));
+  return sampler.next(step.reports("logits"), uint64_t(length()));
 }
 
 double Generator::logit(uint64_t token) {

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace hone::rt {
 
@@ -31,9 +32,11 @@ public:
   /// Most tokens of the sequence.
   int64_t capacity() const { return module.config().generate.max_length; }
   /// Tokens that it has.
-  int64_t length() const { return past; }
-  /// Begins another sequence.
-  void clear() { past = 0; }
+  int64_t length() const { return int64_t(sequence.size()); }
+  /// Goes back to its first `length` tokens.
+  void rewind(int64_t length);
+  /// Goes back to where it is the beginning of `ids`, and before their last.
+  void keepCommon(const std::vector<int32_t> &ids);
 
   /// Appends tokens, ids of the vocabulary, for which there is room, and at
   /// most as many as the module has rows. Errors: as Device::wait.
@@ -56,7 +59,7 @@ private:
   Trainables variables;
   Interpreter step;
   uint64_t logits;
-  int64_t past = 0;
+  std::vector<int32_t> sequence;
   struct {
     const int32_t *ids = nullptr;
     int64_t count = 0;

@@ -20,6 +20,16 @@ Sampler::Sampler(const SamplingSettings &settings, uint64_t vocabulary)
     : settings(settings), count(vocabulary) {
   if (settings.temperature > 0 && (settings.topK > 0 || settings.topP < 1))
     order.resize(vocabulary);
+  if (settings.repetitionPenalty != 1)
+    seen.resize(vocabulary);
+}
+
+void Sampler::clear() { seen.assign(seen.size(), false); }
+
+void Sampler::note(const int32_t *ids, uint64_t size) {
+  if (!seen.empty())
+    for (uint64_t i = 0; i < size; ++i)
+      seen[size_t(ids[i])] = true;
 }
 
 int32_t Sampler::next(const float *logits, uint64_t place) {
@@ -35,27 +45,52 @@ int32_t Sampler::pick(const Logit *logits, uint64_t place) {
   if (count == 0 || !std::all_of(logits, logits + count,
                                  [](Logit x) { return std::isfinite(x); }))
     return -1;
-  const auto largest = std::max_element(logits, logits + count);
-  if (settings.temperature == 0)
-    return int32_t(largest - logits);
-  const RandomStream stream(settings.seed, place, RandomPurpose::Sample,
-                            "token");
-  return draw(logits, double(*largest), stream.uniform(0));
+  if (seen.empty())
+    return choose([&](uint64_t id) { return double(logits[id]); }, place);
+  return choose(
+      [&](uint64_t id) {
+        const double logit = double(logits[id]);
+        if (!seen[id])
+          return logit;
+        return logit < 0 ? logit * settings.repetitionPenalty
+                         : logit / settings.repetitionPenalty;
+      },
+      place);
 }
 
-template <typename Logit>
-int32_t Sampler::draw(const Logit *logits, double largest, double uniform) {
+template <typename Score> int32_t Sampler::choose(Score score, uint64_t place) {
+  uint64_t first = 0;
+  double largest = score(0);
+  for (uint64_t id = 1; id < count; ++id)
+    if (const double own = score(id); own > largest) {
+      first = id;
+      largest = own;
+    }
+  if (settings.temperature == 0)
+    return int32_t(first);
+  const RandomStream stream(settings.seed, place, RandomPurpose::Sample,
+                            "token");
+  return draw(score, largest, stream.uniform(0));
+}
+
+template <typename Score>
+int32_t Sampler::draw(Score score, double largest, double uniform) {
   const auto weight = [&](uint64_t id) {
-    return portableExp((double(logits[id]) - largest) / settings.temperature);
+    return portableExp((score(id) - largest) / settings.temperature);
   };
   double total = 0;
   if (order.empty()) {
+    // The largest weighs 1.
+    const auto kept = [&](uint64_t id) {
+      const double own = weight(id);
+      return own < settings.minP ? 0 : own;
+    };
     for (uint64_t id = 0; id < count; ++id)
-      total += weight(id);
+      total += kept(id);
     double left = uniform * total;
     uint64_t last = 0; // rounding may leave nothing of the sum
     for (uint64_t id = 0; id < count; ++id) {
-      const double own = weight(id);
+      const double own = kept(id);
       if (own > 0)
         last = id;
       if ((left -= own) < 0)
@@ -66,7 +101,8 @@ int32_t Sampler::draw(const Logit *logits, double largest, double uniform) {
 
   std::iota(order.begin(), order.end(), 0);
   const auto isSmaller = [&](uint32_t a, uint32_t b) {
-    return logits[a] != logits[b] ? logits[a] < logits[b] : a > b;
+    const double left = score(a), right = score(b);
+    return left != right ? left < right : a > b;
   };
   auto begin = order.begin(), end = order.end();
   std::make_heap(begin, end, isSmaller);
@@ -77,8 +113,8 @@ int32_t Sampler::draw(const Logit *logits, double largest, double uniform) {
   if (settings.topK > 0 && settings.topK < count) {
     for (kept = 0; kept < settings.topK; ++kept)
       pop();
-    const Logit least = logits[at(kept - 1)];
-    while (begin != end && logits[order.front()] == least) {
+    const double least = score(at(kept - 1));
+    while (begin != end && score(order.front()) == least) {
       pop();
       ++kept;
     }
@@ -96,6 +132,9 @@ int32_t Sampler::draw(const Logit *logits, double largest, double uniform) {
       pop();
     sum += weight(at(nucleus));
   }
+  // In falling order, so what weighs too little is at the end.
+  while (nucleus > 1 && weight(at(nucleus - 1)) < settings.minP)
+    sum -= weight(at(--nucleus));
   double left = uniform * sum;
   uint64_t i = 0;
   while (i + 1 < nucleus && (left -= weight(at(i))) >= 0)

@@ -1,8 +1,10 @@
 //===- Sampler.h - From logits to a token ---------------------------------===//
 //
-// Pure. What may be drawn is decided in the order of Transformers' logits
-// warpers: temperature, then the k largest, then the fewest whose probabilities
-// sum to p. A draw is a function of seed and place, so it needs no state.
+// What may be drawn is decided in the order of Transformers' logits processors:
+// a penalty on tokens that were there, temperature, the k largest, the fewest
+// whose probabilities sum to p, those whose probability is at least a share of
+// the largest. A draw is a function of seed and place; all else that is
+// remembered are the tokens that were there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +20,22 @@ struct SamplingSettings {
   uint64_t topK = 0;      ///< 0: all
   double topP = 1;        ///< above 0; 1: all
   uint64_t seed = 0;
+  double minP = 0; ///< of the largest probability; 0: all
+  /// Above 0. Logits of tokens that were there are divided by it where they are
+  /// positive, and multiplied where they are not; 1: they stay.
+  double repetitionPenalty = 1;
 };
 
 class Sampler {
 public:
-  /// Allocates 4 bytes for each of `vocabulary` tokens if it needs their order.
+  /// Allocates 4 bytes for each of `vocabulary` tokens if it needs their order,
+  /// and a bit for each if there is a penalty.
   Sampler(const SamplingSettings &settings, uint64_t vocabulary);
+
+  /// Forgets which tokens were there.
+  void clear();
+  /// Tokens of the vocabulary that are there, for the penalty.
+  void note(const int32_t *ids, uint64_t size);
 
   /// The token after `place` others, from one logit for each of the
   /// vocabulary; -1 if one is NaN or infinite. Of equal logits the lower id
@@ -34,12 +46,15 @@ public:
 
 private:
   template <typename Logit> int32_t pick(const Logit *logits, uint64_t place);
-  /// By portableExp((logit - largest) / temperature), for `uniform` in [0, 1).
-  template <typename Logit>
-  int32_t draw(const Logit *logits, double largest, double uniform);
+  /// From `score`, a logit of each token. `uniform` is in [0, 1).
+  template <typename Score> int32_t choose(Score score, uint64_t place);
+  /// By portableExp((score - largest) / temperature).
+  template <typename Score>
+  int32_t draw(Score score, double largest, double uniform);
 
   SamplingSettings settings;
   uint64_t count;
+  std::vector<bool> seen;      ///< empty: there is no penalty
   std::vector<uint32_t> order; ///< ids; after the heap the largest, in order
 };
 

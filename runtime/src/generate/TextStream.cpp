@@ -5,6 +5,7 @@
 #include "base/Utf8.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace hone::rt {
 
@@ -52,17 +53,25 @@ std::string TextStream::finish() {
 std::string TextStream::release(bool isEnd) {
   if (stopped)
     return "";
-  std::string out;
-  const size_t found = stop.empty() ? std::string::npos : held.find(stop);
-  stopped = found != std::string::npos;
-  size_t kept = 0; // of what could begin the stop text
-  if (!isEnd && !stopped && !stop.empty())
-    for (kept = std::min(stop.size() - 1, held.size()); kept > 0; --kept)
-      if (held.compare(held.size() - kept, kept, stop, 0, kept) == 0)
-        break;
-  const size_t size = stopped ? found : held.size() - kept;
-  out = held.substr(0, size);
-  held.erase(0, size);
+  size_t size = held.size(), end = std::string::npos;
+  for (const std::string &stop : stops) {
+    const size_t found = held.find(stop);
+    if (found == std::string::npos)
+      continue;
+    const size_t itsEnd = found + stop.size();
+    if (itsEnd < end || (itsEnd == end && found < size))
+      std::tie(size, end) = std::pair(found, itsEnd);
+  }
+  stopped = end != std::string::npos;
+  size_t kept = 0; // of what could begin a stop text
+  if (!isEnd && !stopped)
+    for (const std::string &stop : stops)
+      for (size_t most = std::min(stop.size() - 1, held.size()); most > kept;
+           --most)
+        if (held.compare(held.size() - most, most, stop, 0, most) == 0)
+          kept = most;
+  std::string out = held.substr(0, size - kept);
+  held.erase(0, out.size());
   return out;
 }
 

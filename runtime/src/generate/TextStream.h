@@ -9,27 +9,31 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace hone::rt {
 
 class TextStream {
 public:
-  /// `stop`: text at whose first appearance the stream ends; empty: none.
-  explicit TextStream(std::string stop = "") : stop(std::move(stop)) {}
+  /// The stream ends before the one of `stops`, none of them empty, that is
+  /// whole first; of those that end at one place before the longest.
+  explicit TextStream(std::vector<std::string> stops = {})
+      : stops(std::move(stops)) {}
 
   /// Appends bytes, and returns what can be shown now: well-formed UTF-8, with
   /// U+FFFD for what belongs to no character.
   std::string add(std::string_view bytes);
   /// What is left when nothing more will come.
   std::string finish();
-  /// Whether the stop text was there; nothing after it is shown.
+  /// Whether a stop text was there; nothing after it is shown.
   bool isStopped() const { return stopped; }
 
 private:
-  /// Takes what cannot be the beginning of the stop text.
+  /// Takes what cannot be the beginning of a stop text.
   std::string release(bool isEnd);
 
-  std::string stop;
+  std::vector<std::string> stops;
   std::string bytes; ///< the beginning of a character
   std::string held;  ///< whole characters
   bool stopped = false;

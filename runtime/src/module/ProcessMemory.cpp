@@ -16,6 +16,11 @@ static constexpr uint64_t ProgramBytes = 768 * 1024;
 /// in the tokenizer (Tokenizer::LongestPiece) and the buffers of two files.
 static constexpr uint64_t PreparationBytes = 3 * 1024 * 1024;
 
+/// The turns of a conversation (ChatPrompt::LongestConversation), the next one
+/// and the answer. What a template and the tokenizer make of them takes no more
+/// than that of data does.
+static constexpr uint64_t ConversationBytes = 3 * 128 * 1024;
+
 /// An allocation's own bytes and its rounding up, at most.
 static constexpr uint64_t ChunkBytes = 24;
 /// A shape of up to four dimensions.
@@ -94,7 +99,10 @@ uint64_t processBytes(const ProcessFacts &facts) {
       facts.weights * (sizeof(hone_weight) + sizeof(void *)) +
       facts.trainables.count * sizeof(hone_trainable) + layoutOf(facts) +
       ofSchedules + ofComparison;
-  const uint64_t sampling = facts.logits * 4 + facts.positions * 16;
+  // The order of the vocabulary, and which of it was there; the tokens of the
+  // sequence, of a prompt, and of two more renderings of it, while they grow.
+  const uint64_t sampling = facts.logits * 5 + facts.positions * 48 +
+                            (facts.logits == 0 ? 0 : ConversationBytes);
   return ProgramBytes + tables + sampling +
          std::max({PreparationBytes, savingOf(facts), openingOf(facts),
                    comparingOf(facts)});

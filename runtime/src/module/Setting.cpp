@@ -233,7 +233,7 @@ bool Words::parse(const std::string &text) {
   return true;
 }
 
-bool Words::read(const Json &json) {
+static bool readStrings(const Json &json, std::vector<std::string> &out) {
   std::vector<std::string> found;
   for (const Json &item : json.array()) {
     if (!item.isString())
@@ -241,20 +241,42 @@ bool Words::read(const Json &json) {
     found.push_back(item.string());
   }
   if (json.isArray())
-    *this = std::move(found);
+    out = std::move(found);
   return json.isArray();
 }
 
-void Words::appendJson(std::string &out) const {
+static void appendStrings(std::string &out,
+                          const std::vector<std::string> &strings) {
   out += "[";
-  for (const std::string &word : *this) {
-    out += &word == &front() ? "" : ",";
-    appendJsonString(out, word);
+  for (const std::string &each : strings) {
+    out += &each == &strings.front() ? "" : ",";
+    appendJsonString(out, each);
   }
   out += "]";
 }
 
+bool Words::read(const Json &json) { return readStrings(json, *this); }
+
+void Words::appendJson(std::string &out) const { appendStrings(out, *this); }
+
 std::string Words::text() const { return join(*this, ","); }
+
+bool Texts::parse(const std::string &text) {
+  if (!text.empty())
+    push_back(text);
+  return !text.empty();
+}
+
+bool Texts::read(const Json &json) { return readStrings(json, *this); }
+
+void Texts::appendJson(std::string &out) const { appendStrings(out, *this); }
+
+std::string Texts::text() const {
+  std::string out;
+  if (!empty())
+    appendJson(out);
+  return out;
+}
 
 //===----------------------------------------------------------------------===//
 // Names with numbers

@@ -143,6 +143,8 @@ public:
   virtual const Choices *choices() const { return nullptr; }
   /// Null if it is no list.
   virtual std::vector<std::string> *list() { return nullptr; }
+  /// Whether an option may be given more than once, each time adding to it.
+  virtual bool repeats() const { return false; }
   /// Null if it has no names.
   virtual NamedNumbers *numbers() { return nullptr; }
 
@@ -271,6 +273,22 @@ public:
   void appendJson(std::string &out) const override;
   std::string text() const override; ///< with commas
   std::vector<std::string> *list() override { return this; }
+};
+
+/// Texts with any signs in them; an option gives one, and may be there for
+/// each.
+class Texts : public Setting, public std::vector<std::string> {
+public:
+  Texts(Section &owner, const char *name, SetBy setBy, const char *help)
+      : Setting(owner, name, Bits::None, setBy, help) {}
+
+  std::string expected() const override { return "a text"; }
+  const char *argument() const override { return "TEXT"; }
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override;
+  std::string text() const override; ///< as JSON; empty: none
+  bool repeats() const override { return true; }
 };
 
 /// Numbers by names, in the order in which they were given.

@@ -93,10 +93,17 @@ private:
 };
 
 /// Descriptors that every process has.
-inline constexpr int StandardOutput = 1, StandardError = 2;
+inline constexpr int StandardInput = 0, StandardOutput = 1, StandardError = 2;
 /// All of them, or an error. Async-signal-safe.
 Error write(int descriptor, const void *bytes, uint64_t size);
 bool isTerminal(int descriptor);
+/// Up to `size` bytes as soon as there are any; `got` is 0 at the end.
+Error read(int descriptor, void *bytes, uint64_t size, uint64_t &got);
+/// Waits until read() would not wait, for a signal, or as long as that; whether
+/// read() would not wait.
+bool waitToRead(int descriptor, int milliseconds);
+/// Whether both are open, on one file, pipe or terminal.
+bool areSame(int descriptor, int other);
 
 /// Symbolic links are followed.
 Error inspect(const std::string &path, FileInfo &info);

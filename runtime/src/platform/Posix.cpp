@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -127,6 +128,26 @@ Error write(int descriptor, const void *bytes, uint64_t size) {
     size -= uint64_t(some);
   }
   return {};
+}
+
+Error read(int descriptor, void *bytes, uint64_t size, uint64_t &got) {
+  ssize_t some;
+  do
+    some = ::read(descriptor, bytes, size);
+  while (some < 0 && errno == EINTR);
+  got = some < 0 ? 0 : uint64_t(some);
+  return some < 0 ? errorOf(errno) : Error();
+}
+
+bool waitToRead(int descriptor, int milliseconds) {
+  struct pollfd asked = {descriptor, POLLIN, 0};
+  return ::poll(&asked, 1, milliseconds) > 0;
+}
+
+bool areSame(int descriptor, int other) {
+  struct stat one, two;
+  return ::fstat(descriptor, &one) == 0 && ::fstat(other, &two) == 0 &&
+         describe(one).isSame(describe(two));
 }
 
 bool isTerminal(int descriptor) { return ::isatty(descriptor) == 1; }

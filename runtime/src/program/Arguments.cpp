@@ -49,7 +49,8 @@ Status readArguments(const std::vector<std::string> &arguments,
     if (!found)
       return unknownOption(settings, compiledIn, argument, name);
     HONE_TRY(check(*found));
-    if (std::find(given.begin(), given.end(), name) != given.end())
+    if (!found->repeats() &&
+        std::find(given.begin(), given.end(), name) != given.end())
       return Status(ErrorCode::WrongOption, "--" + name,
                     "is given more than once",
                     "keep one of them: none goes before another");

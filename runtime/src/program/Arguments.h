@@ -12,10 +12,10 @@
 namespace hone::rt {
 
 /// Reads `arguments` (without the program's name) into `settings`, one of which
-/// is called help and is what -h sets; each is given once at most. `check` may
-/// refuse one that is given, and `given`, empty before, becomes the names of
-/// those that are. Of `compiledIn` an error says that they are no options.
-/// Errors: WrongOption, those of `check`.
+/// is called help and is what -h sets; each is given once at most, unless it
+/// repeats. `check` may refuse one that is given, and `given`, empty before,
+/// becomes the names of those that are. Of `compiledIn` an error says that they
+/// are no options. Errors: WrongOption, those of `check`.
 Status readArguments(const std::vector<std::string> &arguments,
                      const std::vector<Setting *> &settings,
                      const std::vector<const Setting *> &compiledIn,

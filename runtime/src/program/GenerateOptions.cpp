@@ -19,27 +19,37 @@ static Status checkCombination(const GenerateOptions &options,
   const auto isGiven = [&](const char *name) {
     return std::find(given.begin(), given.end(), name) != given.end();
   };
-  const int prompts =
-      isGiven("prompt") + isGiven("prompt-file") + isGiven("prompt-ids");
-  if (prompts == 0)
+  const int prompts = isGiven("prompt") + isGiven("prompt-file") +
+                      isGiven("prompt-ids") + isGiven("messages");
+  if (prompts == 0 && !options.chat)
     return Status(ErrorCode::MissingOption, "command line",
                   "expects a prompt but got none",
-                  "add --prompt TEXT; --help lists the options");
+                  "add --prompt TEXT, or --chat for a conversation; "
+                  "--help lists the options");
   if (prompts > 1)
-    return disagree("--prompt", "there are two prompts",
-                    "give one of --prompt, --prompt-file and --prompt-ids");
+    return disagree(
+        "--prompt", "there are two prompts",
+        "give one of --prompt, --prompt-file, --prompt-ids and --messages");
   if (options.chat && isGiven("prompt-ids"))
     return disagree("--chat", "a chat template takes text, not ids",
                     "leave --chat out, or give --prompt");
+  const bool usesTemplate = options.chat || isGiven("messages");
   for (const char *name : {"system", "chat-date"})
-    if (isGiven(name) && !options.chat)
-      return disagree(std::string("--") + name, "only --chat reads it",
+    if (isGiven(name) && !usesTemplate)
+      return disagree(std::string("--") + name,
+                      "only --chat and --messages read it",
                       std::string("add --chat, or leave --") + name + " out");
-  if (isGiven("special-tokens") && (options.chat || isGiven("prompt-ids")))
+  if (options.isConversation() && options.messages == "-")
+    return disagree("--messages", "standard input has the turns of --chat",
+                    "give a file, or leave --chat out");
+  if (options.compare && !isGiven("adapter"))
+    return disagree("--compare", "there is no adapter to compare with",
+                    "give --adapter DIR, or leave it out");
+  if (isGiven("special-tokens") && (usesTemplate || isGiven("prompt-ids")))
     return disagree("--special-tokens",
                     "only a text without a chat template is read for them",
                     "leave it out");
-  for (const char *name : {"top-k", "top-p", "seed"})
+  for (const char *name : {"top-k", "top-p", "min-p", "seed"})
     if (isGiven(name) && options.temperature == 0)
       return disagree(
           std::string("--") + name, "nothing is drawn at temperature 0",
@@ -61,16 +71,21 @@ GenerateOptions::parse(const std::vector<std::string> &arguments) {
   if (status.isOk() && !options.help && !options.version && !options.plan)
     status = checkCombination(options, given);
   HONE_TRY(status);
+  if (options.isConversation() &&
+      std::find(given.begin(), given.end(), "max-new-tokens") == given.end())
+    options.maxNewTokens = MostTokens;
   return options;
 }
 
 std::string GenerateOptions::usage() {
   GenerateOptions options;
-  std::string out = "usage: generate --prompt TEXT [options]\n\n";
+  std::string out = "usage: generate --prompt TEXT [options]\n"
+                    "       generate --chat [options]\n\n";
   for (const Setting *setting : options.members())
     out += usageLine(*setting);
   return out +
-         "\nThe text goes to standard output, everything else to standard "
+         "\nIn a conversation, /help lists the commands.\n"
+         "The text goes to standard output, everything else to standard "
          "error.\n"
          "\nexit codes\n"
          "  0 done   2 wrong command line   3 done, with more memory than was\n"

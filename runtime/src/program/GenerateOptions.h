@@ -13,6 +13,8 @@
 namespace hone::rt {
 
 struct GenerateOptions : Section {
+  static constexpr int64_t MostTokens = 1 << 24;
+
   GenerateOptions() : Section("") {}
   GenerateOptions(const GenerateOptions &other) : GenerateOptions() {
     *this = other;
@@ -23,14 +25,18 @@ struct GenerateOptions : Section {
   Word prompt{*this, "prompt", "", Bits::None, SetBy::Option,
       "what the text goes on from", aText};
   Word promptFile{*this, "prompt_file", "", Bits::None, SetBy::Option,
-      "the same from a file", aFile};
+      "the same from a file; -: from standard input", aFile};
   Words promptIds{*this, "prompt_ids", {}, Bits::None, SetBy::Option,
       "the same as token ids"};
   Truth chat{*this, "chat", false, Bits::None, SetBy::Flag,
       "the prompt is a user's turn in the model's chat template, and the text "
-      "ends with the answer"};
+      "ends with the answer; without a prompt: a conversation, whose turns are "
+      "lines of standard input"};
+  Word messages{*this, "messages", "", Bits::None, SetBy::Option,
+      "a file with a conversation, as training data has it, whose last turn is "
+      "answered; with --chat the conversation goes on from there", aFile};
   Word system{*this, "system", "", Bits::None, SetBy::Option,
-      "with --chat, the system's turn", aText};
+      "with --chat or --messages, the system's turn", aText};
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
       "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
       "told"};
@@ -38,9 +44,10 @@ struct GenerateOptions : Section {
       "what special tokens are that the prompt spells: text, or tokens (parse)",
       {{"text", "parse"}}};
   Integer maxNewTokens{*this, "max_new_tokens", 128, Bits::None, SetBy::Option,
-      "end after so many", from(1, 1 << 24)};
-  Word stop{*this, "stop", "", Bits::None, SetBy::Option,
-      "end before this text", aText};
+      "end after so many; a conversation's answers end so only if it is given",
+      from(1, MostTokens)};
+  Texts stop{*this, "stop", SetBy::Option,
+      "end before this text; may be given for several"};
   Real temperature{*this, "temperature", 0, Bits::None, SetBy::Option,
       "divides logits before a token is drawn; 0: always the most likely one",
       {0, 1e4}};
@@ -48,11 +55,21 @@ struct GenerateOptions : Section {
       "draw from the K most likely; 0: from all", counts};
   Real topP{*this, "top_p", 1, Bits::None, SetBy::Option,
       "draw from the fewest whose probabilities sum to P", {0, 1, false, true}};
+  Real minP{*this, "min_p", 0, Bits::None, SetBy::Option,
+      "draw from those that are at least P times as likely as the most likely one",
+      from(0, 1)};
+  Real repetitionPenalty{*this, "repetition_penalty", 1, Bits::None, SetBy::Option,
+      "makes tokens that were there less likely: their logits are divided by it, "
+      "or multiplied if negative; 1: nothing", positive};
   Integer seed{*this, "seed", 0, Bits::None, SetBy::Option,
       "of what is drawn; the same seed draws the same, with any number of threads",
       notNegative};
   Word adapter{*this, "adapter", "", Bits::None, SetBy::Option,
-      "the model with this PEFT adapter; default: the model alone", aFolder};
+      "the model with this PEFT adapter, or with lora: none the model that a run "
+      "wrote; default: the model alone", aFolder};
+  Truth compare{*this, "compare", false, Bits::None, SetBy::Flag,
+      "with --adapter, first the text of the model alone, then that with the "
+      "adapter, after a line that says so"};
   Truth showIds{*this, "show_ids", false, Bits::None, SetBy::Flag,
       "write token ids, a line for each, and no text"};
   Integer promptRows{*this, "prompt_rows", 0, Bits::None, SetBy::Option,
@@ -66,6 +83,8 @@ struct GenerateOptions : Section {
   Integer threads{*this, "threads", 0, Bits::None, SetBy::Option,
       "results do not depend on it; 0: one for each CPU",
       from(0, Pool::maxThreads)};
+  Truth quiet{*this, "quiet", false, Bits::None, SetBy::Flag,
+      "print no statistics"};
   Truth plan{*this, "plan", false, Bits::None, SetBy::Flag,
       "print the planned peak of memory and exit"};
   Truth help{*this, "help", false, Bits::None, SetBy::Flag,
@@ -75,8 +94,13 @@ struct GenerateOptions : Section {
   // clang-format on
 
   SamplingSettings sampling() const {
-    return {temperature, uint64_t(int64_t(topK)), topP,
-            uint64_t(int64_t(seed))};
+    return {temperature, uint64_t(int64_t(topK)), topP, uint64_t(int64_t(seed)),
+            minP,        repetitionPenalty};
+  }
+
+  /// Whether prompts come one after another, from standard input.
+  bool isConversation() const {
+    return chat && prompt.empty() && promptFile.empty();
   }
 
   /// Reads `arguments` (without the program's name) and checks that the

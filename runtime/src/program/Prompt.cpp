@@ -3,10 +3,9 @@
 #include "program/Prompt.h"
 
 #include "base/MappedFile.h"
-#include "chat/ChatModel.h"
-#include "chat/TemplateText.h"
-#include "data/DataLines.h"
-#include "data/SampleIds.h"
+#include "data/ConversationFile.h"
+#include "program/ChatPrompt.h"
+#include "program/StandardInput.h"
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +19,11 @@ namespace {
 struct PromptText {
   std::string place;
   std::optional<MappedFile> file;
-  std::string_view bytes;
+  std::string held; ///< without a file
+
+  std::string_view bytes() const {
+    return file ? file->bytes() : std::string_view(held);
+  }
 };
 
 /// Up to `limit` ids; one more stops the encoding. What was read of a file does
@@ -46,18 +49,41 @@ private:
 
 } // namespace
 
-static Result<PromptText> readText(const GenerateOptions &options) {
-  PromptText text{"--prompt", std::nullopt, options.prompt};
-  if (options.promptFile.empty())
+/// All of standard input. It is held, so it is no longer than a line of data.
+static Status readStandardInput(std::string &out) {
+  for (bool isEnd = false; !isEnd;) {
+    HONE_TRY(readSome(out, isEnd));
+    if (out.size() > DataLines::LongestLine)
+      return Status(ErrorCode::PromptTooLong, "standard input",
+                    "expects at most " +
+                        std::to_string(DataLines::LongestLine) +
+                        " bytes but got more",
+                    "give a file");
+  }
+  return Status::ok();
+}
+
+/// Of the file `path`, or of standard input for "-".
+static Result<PromptText> readFile(const std::string &path) {
+  PromptText text;
+  if (path == "-") {
+    text.place = "standard input";
+    HONE_TRY(readStandardInput(text.held));
     return Result<PromptText>(std::move(text));
-  HONE_ASSIGN(MappedFile file, MappedFile::open(options.promptFile));
-  text.place = options.promptFile;
+  }
+  HONE_ASSIGN(MappedFile file, MappedFile::open(path));
+  text.place = path;
   text.file = std::move(file);
-  text.bytes = text.file->bytes();
   return Result<PromptText>(std::move(text));
 }
 
-static Status tooLong(const std::string &place, int64_t capacity) {
+static Result<PromptText> readText(const GenerateOptions &options) {
+  if (!options.promptFile.empty())
+    return readFile(options.promptFile);
+  return PromptText{"--prompt", std::nullopt, options.prompt};
+}
+
+Status promptTooLong(const std::string &place, int64_t capacity) {
   return Status(ErrorCode::PromptTooLong, place,
                 "expects at most " + std::to_string(capacity) +
                     " tokens, for which the program was compiled, but got more",
@@ -85,89 +111,18 @@ static Status readIds(const Words &words, const ModuleConfig &config,
   return Status::ok();
 }
 
-namespace {
-
-/// Renders turns, and keeps what that needs.
-class ChatPrompt {
-public:
-  explicit ChatPrompt(ChatModel model) : model(std::move(model)) {}
-
-  /// Errors: PromptTooLong for more than `capacity` tokens.
-  Status encode(const std::string &system, const PromptText &text,
-                int64_t capacity, Prompt &prompt);
-
-private:
-  Status render(std::vector<ChatTurn> turns, bool generationPrompt,
-                PromptIds &ids);
-
-  ChatModel model;
-  TokenizerScratch scratch;
-};
-
-} // namespace
-
-Status ChatPrompt::render(std::vector<ChatTurn> turns, bool generationPrompt,
-                          PromptIds &ids) {
-  for (ChatTurn &turn : turns)
-    model.mark(turn.content);
-  ChatMessages messages(std::move(turns));
-  std::string rendered;
-  Status status = model.chatTemplate().render(
-      messages, messages.size(), generationPrompt, "--prompt", rendered);
-  return status.isOk() ? model.encode(rendered, "--prompt", ids, scratch)
-                       : status;
-}
-
-Status ChatPrompt::encode(const std::string &system, const PromptText &text,
-                          int64_t capacity, Prompt &prompt) {
-  constexpr uint64_t longest = DataLines::LongestConversation;
-  if (text.bytes.size() > longest)
-    return Status(ErrorCode::PromptTooLong, text.place,
-                  "expects a turn of at most " + std::to_string(longest) +
-                      " bytes but got " + std::to_string(text.bytes.size()),
-                  "shorten it");
-  std::vector<ChatTurn> turns;
-  if (!system.empty())
-    turns.push_back({ChatRole::System, system, "", false});
-  turns.push_back({ChatRole::User, std::string(text.bytes), "", false});
-  PromptIds asked{uint64_t(capacity)};
-  HONE_TRY(render(turns, /*generationPrompt=*/true, asked));
-  if (asked.isTooLong())
-    return tooLong(text.place, capacity);
-  prompt.ids = std::move(asked.kept);
-  // The end of a turn is the first special token after what an answer adds.
-  PromptIds unasked{UINT64_MAX}, answered{UINT64_MAX};
-  HONE_TRY(render(turns, /*generationPrompt=*/false, unasked));
-  turns.push_back({ChatRole::Assistant, "a", "", false});
-  HONE_TRY(render(turns, /*generationPrompt=*/false, answered));
-  const std::vector<int32_t> &without = unasked.kept, &with = answered.kept;
-  auto common = [&](const std::vector<int32_t> &other) {
-    return size_t(
-        std::mismatch(other.begin(), other.end(), with.begin(), with.end())
-            .first -
-        other.begin());
-  };
-  for (size_t i = std::max(common(prompt.ids), common(without)) + 1;
-       i < with.size(); ++i)
-    if (model.isSpecial(with[i])) {
-      prompt.stopTokens.push_back(with[i]);
-      break;
-    }
-  return Status::ok();
-}
-
 /// Of text without a template.
 static Status encodeText(const Tokenizer &tokenizer, const PromptText &text,
                          bool parse, int64_t capacity, Prompt &prompt) {
   PromptIds sink(uint64_t(capacity), &text);
   const TokenizerTable &table = tokenizer.contents();
-  for (uint32_t i = 0; i < tokenizer.missingBefore(text.bytes, parse); ++i)
+  for (uint32_t i = 0; i < tokenizer.missingBefore(text.bytes(), parse); ++i)
     sink.add(int32_t(table.before(i)));
   TokenizerScratch scratch;
-  HONE_TRY(tokenizer.encode(text.bytes, text.place, sink, scratch,
+  HONE_TRY(tokenizer.encode(text.bytes(), text.place, sink, scratch,
                             {parse, nullptr, &prompt.specialAsText}));
   prompt.ids = std::move(sink.kept);
-  return sink.isTooLong() ? tooLong(text.place, capacity) : Status::ok();
+  return sink.isTooLong() ? promptTooLong(text.place, capacity) : Status::ok();
 }
 
 static Status encodePrompt(const GenerateOptions &options,
@@ -176,37 +131,59 @@ static Status encodePrompt(const GenerateOptions &options,
   if (!options.promptIds.empty()) {
     Status status = readIds(options.promptIds, config, prompt.ids);
     return status.isOk() && prompt.ids.size() > uint64_t(capacity)
-               ? tooLong("--prompt-ids", capacity)
+               ? promptTooLong("--prompt-ids", capacity)
                : status;
   }
+  if (!options.messages.empty()) {
+    HONE_ASSIGN(ChatPrompt chat, ChatPrompt::open(options, files));
+    HONE_ASSIGN(const std::vector<ChatTurn> turns, startingTurns(options));
+    return chat.encode(turns, options.messages, capacity, prompt);
+  }
   if (!files.tokenizer)
-    return Status(ErrorCode::NoTokenizer, "--prompt",
-                  "the program was compiled without a tokenizer",
-                  "give --prompt-ids, or compile from a folder with "
-                  "tokenizer.json");
+    return noTokenizer("--prompt");
   HONE_ASSIGN(PromptText text, readText(options));
   if (!options.chat)
     return encodeText(*files.tokenizer, text, options.specialTokens == "parse",
                       capacity, prompt);
-  if (files.chat.empty())
-    return Status(ErrorCode::NoChatTemplate, "--chat",
-                  "the model has no chat template",
-                  "leave --chat out, or compile from the folder of the "
-                  "model's chat version");
-  TemplateDate date;
-  if (!options.chatDate.empty())
-    parseDate(options.chatDate, date);
-  HONE_ASSIGN(ChatModel model, ChatModel::open(files.chat, *files.tokenizer,
-                                               files.chatPlace(), date));
-  return ChatPrompt(std::move(model))
-      .encode(options.system, text, capacity, prompt);
+  HONE_ASSIGN(ChatPrompt chat, ChatPrompt::open(options, files));
+  HONE_ASSIGN(std::vector<ChatTurn> turns, startingTurns(options));
+  turns.push_back(
+      {ChatRole::User,
+       std::string(text.bytes().substr(0, ChatPrompt::LongestConversation + 1)),
+       "", false});
+  return chat.encode(turns, text.place, capacity, prompt);
 }
 
-Result<Prompt> readPrompt(const GenerateOptions &options,
-                          const ModelFiles &files, const ModuleConfig &config,
-                          int64_t capacity) {
-  Prompt prompt;
-  HONE_TRY(encodePrompt(options, files, config, capacity, prompt));
+Status noTokenizer(const char *option) {
+  return Status(ErrorCode::NoTokenizer, option,
+                "the program was compiled without a tokenizer",
+                "give --prompt-ids, or compile from a folder with "
+                "tokenizer.json");
+}
+
+Result<std::vector<ChatTurn>> startingTurns(const GenerateOptions &options) {
+  std::vector<ChatTurn> turns;
+  if (!options.messages.empty()) {
+    HONE_ASSIGN(const PromptText text, readFile(options.messages));
+    HONE_ASSIGN(turns, readConversation(text.bytes(), text.place));
+    if (!options.isConversation() && turns.back().role != ChatRole::User)
+      return Status(ErrorCode::BadLine, text.place,
+                    "expects a conversation that ends in a turn of the "
+                    "user, which is answered",
+                    "leave the last answer out, or go on with --chat");
+  }
+  if (options.system.empty())
+    return turns;
+  if (!turns.empty() && turns.front().role == ChatRole::System)
+    return Status(ErrorCode::OptionsDisagree, "--system",
+                  options.messages + " has a system turn already",
+                  "leave one of the two out");
+  turns.insert(turns.begin(), {ChatRole::System, options.system, "", false});
+  return turns;
+}
+
+Status completePrompt(const ModelFiles &files, const ModuleConfig &config,
+                      Prompt &prompt) {
   for (int64_t id : config.stopTokens)
     prompt.stopTokens.push_back(int32_t(id));
   if (config.stopTokens.empty() && files.tokenizer &&
@@ -223,6 +200,15 @@ Result<Prompt> readPrompt(const GenerateOptions &options,
                         std::to_string(config.vocabSize) +
                         " but the tokenizer gives " + std::to_string(id),
                     "compile with the model's own tokenizer");
+  return Status::ok();
+}
+
+Result<Prompt> readPrompt(const GenerateOptions &options,
+                          const ModelFiles &files, const ModuleConfig &config,
+                          int64_t capacity) {
+  Prompt prompt;
+  HONE_TRY(encodePrompt(options, files, config, capacity, prompt));
+  HONE_TRY(completePrompt(files, config, prompt));
   return prompt;
 }
 

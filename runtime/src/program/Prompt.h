@@ -2,10 +2,13 @@
 
 #pragma once
 
+#include "chat/ChatTemplate.h"
+#include "data/SampleIds.h"
 #include "program/GenerateOptions.h"
 #include "program/ModelFiles.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace hone::rt {
@@ -16,14 +19,26 @@ struct Prompt {
   uint64_t specialAsText = 0; ///< special tokens that the text spells as text
 };
 
-/// The prompt that `options` name as tokens, of which at most `capacity` minus
-/// one have room. Text gets the tokens in front that the model puts before one;
-/// with --chat the model's template says what stands around it, and the special
-/// token that ends an assistant's turn ends the text. Errors: NoTokenizer,
-/// NoChatTemplate, TokenOutOfRange, EmptyPrompt, PromptTooLong, as
-/// Tokenizer::encode.
+/// The prompt that `options` name as tokens, of which at most `capacity` have
+/// room. Text gets the tokens in front that the model puts before one; with
+/// --chat or --messages the model's template says what stands around it, and
+/// the special token that ends an assistant's turn ends the text. Errors:
+/// NoTokenizer, NoChatTemplate, TokenOutOfRange, EmptyPrompt, PromptTooLong, as
+/// Tokenizer::encode and readConversation.
 Result<Prompt> readPrompt(const GenerateOptions &options,
                           const ModelFiles &files, const ModuleConfig &config,
                           int64_t capacity);
+
+/// The turns of --system and --messages. Errors: as readConversation, and
+/// OptionsDisagree for two system turns.
+Result<std::vector<ChatTurn>> startingTurns(const GenerateOptions &options);
+
+/// Adds the tokens of the model that end a text, and checks the ids. Errors:
+/// EmptyPrompt, TokenOutOfRange.
+Status completePrompt(const ModelFiles &files, const ModuleConfig &config,
+                      Prompt &prompt);
+
+Status promptTooLong(const std::string &place, int64_t capacity);
+Status noTokenizer(const char *option);
 
 } // namespace hone::rt

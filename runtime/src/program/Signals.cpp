@@ -31,6 +31,11 @@ void installSignalHandlers() {
   platform::ignoreWriteSignals();
 }
 
+bool takeInterrupt() {
+  int interrupt = int(ExitCode::Interrupted) - 128;
+  return received.compare_exchange_strong(interrupt, 0);
+}
+
 ExitCode stopRequested() {
   return received == 0 ? ExitCode::Success : ExitCode(128 + received);
 }

@@ -20,4 +20,8 @@ void installSignalHandlers();
 /// Success while the program should go on, else 128 + the signal's number.
 ExitCode stopRequested();
 
+/// Whether SIGINT is what asks the program to stop, and forgets it: a person
+/// may end a part of what a program does and go on.
+bool takeInterrupt();
+
 } // namespace hone::rt
