@@ -1,15 +1,16 @@
 //===- ChatFuzzer.cpp - Any chat template over any conversation -----------===//
 //
 // libFuzzer target; parts: tokenizer_config.json or a template, a conversation
-// as a line of data. Whatever a template does, it ends: with ids of the
-// tokenizer and a loss inside of them, or with a message.
+// as a file with one. Whatever a template does, it ends: with ids of the
+// tokenizer and a loss inside of them, or with a message. A conversation that
+// is read is written and read as it was.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Parts.h"
 #include "compiler/text/ChatBuilder.h"
 #include "data/Conversation.h"
-#include "data/DataLines.h"
+#include "data/ConversationFile.h"
 
 using namespace hone;
 using namespace hone::rt;
@@ -32,13 +33,26 @@ static const std::string &table() {
   return block;
 }
 
-static std::vector<ChatTurn> turnsOf(std::string_view line) {
-  DataLines lines(line, "data", 300, 1 << 20);
-  DataLine read;
-  bool more = false;
-  if (lines.detect().isOk() && lines.next(read, more).isOk() &&
-      !read.turns.empty())
-    return std::move(read.turns);
+static void requireSame(const std::vector<ChatTurn> &turns) {
+  const Result<std::vector<ChatTurn>> again =
+      readConversation(conversationLine(turns), "written");
+  if (!again.isOk() || again.value().size() != turns.size())
+    std::abort();
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const ChatTurn &one = turns[i], &other = again.value()[i];
+    if (one.role != other.role || one.content != other.content ||
+        one.reasoning != other.reasoning)
+      std::abort();
+  }
+}
+
+static std::vector<ChatTurn> turnsOf(std::string_view file) {
+  Result<std::vector<ChatTurn>> read = readConversation(file, "data");
+  if (read.isOk()) {
+    requireSame(read.value());
+    return std::move(read.value());
+  }
+  fuzz::requireMessage(read.status());
   std::vector<ChatTurn> turns(4);
   for (size_t i = 0; i < turns.size(); ++i) {
     turns[i].role = i % 2 ? ChatRole::Assistant : ChatRole::User;
