@@ -9,7 +9,6 @@
 #include "program/Signals.h"
 #include "program/StandardInput.h"
 
-#include <cinttypes>
 #include <cstdio>
 
 namespace hone::rt {
