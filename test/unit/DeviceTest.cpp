@@ -98,6 +98,8 @@ protected:
   ValuesTest() {
     schedule.values = table;
     schedule.value_count = 3;
+    schedule.settings = used;
+    schedule.setting_count = 3;
   }
   static int64_t &number(char *place) {
     return *reinterpret_cast<int64_t *>(place);
@@ -123,6 +125,9 @@ protected:
   // The last one has a slot for every other iteration.
   hone_value table[3] = {
       {0, 8, 8, 0, 1, 0, 0}, {8, 8, 8, 0, 1, 0, 0}, {16, 8, 8, 0, 2, 1, 0}};
+  // The host uses all of them.
+  hone_number used[3] = {
+      {"a", HONE_I64, 0}, {"b", HONE_I64, 1}, {"c", HONE_I64, 2}};
   hone_schedule schedule = {};
 };
 } // namespace
@@ -156,6 +161,49 @@ TEST_F(ValuesTest, CopiesStayOnTheSideThatHasTheValue) {
   values.copy(1, 0);
   EXPECT_EQ(guarded.copiedOut, 0u);
   EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 8);
+}
+
+TEST_F(ValuesTest, WhatStandsSideBySideCrossesAtOnce) {
+  auto memory = guarded.allocate(4096);
+  Values values(schedule, guarded, memory.value().address());
+  number(values.onHost(0, Values::Use::Write)) = 41;
+  number(values.onHost(1, Values::Use::Write)) = 20;
+  launch(guarded, values, 2, 0);
+  EXPECT_EQ(guarded.copiedIn, 1u);
+  EXPECT_EQ(number(values.onHost(2, Values::Use::Read)), 42);
+  // What the device wrote meanwhile is not written over.
+  number(values.onHost(0, Values::Use::Write)) = 1;
+  launch(guarded, values, 1, 2);
+  launch(guarded, values, 2, 0);
+  EXPECT_EQ(guarded.copiedIn, 2u);
+  EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 43);
+}
+
+TEST_F(ValuesTest, OnlyNumbersCrossTogether) {
+  for (bool hasRows : {false, true}) {
+    table[1].row_bytes = hasRows ? 8 : 0;
+    auto memory = guarded.allocate(4096);
+    Values values(schedule, guarded, memory.value().address());
+    number(values.onHost(0, Values::Use::Write)) = 1;
+    number(values.onHost(1, Values::Use::Write)) = 2;
+    const uint64_t before = guarded.copiedIn;
+    launch(guarded, values, 2, 0);
+    launch(guarded, values, 2, 1);
+    EXPECT_EQ(guarded.copiedIn - before, hasRows ? 2u : 1u);
+  }
+}
+
+TEST_F(ValuesTest, WhatTheHostNeverUsesHasNoCopy) {
+  schedule.setting_count = 1;
+  auto memory = guarded.allocate(4096);
+  Values values(schedule, guarded, memory.value().address());
+  EXPECT_EQ(values.onDevice(1, Values::Use::Read),
+            memory.value().address() + 8);
+  number(values.onHost(0, Values::Use::Write)) = 7;
+  values.copy(1, 0);
+  launch(guarded, values, 0, 1);
+  EXPECT_EQ(number(values.onHost(0, Values::Use::Read)), 8);
+  EXPECT_EQ(guarded.copiedIn, 1u);
 }
 
 TEST_F(ValuesTest, SlotsAreApart) {

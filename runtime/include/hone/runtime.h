@@ -189,10 +189,10 @@ typedef enum hone_item_kind {
   HONE_WAIT = 7,    /* values: one */
 } hone_item_kind;
 
-/* Who uses a value that an entry is called with, see hone_item::sides. */
-#define HONE_ON_HOST 1u   /* the entry itself reads it, in hone_frame::numbers \
-                           */
-#define HONE_ON_DEVICE 2u /* kernels do */
+/* Who uses a value that an entry is called with, see hone_item::sides: the
+   entry itself, which reads it in hone_frame::numbers, or kernels. */
+#define HONE_ON_HOST 1u
+#define HONE_ON_DEVICE 2u
 
 typedef struct hone_item {
   uint32_t kind;

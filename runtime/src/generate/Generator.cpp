@@ -2,8 +2,6 @@
 
 #include "generate/Generator.h"
 
-#include "step/Batch.h"
-
 #include <algorithm>
 
 namespace hone::rt {
@@ -13,6 +11,7 @@ Generator::Generator(const Module &module, const Weights &weights,
                      const hone_frame &frame)
     : module(module), device(device), arena(std::move(memory)),
       variables(module, weights, device, arena.address()),
+      batch(module, device),
       step(module.schedule(HONE_GENERATE), device, frame),
       logits(countOf(module.schedule(HONE_GENERATE), "logits")) {
   sequence.reserve(size_t(capacity()));
@@ -41,9 +40,9 @@ void Generator::keepCommon(const std::vector<int32_t> &ids) {
 }
 
 int64_t Generator::load(char *base) {
-  Batch batch(module, device, base);
+  batch.begin(base);
   batch.appendContinuation(piece.ids, piece.count, length());
-  return batch.rows();
+  return batch.finish();
 }
 
 Status Generator::append(const int32_t *ids, int64_t count) {

@@ -11,6 +11,7 @@
 #include "generate/Sampler.h"
 #include "module/Module.h"
 #include "module/Weights.h"
+#include "step/Batch.h"
 #include "step/Interpreter.h"
 #include "step/Trainables.h"
 
@@ -57,6 +58,7 @@ private:
   Device &device;
   DeviceMemory arena;
   Trainables variables;
+  Batch batch;
   Interpreter step;
   uint64_t logits;
   std::vector<int32_t> sequence;

@@ -15,30 +15,56 @@ namespace hone::rt {
 /// Writes what numbers(i) gives for each i below `count`, and goes on behind
 /// it.
 template <typename Numbers>
-static void fill(std::optional<MemoryView> &slot, int64_t count,
-                 Numbers numbers) {
+static void fill(int32_t *&slot, int64_t count, Numbers numbers) {
   if (!slot)
     return;
-  int64_t i = 0;
-  uint64_t bytes = uint64_t(count) * sizeof(int32_t);
-  slot->write(bytes, [&](char *part, uint64_t size) {
-    auto *out = reinterpret_cast<int32_t *>(part);
-    std::generate_n(out, size / sizeof *out, [&] { return numbers(i++); });
-  });
-  slot = *slot + bytes;
+  for (int64_t i = 0; i < count; ++i)
+    *slot++ = numbers(i);
 }
 
-Batch::Batch(const Module &module, Device &device, char *base,
-             const RandomStream::Key &key) {
-  auto at = [&](std::optional<uint64_t> offset) {
-    return offset ? std::optional(MemoryView(device, base + *offset))
-                  : std::nullopt;
+Batch::Batch(const Module &module, Device &device)
+    : module(module), device(device) {
+  if (device.isHostVisible())
+    return;
+  const uint64_t rowBytes = uint64_t(module.abi().max_rows) * sizeof(int32_t);
+  const Module::Slots &slots = module.slots;
+  uint64_t end = 0;
+  first = ~uint64_t(0);
+  auto cover = [&](std::optional<uint64_t> offset, uint64_t bytes) {
+    if (!offset)
+      return;
+    first = std::min(first, *offset);
+    end = std::max(end, *offset + bytes);
   };
+  cover(slots.inputIds, rowBytes);
+  cover(slots.targets, rowBytes);
+  cover(slots.sequenceStarts, rowBytes);
+  cover(slots.randomKey, RandomStream::keyWords * sizeof(int32_t));
+  assembled.resize(end - std::min(first, end));
+}
+
+int32_t *Batch::at(std::optional<uint64_t> offset) {
+  if (!offset)
+    return nullptr;
+  char *place = device.isHostVisible() ? base + *offset
+                                       : assembled.data() + (*offset - first);
+  return reinterpret_cast<int32_t *>(place);
+}
+
+void Batch::begin(char *place, const RandomStream::Key &key) {
+  base = place;
+  filled = 0;
   inputIds = at(module.slots.inputIds);
   targets = at(module.slots.targets);
   sequenceStarts = at(module.slots.sequenceStarts);
-  std::optional<MemoryView> randomKey = at(module.slots.randomKey);
+  int32_t *randomKey = at(module.slots.randomKey);
   fill(randomKey, key.size(), [&](int64_t i) { return int32_t(key[i]); });
+}
+
+int64_t Batch::finish() {
+  if (!assembled.empty())
+    device.copyIn(base + first, assembled.data(), assembled.size());
+  return filled;
 }
 
 void Batch::append(const Sample &sample) {

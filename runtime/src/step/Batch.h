@@ -16,16 +16,19 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace hone::rt {
 
-/// The input slots, and how far they are filled.
+/// The input slots, and how far they are filled. Where the host does not see
+/// the device's memory a batch is assembled beside it and copied once.
 class Batch {
 public:
-  /// `base`: from where the module's slots count, an address of `device`. `key`
-  /// is what the batch's random streams have in common.
-  Batch(const Module &module, Device &device, char *base,
-        const RandomStream::Key &key = {});
+  Batch(const Module &module, Device &device);
+
+  /// Begins a batch. `base`: from where the module's slots count, an address of
+  /// the device. `key` is what the batch's random streams have in common.
+  void begin(char *base, const RandomStream::Key &key = {});
 
   /// Appends a sample. The samples of a batch must fit in max_rows.
   void append(const Sample &sample);
@@ -34,14 +37,23 @@ public:
   /// in no row.
   void appendContinuation(const int32_t *ids, int64_t count, int64_t past);
 
-  int64_t rows() const { return filled; }
+  /// Ends the batch, which is then on the device. Returns its rows.
+  int64_t finish();
 
   /// How many tokens of `sample` have a target.
   static uint64_t countTargets(const Sample &sample);
 
 private:
-  /// Of the next row; nothing for what is not read.
-  std::optional<MemoryView> inputIds, targets, sequenceStarts;
+  /// Where the host has slot `offset`; null for what is not read.
+  int32_t *at(std::optional<uint64_t> offset);
+
+  const Module &module;
+  Device &device;
+  uint64_t first = 0;          ///< offset of the first slot
+  std::vector<char> assembled; ///< all slots; empty on a host-visible device
+  char *base = nullptr;
+  /// Of the next row.
+  int32_t *inputIds = nullptr, *targets = nullptr, *sequenceStarts = nullptr;
   int64_t filled = 0;
 };
 

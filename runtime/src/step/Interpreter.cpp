@@ -1,8 +1,6 @@
 //===- Interpreter.cpp - Runs a schedule ----------------------------------===//
 //
-// Nothing is allocated while items run: what they need is sized before. Only
-// for a device with memory of its own does Values copy what the host reads,
-// into memory that it allocates once, at the first use.
+// Nothing is allocated while items run: what they need is sized before.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,6 +19,7 @@ Trainer::Trainer(const Module &module, const Weights &weights, Device &device,
                  Transport *transport)
     : module(module), device(device), arena(std::move(memory)),
       variables(module, weights, device, arena.address()),
+      batch(module, device),
       train(module.schedule(HONE_TRAIN), device, frame, transport),
       evaluation(module.schedule(HONE_EVALUATE), device, frame, transport),
       differentiation(module.schedule(HONE_DIFFERENTIATE), device, frame,
@@ -63,9 +64,8 @@ static uint64_t countTargets(const SampleSource &data, const SampleOrder &order,
 int64_t Trainer::load(char *base) {
   SampleOrder::Range &left = source.range;
   uint64_t count = std::min(source.order.batchSize, left.count);
-  Batch batch(
-      module, device, base,
-      RandomStream::keyOf(source.seed, source.completed, source.batches++));
+  batch.begin(base, RandomStream::keyOf(source.seed, source.completed,
+                                        source.batches++));
   for (uint64_t i = 0; i < count; ++i) {
     batch.append(
         source.data->sample(source.order.sampleAt(left.epoch, left.first + i)));
@@ -73,8 +73,9 @@ int64_t Trainer::load(char *base) {
   }
   left.first += count;
   left.count -= count;
-  source.result->tokens += uint64_t(batch.rows());
-  return batch.rows();
+  const int64_t rows = batch.finish();
+  source.result->tokens += uint64_t(rows);
+  return rows;
 }
 
 void Trainer::begin(Interpreter &interpreter, const SampleSource &data,

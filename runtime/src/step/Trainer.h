@@ -141,6 +141,7 @@ private:
   Device &device;
   DeviceMemory arena;
   Trainables variables;
+  Batch batch;
   Interpreter train, evaluation, differentiation, validation;
   std::optional<Interpreter> replayer, comparison;
   /// What the schedule that runs still has to load.

@@ -3,7 +3,8 @@
 // Entries use values in the device's memory; scalar functions, conditions,
 // checks, settings, reports and exchanges use them in the host's. Where the
 // host does not see the device's memory a value that both use is copied when
-// the side that did not write it last reads it, and never otherwise.
+// the side that did not write it last reads it, and never otherwise. Numbers
+// that the host wrote and that stand beside it go along: one copy for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,6 @@
 #include "hone/runtime.h"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace hone::rt {
@@ -22,8 +22,11 @@ namespace hone::rt {
 class Values {
 public:
   static constexpr uint32_t maxDepth = 4;
+  /// At most what hone::isScalar calls a scalar: without rows, and the plan
+  /// lets it share its place with no other value of the schedule.
+  static constexpr uint64_t scalarBytes = 64;
 
-  /// `arena` is the device's.
+  /// `arena` is the device's. Allocates what the host needs beside it.
   Values(const hone_schedule &schedule, Device &device, char *arena);
 
   /// Of the repeats that surround the item which runs, outermost first. They
@@ -34,7 +37,8 @@ public:
 
   /// Write is to write all of the value; what was there is undefined.
   enum class Use { Read, Write };
-  /// Where value `index` is for the host, and for the device.
+  /// Where value `index` is for the host, if an item, a setting or a report
+  /// says that the host uses it, and for the device.
   char *onHost(uint32_t index, Use use);
   char *onDevice(uint32_t index, Use use);
 
@@ -42,24 +46,34 @@ public:
   void copy(uint32_t to, uint32_t from);
 
 private:
-  /// One slot of a value that the host has used. The host's bytes and the
-  /// device's are the same unless one of them is newer.
+  static constexpr uint64_t noMirror = ~uint64_t(0);
+
+  /// One slot of a value that the host uses. The host's bytes and the device's
+  /// are the same unless one of them is newer; at first it is the device's.
   struct Mirror {
-    enum { None, Host, Device } newer = None;
-    std::unique_ptr<char[]> bytes;
+    enum { None, Host, Device } newer = Device;
+    uint64_t slot; ///< among those of all values
+    char *place;   ///< on the device
+    char *bytes;   ///< on the host
+    uint64_t size;
+    bool isScalar;
   };
 
   char *place(uint32_t index) const;
-  Mirror &mirrorOf(uint32_t index) {
-    return mirrors[firstMirrors[index] + slotOf(index)];
-  }
+  /// Null if the host does not use the value.
+  Mirror *mirrorOf(uint32_t index);
+  /// Whether the host has newer numbers at both, side by side on both sides.
+  static bool travelTogether(const Mirror &mirror, const Mirror &next);
+  void copyIn(Mirror &mirror);
 
   const hone_schedule &schedule;
   Device &device;
   char *arena;
-  /// Empty on a host-visible device, else by value and slot.
+  /// Empty on a host-visible device, else by place.
   std::vector<Mirror> mirrors;
-  std::vector<uint64_t> firstMirrors; ///< by value
+  std::vector<char> bytes; ///< the mirrors'
+  /// Which mirror, by value and slot, and where a value's begin there.
+  std::vector<uint64_t> mirrorIndex, firstSlots;
 };
 
 } // namespace hone::rt
