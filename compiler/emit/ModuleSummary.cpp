@@ -28,6 +28,17 @@ static hone_dtype dtypeOf(Type element) {
   return element.isF32() ? HONE_F32 : HONE_I32;
 }
 
+std::vector<WeightDescription>
+describeWeights(const ParameterTable &parameters) {
+  std::vector<WeightDescription> weights;
+  for (const Parameter &p : parameters.frozen())
+    for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
+      weights.push_back({p.name + tensor.suffix.str(),
+                         dtypeOf(tensor.type.getElementType()),
+                         tensor.type.getShape().vec()});
+  return weights;
+}
+
 static hone_init initOf(Init init) {
   switch (init) {
   case Init::Zero:
@@ -116,11 +127,7 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
                                   shapeOf(type, description.maxRows),
                                   placeOf("input." + name)});
 
-  for (const Parameter &p : parameters.frozen())
-    for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
-      description.weights.push_back({p.name + tensor.suffix.str(),
-                                     dtypeOf(tensor.type.getElementType()),
-                                     tensor.type.getShape().vec()});
+  description.weights = describeWeights(parameters);
   const Layers layers = Layers::of(module);
   for (const Parameter &p : parameters.trainable()) {
     std::optional<int64_t> layer =

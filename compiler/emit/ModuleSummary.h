@@ -30,6 +30,10 @@ struct ModelIdentity {
 mlir::FailureOr<ModuleDescription>
 describeModule(mlir::ModuleOp module, const ParameterTable &parameters);
 
+/// The frozen tensors, in the order of their numbers.
+std::vector<WeightDescription>
+describeWeights(const ParameterTable &parameters);
+
 /// The schedules of a placed module, in order. Symbols are those of functions
 /// that lowering makes.
 std::vector<ScheduleDescription> describeSchedules(mlir::ModuleOp module);

@@ -7,6 +7,7 @@
 #include "compiler/selfcheck/EntryProgram.h"
 
 #include "base/Dtype.h"
+#include "compiler/emit/ModuleSummary.h"
 #include "device/HostDevice.h"
 #include "passes/Passes.h"
 #include "passes/kernels/BlockFunctions.h"
@@ -79,6 +80,7 @@ void EntryProgram::describe(mlir::ModuleOp placed) {
   } else {
     placed.walk([&](ScalarOp op) {
       function = scalarEntryName(op.getFunction());
+      isScalar = true;
       arguments = op.getOperandTypes();
       results = op.getResultTypes();
     });
@@ -107,6 +109,10 @@ llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
     return llvm::createStringError("the module cannot be placed");
   EntryProgram program;
   program.describe(module);
+  auto parameters = ParameterTable::build(module);
+  if (failed(parameters))
+    return llvm::createStringError("the module's parameters disagree");
+  std::vector<WeightDescription> weights = describeWeights(*parameters);
 
   mlir::PassManager lowering(module.getContext());
   lowering.addPass(createConvertToTiles(target.blocks(), target.kernels()));
@@ -120,6 +126,7 @@ llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
   item.run = program.function;
   description.schedules.emplace_back();
   description.schedules.back().items = {item};
+  description.weights = std::move(weights);
   auto loaded = LoadedModule::load(module, target, description);
   if (!loaded)
     return loaded.takeError();
@@ -181,19 +188,49 @@ std::vector<int32_t> EntryProgram::readIntegers(llvm::StringRef region,
   return values;
 }
 
+static void check(const rt::Status &status) {
+  if (!status.isOk())
+    llvm::report_fatal_error(status.render().c_str());
+}
+
+template <typename T> static T check(rt::Result<T> result) {
+  check(result.status());
+  return std::move(result.value());
+}
+
 void EntryProgram::run(int64_t rows, rt::Pool &pool) {
-  std::vector<char *> values;
-  for (int64_t offset : boundary)
-    values.push_back(arena + offset);
   rt::HostDevice device(pool);
-  rt::Result<hone_frame> prepared = device.load(*loaded, {weights.data(), {}});
-  if (!prepared.isOk())
-    llvm::report_fatal_error(prepared.status().render().c_str());
-  hone_frame frame = prepared.value();
-  memset(frame.thread_scratch, 0xff, loaded->thread_bytes * pool.threads());
-  frame.arena = frame.batch = arena;
-  frame.work = arena + work;
+  run(rows, device, loaded->thread_bytes * pool.threads());
+}
+
+void EntryProgram::run(int64_t rows, rt::Device &device,
+                       uint64_t scratchBytes) {
+  if (loaded->weight_count != weights.size())
+    llvm::report_fatal_error("the entry's weights are not set");
+  hone_frame frame = check(device.load(*loaded, {weights.data(), {}}));
+  const std::string noise(scratchBytes, '\xff');
+  if (frame.thread_scratch)
+    device.copyIn(frame.thread_scratch, noise.data(), noise.size());
+  const auto bytes = static_cast<uint64_t>(boundaryEnd);
+  rt::DeviceMemory own;
+  char *base = arena;
+  const bool isCopied = !device.isHostVisible() && !isScalar;
+  if (isCopied) {
+    own = check(device.allocate(bytes));
+    base = own.address();
+    device.copyIn(base, arena, bytes);
+  }
+  std::vector<char *> values, numbers;
+  for (int64_t offset : boundary) {
+    values.push_back(base + offset);
+    numbers.push_back(arena + offset);
+  }
+  frame.arena = frame.batch = base;
+  frame.work = base + work;
   frame.rows = rows;
-  frame.numbers = values.data();
+  frame.numbers = numbers.data();
   loaded->schedules[0].items[0].run(&frame, values.data());
+  if (isCopied)
+    check(device.copyOut(arena, base, bytes));
+  check(device.wait());
 }

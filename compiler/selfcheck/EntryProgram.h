@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "device/Device.h"
 #include "targets/host/LoadedModule.h"
 #include "threads/Pool.h"
 
@@ -16,6 +17,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,20 @@ public:
     return elements.lookup("gradient") == 'f';
   }
 
+  /// On the host's processor.
   void run(int64_t rows, rt::Pool &pool);
+  /// On any device, with memory of its own for this run. `scratchBytes`: what
+  /// its threads have together, see hone_frame::thread_scratch.
+  void run(int64_t rows, rt::Device &device, uint64_t scratchBytes);
+  /// Of a thread.
+  uint64_t threadBytes() const { return loaded->thread_bytes; }
+  /// All that a run reads and writes but the weights.
+  llvm::StringRef memory() const {
+    return {arena, static_cast<size_t>(boundaryEnd)};
+  }
+  void setMemory(llvm::StringRef bytes) {
+    memcpy(arena, bytes.data(), bytes.size());
+  }
 
 private:
   void describe(mlir::ModuleOp placed);
@@ -58,7 +73,8 @@ private:
   char *at(llvm::StringRef region) const;
 
   LoadedModule loaded;
-  std::string function; ///< that is run
+  std::string function;  ///< that is run
+  bool isScalar = false; ///< it is one of scalars, which the host computes
   llvm::StringMap<int64_t> offsets;
   llvm::StringMap<char> elements;
   int64_t arenaBytes = 0, gradientBytes = 0, gradientEnd = 0;

@@ -8,6 +8,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "targets/Target.h"
+#include "test/device/GuardedDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -65,5 +66,12 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   auto pool = rt::Pool::create(threads);
   if (!pool.isOk())
     llvm::report_fatal_error("cannot start threads");
+  const std::string before = program.memory().str();
+  test::GuardedDevice guarded(*pool.value());
+  program.run(rows, guarded, program.threadBytes() * threads);
+  const std::string there = program.memory().str();
+  program.setMemory(before);
   program.run(rows, *pool.value());
+  if (program.memory() != there)
+    llvm::report_fatal_error("two devices leave other bits");
 }

@@ -41,6 +41,8 @@ public:
   /// Sets the frozen tensors in the order of their first use.
   void setWeights(const std::vector<std::vector<double>> &values);
 
+  /// On the host, and on a device whose memory it cannot see: exits with a
+  /// message if they leave other bits.
   void run(int64_t rows, unsigned threads);
 
 private:
