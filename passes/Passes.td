@@ -286,6 +286,8 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
     2. Memory is read and written inside of `tile.parallel`.
     3. `tile.prefetch` and `tile.release` stand outside of it.
     4. Without `float64`, nothing computes in f64.
+    5. `tile.each` stands in `tile.parallel`, and the places that are written in
+       it depend on its variables.
   }];
   let dependentDialects = ["::hone::tile::TileDialect"];
   let options = [

@@ -79,6 +79,15 @@ void ScalarBuilder::loop(Value from, Value to, int64_t step,
                      });
 }
 
+void ScalarBuilder::overBox(ValueRange bounds, Block &body) {
+  Value zero = index(0);
+  loop(zero, bounds[0], 1, [&](Value i) {
+    if (bounds.size() == 1)
+      return (void)inlined(body, i);
+    loop(zero, bounds[1], 1, [&](Value j) { inlined(body, {i, j}); });
+  });
+}
+
 void ScalarBuilder::when(Value condition, function_ref<void()> then,
                          function_ref<void()> otherwise) {
   auto branch = scf::IfOp::create(*this, condition, bool(otherwise));

@@ -45,6 +45,8 @@ public:
   /// for (i = from; i < to; i += step), in order.
   void loop(Value from, Value to, int64_t step,
             llvm::function_ref<void(Value)> body);
+  /// The body's ops for every point of a box of one or two bounds, in order.
+  void overBox(ValueRange bounds, mlir::Block &body);
   void when(Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = nullptr);
 

@@ -62,6 +62,55 @@ static LogicalResult verifyArguments(Operation *op, Block &body,
 }
 
 //===----------------------------------------------------------------------===//
+// Bodies that run for every point of a box
+//===----------------------------------------------------------------------===//
+
+template <typename BoxOp>
+static void
+buildBox(OpBuilder &builder, OperationState &state, ValueRange bounds,
+         function_ref<void(OpBuilder &, Location, ValueRange)> bodyBuilder) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.addOperands(bounds);
+  Region *region = state.addRegion();
+  Block *block = builder.createBlock(region);
+  for (size_t i = 0; i < bounds.size(); ++i)
+    block->addArgument(builder.getIndexType(), state.location);
+  bodyBuilder(builder, state.location, block->getArguments());
+  BoxOp::ensureTerminator(*region, builder, state.location);
+}
+
+template <typename BoxOp>
+static ParseResult parseBox(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> ivs;
+  Region *body = result.addRegion();
+  if (parseDomain(parser, result, ivs) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, ivs))
+    return failure();
+  BoxOp::ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
+}
+
+template <typename BoxOp> static void printBox(OpAsmPrinter &p, BoxOp op) {
+  printDomain(p, op.getBody()->getArguments(), op.getBounds());
+  p.printOptionalAttrDictWithKeyword(op->getAttrs());
+  p << " ";
+  p.printRegion(op.getRegion(), /*printEntryBlockArgs=*/false,
+                /*printBlockTerminators=*/false);
+}
+
+/// One or two bounds, as many variables, and nothing yielded.
+template <typename BoxOp> static LogicalResult verifyBox(BoxOp op) {
+  if (op.getBounds().empty() || op.getBounds().size() > 2)
+    return op.emitOpError("expects one or two bounds but got ")
+           << op.getBounds().size();
+  if (failed(verifyArguments(op, *op.getBody(), op.getBounds().getTypes(),
+                             "the body")))
+    return failure();
+  return verifyYield(op, *op.getBody(), {}, "the body");
+}
+
+//===----------------------------------------------------------------------===//
 // What an entry works on
 //===----------------------------------------------------------------------===//
 
@@ -186,6 +235,46 @@ LogicalResult ParallelOp::verify() {
              << type;
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// EachOp
+//===----------------------------------------------------------------------===//
+
+void EachOp::build(
+    OpBuilder &builder, OperationState &state, ValueRange bounds,
+    function_ref<void(OpBuilder &, Location, ValueRange)> bodyBuilder) {
+  buildBox<EachOp>(builder, state, bounds, bodyBuilder);
+}
+
+ParseResult EachOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseBox<EachOp>(parser, result);
+}
+
+void EachOp::print(OpAsmPrinter &p) { printBox(p, *this); }
+
+LogicalResult EachOp::verify() {
+  // (C1), (C4)
+  if (failed(verifyBox(*this)))
+    return failure();
+  // (C2)
+  for (Operation *op = (*this)->getParentOp(); op; op = op->getParentOp())
+    if (isa<EachOp, MapOp, ReduceOp, ProductOp>(op)) {
+      InFlightDiagnostic diag = emitOpError("expects not to stand in '")
+                                << op->getName() << "'";
+      diag.attachNote(op->getLoc()) << "it stands in this op";
+      return diag;
+    }
+  // (C3)
+  WalkResult walked = getRegion().walk([&](Operation *op) {
+    if (!isa<ProductOp, ParallelOp>(op))
+      return WalkResult::advance();
+    InFlightDiagnostic diag = emitOpError("expects no '")
+                              << op->getName() << "' in its body";
+    diag.attachNote(op->getLoc()) << "it is here";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,46 +433,17 @@ LogicalResult ProductOp::verify() {
 void MapOp::build(
     OpBuilder &builder, OperationState &state, ValueRange bounds,
     function_ref<void(OpBuilder &, Location, ValueRange)> bodyBuilder) {
-  OpBuilder::InsertionGuard guard(builder);
-  state.addOperands(bounds);
-  Region *region = state.addRegion();
-  Block *block = builder.createBlock(region);
-  for (size_t i = 0; i < bounds.size(); ++i)
-    block->addArgument(builder.getIndexType(), state.location);
-  bodyBuilder(builder, state.location, block->getArguments());
-  ensureTerminator(*region, builder, state.location);
+  buildBox<MapOp>(builder, state, bounds, bodyBuilder);
 }
 
 ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::Argument> ivs;
-  Region *body = result.addRegion();
-  if (parseDomain(parser, result, ivs) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.parseRegion(*body, ivs))
-    return failure();
-  ensureTerminator(*body, parser.getBuilder(), result.location);
-  return success();
+  return parseBox<MapOp>(parser, result);
 }
 
-void MapOp::print(OpAsmPrinter &p) {
-  printDomain(p, getBody()->getArguments(), getBounds());
-  p.printOptionalAttrDictWithKeyword((*this)->getAttrs());
-  p << " ";
-  p.printRegion(getRegion(), /*printEntryBlockArgs=*/false,
-                /*printBlockTerminators=*/false);
-}
+void MapOp::print(OpAsmPrinter &p) { printBox(p, *this); }
 
-LogicalResult MapOp::verify() {
-  // (C1)
-  if (getBounds().empty() || getBounds().size() > 2)
-    return emitOpError("expects one or two bounds but got ")
-           << getBounds().size();
-  if (failed(verifyArguments(*this, *getBody(), getBounds().getTypes(),
-                             "the body")))
-    return failure();
-  // (C2)
-  return verifyYield(*this, *getBody(), {}, "the body");
-}
+// (C1), (C2)
+LogicalResult MapOp::verify() { return verifyBox(*this); }
 
 //===----------------------------------------------------------------------===//
 // ReduceOp

@@ -178,6 +178,52 @@ def ParallelOp : TileOp<"parallel",
   }];
 }
 
+def EachOp : TileOp<"each",
+    [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "independent iterations, each for a few lanes of a machine";
+  let description = [{
+    Runs the body for every point of the box, in any order. An iteration of
+    `tile.parallel` is a task of a CPU's pool, or a group of threads that share
+    memory; one of `tile.each` is for 32 neighbouring lanes of such a group, or a
+    turn of a loop: a row, a head of it, a query. What all iterations write can be
+    read by what stands after the op.
+
+    Nothing in an iteration depends on another one: what one writes, no other
+    reads or writes. What it keeps for itself is scalars, and elements of private
+    buffers of the loop around it that are its own. It has no buffers itself: a
+    group has as many iterations at a time as the machine wants, and memory for
+    each of them would make its choice for it.
+
+    1. (C1) There are one or two bounds, and as many `index` variables.
+    2. (C2) It stands in no `tile.each`, `tile.map`, `tile.reduce` or
+       `tile.product`.
+    3. (C3) The body has no `tile.product`, whose work is a whole group's, and no
+       `tile.parallel`. Rows are read (`tile.read_row`), mapped and reduced in it;
+       loops and branches may stand around that.
+    4. (C4) The body yields nothing.
+
+    Example:
+
+    ```mlir
+    tile.each (%i) in (%count) {
+      %sum = tile.reduce (%j) in (%c896) combine [add] : f32 {
+        %x = memref.load %in[%i, %j] : memref<256x896xf32>
+        tile.yield %x : f32
+      }
+      memref.store %sum, %sums[%i] : memref<256xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$bounds);
+  let regions = (region SizedRegion<1>:$region);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$bounds,
+      "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, "
+      "::mlir::ValueRange)>":$bodyBuilder)>];
+}
+
 // No memory effects are declared: an op that only reads would be dead.
 class TileResidencyOp<string mnemonic> : TileOp<mnemonic> {
   let arguments = (ins AnyBuffer:$buffer, Index:$row, Index:$count);
@@ -437,7 +483,7 @@ def ReduceOp : TileOp<"reduce", [RecursiveMemoryEffects, SingleBlock]> {
 }
 
 def YieldOp : TileOp<"yield", [Pure, ReturnLike, Terminator,
-    ParentOneOf<["ParallelOp", "ProductOp", "MapOp", "ReduceOp"]>]> {
+    ParentOneOf<["ParallelOp", "EachOp", "ProductOp", "MapOp", "ReduceOp"]>]> {
   let summary = "end a tile body";
   let description = [{
     Hands values to the enclosing op; bodies that yield nothing omit it in text.

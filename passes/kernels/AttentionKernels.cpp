@@ -228,19 +228,17 @@ struct AdjointOperands {
 static void emitRowTerms(KernelBuilder &k, const AdjointOperands &in, Value y,
                          Value normalizer) {
   Value headDim = k.index(in.sizes.headDim);
-  k.forEachRow([&](Value row) {
-    k.loop(k.index(0), k.index(in.sizes.heads), 1, [&](Value head) {
-      Value column = k.mul(head, headDim);
-      Value term =
-          k.reduce(headDim, tile::Combine::add, in.sizes.element, [&](Value j) {
-            Value at = k.add(column, j);
-            return k.mul(k.load(in.dy, {row, at}), k.load(y, {row, at}));
-          });
-      k.store(term, in.terms, {head, row});
-      Value at = k.mul(head, k.index(2)), next = k.add(at, k.index(1));
-      k.store(k.load(normalizer, {row, at}), in.maxima, {head, row});
-      k.store(k.load(normalizer, {row, next}), in.reciprocals, {head, row});
-    });
+  k.forEachHead(in.sizes.heads, [&](Value row, Value head) {
+    Value column = k.mul(head, headDim);
+    Value term =
+        k.reduce(headDim, tile::Combine::add, in.sizes.element, [&](Value j) {
+          Value at = k.add(column, j);
+          return k.mul(k.load(in.dy, {row, at}), k.load(y, {row, at}));
+        });
+    k.store(term, in.terms, {head, row});
+    Value at = k.mul(head, k.index(2)), next = k.add(at, k.index(1));
+    k.store(k.load(normalizer, {row, at}), in.maxima, {head, row});
+    k.store(k.load(normalizer, {row, next}), in.reciprocals, {head, row});
   });
 }
 
@@ -315,9 +313,9 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
                       count, queries);
           strips.dots(slopes, {in.v, first, kvColumn}, {in.dy, first, column},
                       count, queries);
-          k.loop(k.index(0), count, 1, [&](Value i) {
+          k.each(count, [&](ValueRange point) {
             // Key `first + i` is seen by the queries from itself on.
-            Value row = k.add(first, i);
+            Value i = point[0], row = k.add(first, i);
             Value seen = k.sub(k.loadIndex(in.ends, row), row);
             k.map(seen, [&](ValueRange c) {
               Value at = k.add(i, c[0]), query = k.add(row, c[0]);

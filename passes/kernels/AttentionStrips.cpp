@@ -60,10 +60,10 @@ void hone::forEachQueryStrip(
 void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
                         const QueryStrip &strip,
                         function_ref<void(const QueryRow &)> body) {
-  k.loop(k.index(0), strip.count, 1, [&](Value i) {
-    Value row = k.add(strip.first, i), start = sizes.firstKey(k, row);
+  k.each(strip.count, [&](ValueRange i) {
+    Value row = k.add(strip.first, i[0]), start = sizes.firstKey(k, row);
     Value seen = k.add(k.sub(row, start), k.index(1));
-    body({i, row, /*from=*/k.sub(start, strip.origin), seen});
+    body({i[0], row, /*from=*/k.sub(start, strip.origin), seen});
   });
 }
 

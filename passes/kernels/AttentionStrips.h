@@ -78,6 +78,7 @@ void forEachQueryStrip(
 struct QueryRow {
   mlir::Value i, row, from, seen;
 };
+/// Runs the body for each of the strip's queries, see `tile.each`.
 void forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
                   const QueryStrip &strip,
                   llvm::function_ref<void(const QueryRow &)> body);

@@ -72,8 +72,8 @@ void hone::emitKernel(CachedAttentionOp op, KernelBuilder &k) {
             strips.resultAt({y, block.first, column}, buffers.back());
         strips.dots(strip, {q, block.first, column}, {keys, origin, kvColumn},
                     block.count, count);
-        k.loop(k.index(0), block.count, 1, [&](Value i) {
-          Value row = k.add(block.first, i);
+        k.each(block.count, [&](ValueRange point) {
+          Value i = point[0], row = k.add(block.first, i);
           Value position = positionOf(k, sizes.starts, row);
           Value from = firstSeen(k, op.getWindow(), position);
           Value seen = k.add(k.sub(position, from), k.index(1));

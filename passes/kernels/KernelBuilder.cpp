@@ -138,6 +138,13 @@ void KernelBuilder::once(function_ref<void()> body) {
   parallel(index(1), {}, [&](Value, ValueRange) { body(); });
 }
 
+void KernelBuilder::each(ValueRange bounds,
+                         function_ref<void(ValueRange)> body) {
+  tile::EachOp::create(
+      *this, bounds,
+      [&](OpBuilder &, Location, ValueRange point) { body(point); });
+}
+
 void KernelBuilder::map(ValueRange bounds,
                         function_ref<void(ValueRange)> body) {
   tile::MapOp::create(
@@ -166,7 +173,17 @@ static void forEachRowBlock(KernelBuilder &k,
 
 void KernelBuilder::forEachRow(function_ref<void(Value)> body) {
   forEachRowBlock(*this, [&](Value first, Value count) {
-    loop(first, add(first, count), 1, body);
+    each(count, [&](ValueRange i) { body(add(first, i[0])); });
+  });
+}
+
+void KernelBuilder::forEachHead(int64_t heads,
+                                function_ref<void(Value, Value)> body) {
+  if (heads == 1)
+    return forEachRow([&](Value row) { body(row, index(0)); });
+  forEachRowBlock(*this, [&](Value first, Value count) {
+    each({count, index(heads)},
+         [&](ValueRange point) { body(add(first, point[0]), point[1]); });
   });
 }
 

@@ -143,11 +143,16 @@ public:
                 llvm::function_ref<void(Value, ValueRange)> body);
   /// The body alone, as one iteration: for what has an order.
   void once(llvm::function_ref<void()> body);
+  /// Independent iterations inside of `parallel`, see `tile.each`.
+  void each(ValueRange bounds, llvm::function_ref<void(ValueRange)> body);
   void map(ValueRange bounds, llvm::function_ref<void(ValueRange)> body);
   Value reduce(Value bound, tile::Combine combine, mlir::Type type,
                llvm::function_ref<Value(Value)> body);
   /// Runs the body for each row of the batch: blocks of rows in parallel.
   void forEachRow(llvm::function_ref<void(Value row)> body);
+  /// The same for each of `heads` parts of a row.
+  void forEachHead(int64_t heads,
+                   llvm::function_ref<void(Value row, Value head)> body);
   /// Element-wise over `[rows, columns]`: blocks of rows in parallel.
   void forEachElement(int64_t columns,
                       llvm::function_ref<void(Value row, Value column)> body);

@@ -147,7 +147,8 @@ void Dropout::forEach(
       k, k.getI32IntegerAttr(static_cast<int32_t>(threshold)));
   Value kept = k.real(element, scale / (1 - p)), none = k.real(element, 0.0);
   RandomWords words(k, op, key, columns);
-  k.loop(k.index(0), part.rows, 1, [&](Value i) {
+  k.each(part.rows, [&](ValueRange point) {
+    Value i = point[0];
     words.forEach(k.add(part.row, i), part.column, part.columns,
                   [&](Value j, Value word) {
                     Value keeps = arith::CmpIOp::create(

@@ -86,12 +86,10 @@ void hone::emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k) {
   Value rstd = op.getRstd() ? k.buffer(op.getRstd()) : k.workspace(op, 0);
   int64_t heads = op.getHeads(), width = columnsOf(op.getX()) / heads;
   if (!op.getRstd())
-    k.forEachRow([&](Value row) {
-      k.loop(k.index(0), k.index(heads), 1, [&](Value head) {
-        Value column = k.mul(head, k.index(width));
-        k.store(reciprocalRms(k, x, row, column, width, op.getEps()), rstd,
-                {row, head});
-      });
+    k.forEachHead(heads, [&](Value row, Value head) {
+      Value column = k.mul(head, k.index(width));
+      k.store(reciprocalRms(k, x, row, column, width, op.getEps()), rstd,
+              {row, head});
     });
   addColumnSums(k, zeroedGradient(op.getDw(), k), [&](Value row) {
     SmallVector<Value> scales;

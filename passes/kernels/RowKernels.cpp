@@ -152,12 +152,8 @@ public:
     Value row, head, column;
   };
   void forEach(function_ref<void(const Head &)> body) {
-    k.forEachRow([&](Value row) {
-      if (heads == 1)
-        return body({row, k.index(0), k.index(0)});
-      k.loop(k.index(0), k.index(heads), 1, [&](Value head) {
-        body({row, head, k.mul(head, k.index(width))});
-      });
+    k.forEachHead(heads, [&](Value row, Value head) {
+      body({row, head, k.mul(head, k.index(width))});
     });
   }
 

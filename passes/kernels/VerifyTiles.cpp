@@ -38,6 +38,62 @@ static bool touchesMemory(Operation *op) {
   return !instances.empty();
 }
 
+/// Whether two points of `each` can give `value` two values. What an op makes
+/// of the same numbers is the same, loads included: an iteration reads nothing
+/// that another one writes.
+static bool varies(tile::EachOp each, Value value,
+                   DenseSet<Value> &seen) {
+  if (!each.getRegion().isAncestor(value.getParentRegion()) ||
+      !seen.insert(value).second)
+    return false;
+  auto hasVaryingOperand = [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return varies(each, operand, seen);
+    });
+  };
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    op = value.getParentBlock()->getParentOp();
+    if (op == each)
+      return true;
+    // A loop that carries nothing has variables alone.
+    if (op->getNumResults() == 0)
+      return hasVaryingOperand(op);
+  }
+  bool found = false;
+  op->walk([&](Operation *inner) { found |= hasVaryingOperand(inner); });
+  return found;
+}
+
+/// Where `op` writes, as the buffer and what indexes it; none if it does not.
+static SmallVector<Value> writtenPlace(Operation *op) {
+  SmallVector<Value> place;
+  if (auto store = dyn_cast<memref::StoreOp>(op)) {
+    place.push_back(store.getMemRef());
+    llvm::append_range(place, store.getIndices());
+  } else if (auto read = dyn_cast<tile::ReadRowOp>(op)) {
+    place.push_back(read.getTo());
+  }
+  return place;
+}
+
+static LogicalResult verifyEach(tile::EachOp each) {
+  WalkResult walked = each.getRegion().walk([&](Operation *op) {
+    SmallVector<Value> place = writtenPlace(op);
+    if (place.empty() || llvm::any_of(place, [&](Value part) {
+          DenseSet<Value> seen;
+          return varies(each, part, seen);
+        }))
+      return WalkResult::advance();
+    InFlightDiagnostic diag =
+        op->emitOpError("expects a place that depends on the variables of the "
+                        "'tile.each' around it: its iterations run together");
+    diag.attachNote(each.getLoc()) << "it is here";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 static LogicalResult verifyOp(Operation *op, bool float64) {
   // 1
   if (!isKnownDialect(op->getDialect()->getNamespace()))
@@ -62,7 +118,13 @@ static LogicalResult verifyOp(Operation *op, bool float64) {
         return type.isF64();
       }))
     return op->emitOpError("needs f64, which the target does not have");
-  return success();
+  // 5
+  auto each = dyn_cast<tile::EachOp>(op);
+  if (!each)
+    return success();
+  if (!isInside)
+    return op->emitOpError("expects to stand in 'tile.parallel'");
+  return verifyEach(each);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-//===- LoopLowering.cpp - tile.map and tile.reduce become loops -----------===//
+//===- LoopLowering.cpp - tile.each, tile.map and tile.reduce become loops ===//
 //
 // Whole vectors first, then the rest. Where the bound is a constant multiple
 // of the lanes there is no rest and no code for it.
@@ -7,6 +7,7 @@
 
 #include "targets/cpu/LoopLowering.h"
 
+#include "dialects/Tile/ScalarBuilder.h"
 #include "targets/cpu/LoopWidening.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -116,6 +117,15 @@ void hone::lowerMap(tile::MapOp op, const CpuDescription &cpu) {
     mapping.map(op.getBody()->getArgument(0), outer.getInductionVar());
   }
   lowerInnerMap(b, op, mapping, cpu);
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Each
+//===----------------------------------------------------------------------===//
+
+void hone::lowerEach(tile::EachOp op) {
+  ScalarBuilder(op.getLoc(), op).overBox(op.getBounds(), *op.getBody());
   op.erase();
 }
 

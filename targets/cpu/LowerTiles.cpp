@@ -129,6 +129,8 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
       lowerReduce(op, cpu);
     for (auto op : collect<tile::MapOp>(module))
       lowerMap(op, cpu);
+    for (auto op : collect<tile::EachOp>(module))
+      lowerEach(op);
   }
 };
 

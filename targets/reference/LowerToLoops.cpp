@@ -145,13 +145,11 @@ static void lower(tile::ProductOp op) {
 //===----------------------------------------------------------------------===//
 
 static void lower(tile::MapOp op) {
-  LoopBuilder b(op);
-  ValueRange bounds = op.getBounds();
-  b.upTo(bounds[0], [&](Value i) {
-    if (bounds.size() == 1)
-      return (void)b.inlined(*op.getBody(), i);
-    b.upTo(bounds[1], [&](Value j) { b.inlined(*op.getBody(), {i, j}); });
-  });
+  LoopBuilder(op).overBox(op.getBounds(), *op.getBody());
+}
+
+static void lower(tile::EachOp op) {
+  LoopBuilder(op).overBox(op.getBounds(), *op.getBody());
 }
 
 static Value identityOf(LoopBuilder &b, tile::Combine combine, Type type) {
@@ -190,8 +188,8 @@ struct LowerToLoops : public hone::impl::LowerToLoopsBase<LowerToLoops> {
   void runOnOperation() override {
     // Inner ops first: an op is only read when all in it are loops.
     getOperation().walk([](Operation *op) {
-      if (!isa<tile::ReadRowOp, tile::ProductOp, tile::MapOp, tile::ReduceOp>(
-              op))
+      if (!isa<tile::ReadRowOp, tile::ProductOp, tile::MapOp, tile::EachOp,
+               tile::ReduceOp>(op))
         return;
       if (auto row = dyn_cast<tile::ReadRowOp>(op))
         lower(row);
@@ -199,6 +197,8 @@ struct LowerToLoops : public hone::impl::LowerToLoopsBase<LowerToLoops> {
         lower(product);
       else if (auto map = dyn_cast<tile::MapOp>(op))
         lower(map);
+      else if (auto each = dyn_cast<tile::EachOp>(op))
+        lower(each);
       else
         lower(cast<tile::ReduceOp>(op));
       op->erase();

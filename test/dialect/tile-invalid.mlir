@@ -267,6 +267,62 @@ func.func @parallel_c3(%count: index) {
 
 // -----
 
+func.func @each_c1(%n: index) {
+  // expected-error @+1 {{expects one or two bounds but got 3}}
+  tile.each (%i, %j, %k) in (%n, %n, %n) {
+  }
+  return
+}
+
+// -----
+
+func.func @each_c2(%n: index) {
+  // expected-note @+1 {{it stands in this op}}
+  tile.map (%i) in (%n) {
+    // expected-error @+1 {{expects not to stand in 'tile.map'}}
+    tile.each (%j) in (%n) {
+    }
+  }
+  return
+}
+
+// -----
+
+// each (C2)
+func.func @each_in_each(%n: index) {
+  // expected-note @+1 {{it stands in this op}}
+  tile.each (%i) in (%n) {
+    // expected-error @+1 {{expects not to stand in 'tile.each'}}
+    tile.each (%j) in (%n) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @each_c3(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects no 'tile.product' in its body}}
+  tile.each (%i) in (%n) {
+    // expected-note @+1 {{it is here}}
+    tile.product %c[%i, %n], %c[%i, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64]
+        : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @each_c4(%n: index) {
+  // expected-error @+1 {{expects the body to yield () but got ('index')}}
+  tile.each (%i) in (%n) {
+    tile.yield %i : index
+  }
+  return
+}
+
+// -----
+
 func.func @map_c1(%n: index) {
   // expected-error @+1 {{expects one or two bounds but got 3}}
   tile.map (%i, %j, %k) in (%n, %n, %n) {

@@ -78,6 +78,22 @@ func.func @product(%c: memref<8x64xf32>, %a: memref<8x32xf32>,
   return
 }
 
+// CHECK-LABEL: func @each
+func.func @each(%x: memref<8x64xf32>, %m: index, %n: index) {
+  tile.parallel (%p) in (%m) {
+    // CHECK: tile.each (%[[I:.*]], %[[J:.*]]) in (%{{.*}}, %{{.*}}) {
+    // CHECK-NOT: tile.yield
+    tile.each (%i, %j) in (%m, %n) {
+      %v = memref.load %x[%i, %j] : memref<8x64xf32>
+      memref.store %v, %x[%i, %j] : memref<8x64xf32>
+    }
+    // CHECK: tile.each (%{{.*}}) in (%{{.*}}) {
+    tile.each (%i) in (%m) {
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func @loops
 func.func @loops(%x: memref<8x64xf32>, %m: index, %n: index) -> (f32, f32) {
   // CHECK: tile.map (%[[I:.*]], %[[J:.*]]) in (%{{.*}}, %{{.*}}) {

@@ -80,3 +80,79 @@ func.func private @double(%x: memref<4xf64>, %n: index) {
   }
   return
 }
+
+// -----
+
+// Lanes of another group could not run it.
+func.func private @each_alone(%n: index) {
+  // expected-error @+1 {{'tile.each' op expects to stand in 'tile.parallel'}}
+  tile.each (%i) in (%n) {
+  }
+  return
+}
+
+// -----
+
+// What a loop in it makes of its variable varies; so does what is read there.
+func.func private @each_writes_its_own(%x: memref<4x4xf32>, %at: memref<4xindex>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.parallel (%p) in (%n) {
+    tile.each (%i, %j) in (%n, %n) {
+      memref.store %zero, %x[%p, %j] : memref<4x4xf32>
+      %place = memref.load %at[%i] : memref<4xindex>
+      memref.store %zero, %x[%place, %c1] : memref<4x4xf32>
+      scf.for %k = %i to %n step %c1 {
+        memref.store %zero, %x[%p, %k] : memref<4x4xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// All iterations would write one element.
+func.func private @each_writes_alike(%x: memref<4x4xf32>, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  tile.parallel (%p) in (%n) {
+    // expected-note @+1 {{it is here}}
+    tile.each (%i) in (%n) {
+      %at = arith.addi %p, %n : index
+      // expected-error @+1 {{'memref.store' op expects a place that depends on the variables of the 'tile.each' around it: its iterations run together}}
+      memref.store %zero, %x[%p, %at] : memref<4x4xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// So they would share the buffer that they read their rows to.
+func.func private @each_reads_alike(%w: memref<8x4xf32>, %n: index) {
+  tile.parallel (%p) in (%n) private(%to : memref<1x4xf32>) {
+    // expected-note @+1 {{it is here}}
+    tile.each (%i) in (%n) {
+      // expected-error @+1 {{'tile.read_row' op expects a place that depends on the variables of the 'tile.each' around it}}
+      tile.read_row %to, %w[%i, %n] size %n : memref<1x4xf32>, memref<8x4xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// The variable of another loop does not tell iterations apart.
+func.func private @each_maps_alike(%x: memref<4x4xf32>, %y: memref<4xf32>, %n: index) {
+  tile.parallel (%p) in (%n) {
+    // expected-note @+1 {{it is here}}
+    tile.each (%i) in (%n) {
+      tile.map (%j) in (%n) {
+        %v = memref.load %x[%i, %j] : memref<4x4xf32>
+        // expected-error @+1 {{'memref.store' op expects a place that depends on the variables of the 'tile.each' around it}}
+        memref.store %v, %y[%j] : memref<4xf32>
+      }
+    }
+  }
+  return
+}

@@ -26,6 +26,26 @@ func.func @map(%x: memref<8x64xf32>, %s: memref<8xf32>, %m: index, %n: index) {
   return
 }
 
+// Iterations follow one another; what is in them is widened.
+// CHECK-LABEL: func @each
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[SUMS:.*]] = scf.for
+// CHECK: vector.load %{{.*}}[%[[I]], %{{.*}}]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[I]]]
+// CHECK-NOT: tile.each
+// CHECK: return
+func.func @each(%x: memref<8x64xf32>, %s: memref<8xf32>, %m: index) {
+  %n = arith.constant 64 : index
+  tile.each (%i) in (%m) {
+    %sum = tile.reduce (%j) in (%n) combine [add] : f32 {
+      %v = memref.load %x[%i, %j] : memref<8x64xf32>
+      tile.yield %v : f32
+    }
+    memref.store %sum, %s[%i] : memref<8xf32>
+  }
+  return
+}
+
 // A constant multiple of the lanes leaves nothing over.
 // CHECK-LABEL: func @whole_vectors
 // CHECK: scf.for

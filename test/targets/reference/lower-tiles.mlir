@@ -58,3 +58,21 @@ func.func @sum(%x: memref<64xf32>, %n: index) -> f32 {
   }
   return %r : f32
 }
+
+// Points of a box are turns of two loops.
+// CHECK-LABEL: func.func @each
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: scf.for %[[J:.*]] =
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: memref.store %[[SUM]], %{{.*}}[%[[I]], %[[J]]]
+// CHECK-NOT: tile.each
+func.func @each(%x: memref<64xf32>, %y: memref<8x4xf32>, %m: index, %n: index) {
+  tile.each (%i, %j) in (%m, %n) {
+    %r = tile.reduce (%c) in (%n) combine [add] : f32 {
+      %v = memref.load %x[%c] : memref<64xf32>
+      tile.yield %v : f32
+    }
+    memref.store %r, %y[%i, %j] : memref<8x4xf32>
+  }
+  return
+}
