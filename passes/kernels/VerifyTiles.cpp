@@ -41,8 +41,7 @@ static bool touchesMemory(Operation *op) {
 /// Whether two points of `each` can give `value` two values. What an op makes
 /// of the same numbers is the same, loads included: an iteration reads nothing
 /// that another one writes.
-static bool varies(tile::EachOp each, Value value,
-                   DenseSet<Value> &seen) {
+static bool varies(tile::EachOp each, Value value, DenseSet<Value> &seen) {
   if (!each.getRegion().isAncestor(value.getParentRegion()) ||
       !seen.insert(value).second)
     return false;
