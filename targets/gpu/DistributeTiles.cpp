@@ -126,6 +126,22 @@ static void distribute(memref::StoreOp op, const Team &team) {
   b.once([&] { b.clone(*op); });
 }
 
+/// Iterations are dealt out to subgroups; the lanes of one run its body.
+static LogicalResult distribute(tile::EachOp op, const Team &team) {
+  TeamBuilder b(op, team);
+  auto loop =
+      scf::ForOp::create(b, team.state.subgroup, pointsOf(b, op.getBounds()),
+                         b.index(simt::kSubgroups), ValueRange(),
+                         [&](OpBuilder &, Location, Value i, ValueRange) {
+                           atPoint(b, op.getBounds(), i, [&](ValueRange point) {
+                             b.inlined(*op.getBody(), point);
+                           });
+                           scf::YieldOp::create(b);
+                         });
+  op.erase();
+  return distribute(*loop.getBody(), {team.state, /*isSubgroup=*/true});
+}
+
 static LogicalResult distribute(Operation *op, const Team &team) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tile::ReadRowOp, tile::MapOp, tile::ReduceOp, memref::StoreOp>(
@@ -139,6 +155,7 @@ static LogicalResult distribute(Operation *op, const Team &team) {
         product.erase();
         return success();
       })
+      .Case([&](tile::EachOp each) { return distribute(each, team); })
       .Case<scf::ForOp, scf::IfOp>([&](Operation *around) -> LogicalResult {
         for (Region &region : around->getRegions())
           for (Block &block : region)

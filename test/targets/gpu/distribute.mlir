@@ -55,6 +55,30 @@ gpu.func @reduce(%x: memref<8x40xf32>, %y: memref<8xf32>) kernel {
   gpu.return
 }
 
+// An iteration is a subgroup's: its lanes alone sum, and its first one stores.
+// CHECK-LABEL: gpu.func @each
+// CHECK: %[[LANE:.*]] = gpu.lane_id
+// CHECK: %[[SUBGROUP:.*]] = gpu.subgroup_id
+// CHECK: scf.for %[[I:.*]] = %[[SUBGROUP]] to %{{.*}} step %c8
+// CHECK: scf.for %{{.*}} = %[[LANE]] to %{{.*}} step %c32
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: gpu.shuffle idx
+// CHECK: arith.cmpi eq, %[[LANE]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[I]]]
+// CHECK-NOT: tile.each
+// CHECK: gpu.return
+gpu.func @each(%x: memref<8x40xf32>, %y: memref<8xf32>, %m: index) kernel {
+  %n = arith.constant 40 : index
+  tile.each (%i) in (%m) {
+    %sum = tile.reduce (%j) in (%n) combine [add] : f32 {
+      %v = memref.load %x[%i, %j] : memref<8x40xf32>
+      tile.yield %v : f32
+    }
+    memref.store %sum, %y[%i] : memref<8xf32>
+  }
+  gpu.return
+}
+
 // Terms come in blocks, and sixteen at a time; sums stay in registers until they
 // are complete. Terms that fill up a tile are -0 times 0.
 // CHECK-LABEL: gpu.func @product
