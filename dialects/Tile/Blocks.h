@@ -12,10 +12,32 @@
 
 namespace hone::tile {
 
-/// The part of a product's result that one iteration computes, at most.
+/// What one iteration of `tile.parallel` does, at most. A CPU's iteration is
+/// worth waking a thread for, a GPU has hundreds at a time.
 struct Blocks {
+  // Of a product's result.
   int64_t columns = 64; ///< of f32; of f64 half as many
   int64_t rows = 0;     ///< 0: all
+  /// Rows of private sums, which are beside a panel.
+  int64_t sumRows = 256;
+  /// Of a product with few columns, and of one with few rows.
+  int64_t narrowRows = 32, narrowColumns = 128;
+  /// Rows of the gradient of a weight.
+  int64_t weightRows = 256;
+
+  /// Rows of a kernel that works row by row.
+  int64_t rowGroup = 16;
+  /// Rows whose places are counted from the first of them on.
+  int64_t countedRows = 64;
+  /// Columns of a gradient that is a sum over rows.
+  int64_t summedColumns = 64;
+  /// Elements of a row of a weight that is formed once for all that read it.
+  int64_t formedColumns = 512;
+  /// Elements of an update.
+  int64_t updateElements = 16384;
+  /// Those of one tensor, where an iteration may hold a sum of directions for
+  /// each.
+  int64_t parameterElements = 2048;
 };
 
 } // namespace hone::tile

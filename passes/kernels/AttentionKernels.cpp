@@ -12,7 +12,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace hone;
@@ -193,24 +192,15 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 static void emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
                         Value ends) {
   Value starts = sizes.starts;
-  k.once([&] {
-    Value last = k.sub(k.rows(), k.index(1));
-    Value state[] = {k.rows(), k.loadIndex(starts, last)};
-    scf::ForOp::create(
-        k, k.index(0), k.rows(), k.index(1), state,
-        [&](OpBuilder &, Location, Value step, ValueRange carried) {
-          Value row = k.sub(last, step), start = k.loadIndex(starts, row);
-          Value same = arith::CmpIOp::create(k, arith::CmpIPredicate::eq, start,
-                                             carried[1]);
-          Value end = arith::SelectOp::create(k, same, carried[0],
-                                              k.add(row, k.index(1)));
-          Value seen = sizes.window
-                           ? k.min(end, k.add(row, k.index(*sizes.window)))
-                           : end;
-          k.store(arith::IndexCastOp::create(k, k.getI32Type(), seen), ends,
-                  row);
-          scf::YieldOp::create(k, ValueRange{end, start});
-        });
+  k.forEachRow([&](Value row) {
+    Value start = k.loadIndex(starts, row);
+    Value end = k.search(row, k.rows(), k.maxRows(), [&](Value other) {
+      return arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                   k.loadIndex(starts, other), start);
+    });
+    Value seen =
+        sizes.window ? k.min(end, k.add(row, k.index(*sizes.window))) : end;
+    k.store(arith::IndexCastOp::create(k, k.getI32Type(), seen), ends, row);
   });
 }
 

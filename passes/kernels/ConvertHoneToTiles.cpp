@@ -40,9 +40,9 @@ static int64_t bytesOfCalls(ModuleOp module) {
 namespace {
 struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
   using ConvertToTilesBase::ConvertToTilesBase;
-  ConvertToTiles(const ConvertToTilesOptions &options,
-                 const TargetKernels *kernels)
-      : ConvertToTilesBase(options), kernels(kernels) {}
+  ConvertToTiles(const tile::Blocks &cuts, const TargetKernels *kernels)
+      : ConvertToTilesBase({cuts.columns, cuts.rows}), cuts(cuts),
+        kernels(kernels) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -58,9 +58,11 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
 
     auto blocks = llvm::to_vector(module.getOps<BlockOp>());
     auto entries = llvm::to_vector(module.getOps<EntryOp>());
+    tile::Blocks cut = cuts;
+    cut.columns = blockColumns;
+    cut.rows = blockRows;
     TileOptions options{
-        {{blockColumns, blockRows},
-         module->hasAttr(HoneDialect::getRoundedProductsAttrName()),
+        {cut, module->hasAttr(HoneDialect::getRoundedProductsAttrName()),
          module->hasAttr(HoneDialect::getAnyOrderProductsAttrName())},
         maxRows.getInt(),
         kernels};
@@ -96,12 +98,12 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
                     Builder(module).getI64IntegerAttr(tables));
   }
 
+  tile::Blocks cuts;
   const TargetKernels *kernels = nullptr;
 };
 } // namespace
 
 std::unique_ptr<Pass> hone::createConvertToTiles(const tile::Blocks &blocks,
                                                  const TargetKernels *kernels) {
-  return std::make_unique<ConvertToTiles>(
-      ConvertToTilesOptions{blocks.columns, blocks.rows}, kernels);
+  return std::make_unique<ConvertToTiles>(blocks, kernels);
 }

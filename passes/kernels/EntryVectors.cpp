@@ -140,9 +140,10 @@ LogicalResult EntryConversion::convert(EstimateGradientOp op) {
       slice->offset);
   if (failed(gradient))
     return failure();
-  Value chunks =
-      tableOf(op, "parameter_chunks",
-              parameterChunks(slice->parameters, builder.getContext()));
+  Value chunks = tableOf(op, "parameter_chunks",
+                         parameterChunks(slice->parameters,
+                                         settings.blocks.parameterElements,
+                                         builder.getContext()));
   SmallVector<Value> arguments = {*gradient, chunks};
   for (Value operand : op->getOperands())
     arguments.push_back(buffers.ofValue.at(operand));
@@ -292,9 +293,10 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   const bool hasChunks =
       op.getRounding() || op.getCoefficients() || op.getRateOfB();
   if (hasChunks)
-    arguments.push_back(
-        tableOf(op, "parameter_chunks",
-                parameterChunks(slice->parameters, builder.getContext())));
+    arguments.push_back(tableOf(
+        op, "parameter_chunks",
+        parameterChunks(slice->parameters, settings.blocks.parameterElements,
+                        builder.getContext())));
 
   emitWhen(op.getLoc(), op.getMask(), op.getMaskIndex(), [&] {
     callShared(op, "update", arguments,

@@ -10,17 +10,11 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
 using namespace hone;
-
-/// Rows that one iteration of a row-wise kernel handles; no sum crosses rows,
-/// so this is only a matter of speed.
-static constexpr int64_t kRowBlock = 16;
-
-/// Rows of private sums, at most: beside a panel they fit a second-level cache.
-static constexpr int64_t kSumRows = 256;
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -162,12 +156,43 @@ Value KernelBuilder::reduce(Value bound, tile::Combine combine, Type type,
   return fold.getResult(0);
 }
 
+Value KernelBuilder::countIf(Value count, int64_t most,
+                             function_ref<Value(Value)> condition) {
+  // Sums of ones are exact as far as a float counts.
+  Type real = most <= (int64_t(1) << 24) ? Type(getF32Type()) : getF64Type();
+  Value one = this->real(real, 1.0), zero = this->real(real, 0.0);
+  Value found = reduce(count, tile::Combine::add, real, [&](Value j) -> Value {
+    return arith::SelectOp::create(*this, condition(j), one, zero);
+  });
+  Value word = arith::FPToSIOp::create(*this, getI64Type(), found);
+  return arith::IndexCastOp::create(*this, getIndexType(), word);
+}
+
+Value KernelBuilder::search(Value from, Value to, int64_t most,
+                            function_ref<Value(Value)> isBelow) {
+  // As many steps as the longest range needs. Where nothing is left, the last
+  // question is asked again, and its answer changes nothing.
+  Value last = sub(to, index(1)), state[] = {from, to};
+  auto halving = scf::ForOp::create(
+      *this, index(0), index(llvm::Log2_64_Ceil(most + 1)), index(1), state,
+      [&](OpBuilder &, Location, Value, ValueRange range) {
+        Value half = min(div(add(range[0], range[1]), index(2)), last);
+        Value below = isBelow(half), next = add(half, index(1));
+        Value narrower[] = {
+            arith::SelectOp::create(*this, below, next, range[0]),
+            arith::SelectOp::create(*this, below, range[1], half)};
+        scf::YieldOp::create(*this, narrower);
+      });
+  return halving.getResult(0);
+}
+
 /// Runs body(first, count) for blocks of rows, in parallel.
 static void forEachRowBlock(KernelBuilder &k,
                             function_ref<void(Value, Value)> body) {
-  k.parallel(k.ceilDiv(k.rows(), kRowBlock), {}, [&](Value block, ValueRange) {
-    Value first = k.mul(block, k.index(kRowBlock));
-    body(first, k.min(k.index(kRowBlock), k.sub(k.rows(), first)));
+  int64_t most = k.blocks().rowGroup;
+  k.parallel(k.ceilDiv(k.rows(), most), {}, [&](Value block, ValueRange) {
+    Value first = k.mul(block, k.index(most));
+    body(first, k.min(k.index(most), k.sub(k.rows(), first)));
   });
 }
 
@@ -216,8 +241,8 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
     limit(settings.blocks.rows);
   SmallVector<MemRefType, 2> memory;
   if (sumType != element) {
-    if (rowMaximum > kSumRows)
-      limit(kSumRows);
+    if (rowMaximum > settings.blocks.sumRows)
+      limit(settings.blocks.sumRows);
     int64_t rows = height ? std::min(height, rowMaximum) : rowMaximum;
     memory.push_back(MemRefType::get({rows, width}, sumType));
   }

@@ -133,6 +133,7 @@ public:
   // Loops
   //===------------------------------------------------------------------===//
 
+  const tile::Blocks &blocks() const { return settings.blocks; }
   /// Rows of this batch.
   Value rows() const { return rowCount; }
   int64_t maxRows() const { return rowMaximum; }
@@ -148,6 +149,13 @@ public:
   void map(ValueRange bounds, llvm::function_ref<void(ValueRange)> body);
   Value reduce(Value bound, tile::Combine combine, mlir::Type type,
                llvm::function_ref<Value(Value)> body);
+  /// For how many `j < count`, at most `most`, the condition holds.
+  Value countIf(Value count, int64_t most,
+                llvm::function_ref<Value(Value)> condition);
+  /// The first `i` in `[from, to)`, of 1 to `most`, for which `isBelow` is
+  /// false, or `to`; once it is false it stays so.
+  Value search(Value from, Value to, int64_t most,
+               llvm::function_ref<Value(Value)> isBelow);
   /// Runs the body for each row of the batch: blocks of rows in parallel.
   void forEachRow(llvm::function_ref<void(Value row)> body);
   /// The same for each of `heads` parts of a row.

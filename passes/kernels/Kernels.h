@@ -49,7 +49,7 @@ void addColumnSums(
     KernelBuilder &k, mlir::Value gradient,
     llvm::function_ref<std::function<mlir::Value(mlir::Value)>(mlir::Value)>
         termsOf);
-/// The same of the rows of `dy` themselves.
+/// The same of the rows of `dy` themselves, as a product with a row of ones.
 void addBiasSums(KernelBuilder &k, mlir::Value gradient, mlir::Value dy);
 
 // AttentionKernels.cpp. Sequences are contiguous: `starts` never decreases.
@@ -140,11 +140,13 @@ struct UpdateVectors {
   llvm::SmallVector<mlir::Value, 2> state;
 };
 
-/// How a loop over vectors is divided in which it matters what parameter an
-/// element is of; `parameters` lie one after the other in the vectors. Rows of
-/// first element, count, first index in the tensor, hashStream() of its name
-/// for the purposes Round and Perturb, and whether it hasRateOfB().
+/// How a loop over vectors is divided, into parts of at most `most`, in which
+/// it matters what parameter an element is of; `parameters` lie one after the
+/// other in the vectors. Rows of first element, count, first index in the
+/// tensor, hashStream() of its name for the purposes Round and Perturb, and
+/// whether it hasRateOfB().
 mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
+                                        int64_t most,
                                         mlir::MLIRContext *context);
 
 /// Writes the estimate that `op` describes to `gradient`.

@@ -93,22 +93,35 @@ static Value packedCount(KernelBuilder &k, const LossBuffers &in) {
   return k.loadIndex(in.rowOf, countAt(k, in));
 }
 
-/// Fills `rowOf`.
+/// Fills `rowOf`: a row's place is the number of rows before it that have a
+/// target.
 static void packRows(KernelBuilder &k, const LossBuffers &in) {
+  int64_t group = k.blocks().countedRows;
   auto toWord = [&](Value index) -> Value {
     return arith::IndexCastOp::create(k, k.getI32Type(), index);
   };
-  k.once([&] {
-    auto scan = scf::ForOp::create(
-        k, k.index(0), k.rows(), k.index(1), k.index(0),
-        [&](OpBuilder &, Location, Value row, ValueRange found) {
-          // A row without a target is overwritten by the next that has one.
-          k.store(toWord(row), in.rowOf, found[0]);
-          Value next = arith::SelectOp::create(
-              k, hasTarget(k, in, row), k.add(found[0], k.index(1)), found[0]);
-          scf::YieldOp::create(k, next);
-        });
-    k.store(toWord(scan.getResult(0)), in.rowOf, countAt(k, in));
+  auto targets = [&](Value first, Value count, int64_t most) {
+    return k.countIf(count, most, [&](Value j) {
+      return hasTarget(k, in, k.add(first, j));
+    });
+  };
+  k.parallel(k.ceilDiv(k.rows(), group), {}, [&](Value i, ValueRange) {
+    Value first = k.mul(i, k.index(group));
+    Value count = k.min(k.index(group), k.sub(k.rows(), first));
+    Value before = targets(k.index(0), first, k.maxRows());
+    k.each(count, [&](ValueRange j) {
+      Value row = k.add(first, j[0]);
+      k.when(hasTarget(k, in, row), [&] {
+        Value place = k.add(before, targets(first, j[0], group));
+        k.store(toWord(row), in.rowOf, place);
+      });
+    });
+    Value isLast = arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                         k.add(first, count), k.rows());
+    k.when(isLast, [&] {
+      Value all = k.add(before, targets(first, count, group));
+      k.store(toWord(all), in.rowOf, countAt(k, in));
+    });
   });
 }
 
@@ -152,44 +165,51 @@ static void packRow(KernelBuilder &k, const LossBuffers &in, Value from,
   });
 }
 
-/// Moves the packed rows of `matrix` to their places, in place: the last first,
-/// since a row never moves up. The other rows become zero.
-static void unpackRows(KernelBuilder &k, const LossBuffers &in, Value matrix) {
-  auto writeRow = [&](Value row, function_ref<Value(Value)> value) {
-    k.map(k.index(in.hidden),
-          [&](ValueRange j) { k.store(value(j[0]), matrix, {row, j[0]}); });
-  };
-  k.once([&] {
-    Value last = k.sub(k.rows(), k.index(1)), zero = k.real(in.element, 0.0);
-    scf::ForOp::create(
-        k, k.index(0), k.rows(), k.index(1), packedCount(k, in),
-        [&](OpBuilder &, Location, Value i, ValueRange left) {
-          Value row = k.sub(last, i), packed = k.sub(left[0], k.index(1));
-          Value isPacked = hasTarget(k, in, row);
-          auto move = [&] {
-            Value moves =
-                arith::CmpIOp::create(k, arith::CmpIPredicate::ne, packed, row);
-            k.when(moves, [&] {
-              writeRow(row,
-                       [&](Value j) { return k.load(matrix, {packed, j}); });
-            });
-          };
-          k.when(isPacked, move,
-                 [&] { writeRow(row, [&](Value) { return zero; }); });
-          Value next = arith::SelectOp::create(k, isPacked, packed, left[0]);
-          scf::YieldOp::create(k, next);
-        });
+/// to[row] = from[place of row] for rows that have one; the others become zero.
+static void unpackRows(KernelBuilder &k, const LossBuffers &in, Value from,
+                       Value to) {
+  k.forEachRow([&](Value row) {
+    auto writeRow = [&](function_ref<Value(Value)> value) {
+      k.map(k.index(in.hidden),
+            [&](ValueRange j) { k.store(value(j[0]), to, {row, j[0]}); });
+    };
+    auto copy = [&] {
+      Value place =
+          k.search(k.index(0), packedCount(k, in), k.maxRows(), [&](Value i) {
+            return arith::CmpIOp::create(k, arith::CmpIPredicate::ult,
+                                         k.loadIndex(in.rowOf, i), row);
+          });
+      writeRow([&](Value j) { return k.load(from, {place, j}); });
+    };
+    k.when(hasTarget(k, in, row), copy,
+           [&] { writeRow([&](Value) { return k.real(in.element, 0.0); }); });
   });
 }
+
+/// Terms of a sum that are read together before one thread adds them.
+static constexpr int64_t kStagedTerms = 1024;
 
 /// total = the first `count` of `terms`, in order; `count` is emitted inside.
 static void sumInOrder(KernelBuilder &k, Value total, Value terms,
                        function_ref<Value()> count) {
-  k.once([&] {
-    k.store(k.real(k.getF64Type(), 0.0), total, {});
-    k.loop(k.index(0), count(), 1, [&](Value i) {
-      k.store(k.add(k.load(total, {}), k.load(terms, i)), total, {});
-    });
+  auto staged = MemRefType::get({kStagedTerms}, k.getF64Type());
+  k.parallel(k.index(1), staged, [&](Value, ValueRange own) {
+    Value none = k.index(0), whole = count();
+    auto sum = scf::ForOp::create(
+        k, none, whole, k.index(kStagedTerms), k.real(k.getF64Type(), 0.0),
+        [&](OpBuilder &, Location, Value first, ValueRange before) {
+          Value here = k.min(k.index(kStagedTerms), k.sub(whole, first));
+          k.map(here, [&](ValueRange j) {
+            k.store(k.load(terms, k.add(first, j[0])), own[0], j[0]);
+          });
+          auto added = scf::ForOp::create(
+              k, none, here, k.index(1), before,
+              [&](OpBuilder &, Location, Value j, ValueRange sum) {
+                scf::YieldOp::create(k, k.add(sum[0], k.load(own[0], j)));
+              });
+          scf::YieldOp::create(k, added.getResults());
+        });
+    k.store(sum.getResult(0), total, {});
   });
 }
 
@@ -360,9 +380,10 @@ static void fillRow(KernelBuilder &k, Value row, double value) {
 }
 
 /// dx = (dxSums - sum * W[target]) / (the sum with the target's term), for
-/// packed row `i`; `part` is one of a row. With smoothed labels also smoothing
-/// * (W[target] - headSum / vocabulary). With `streamed`, the pages of the
-/// target's weights go at once: rows are far apart.
+/// packed row `i`, where dx may be dxSums; `part` is one of a row. With
+/// smoothed labels also smoothing * (W[target] - headSum / vocabulary). With
+/// `streamed`, the pages of the target's weights go at once: rows are far
+/// apart.
 static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                                bool streamed, Value dxSums, Value dx,
                                Value whole, Value headSum, Value part,
@@ -397,8 +418,8 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   LossBuffers in = lossBuffers(op, k, op.getLoss());
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
   // A dx that is narrower than its sums has the packed rows of x until it is
-  // complete.
-  Value dxSums = dx;
+  // complete. The workspace has dx packed at the end, whatever it had before.
+  Value dxSums = dx, packedDx = in.packedX;
   if (op.sumsApart())
     std::swap(dxSums, in.packedX);
   Value columns = k.index(in.hidden), zero = k.real(in.element, 0.0);
@@ -429,8 +450,8 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
                                   k.load(logitSums, i)));
     k.store(loss, in.terms, i);
     if (dx)
-      finishInputAdjoint(k, in, op.getStreamed(), dxSums, dx, whole, headSum,
-                         scratch[0], i);
+      finishInputAdjoint(k, in, op.getStreamed(), dxSums, packedDx, whole,
+                         headSum, scratch[0], i);
   };
 
   packRows(k, in);
@@ -458,7 +479,7 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   forEachPacked(k, in, scratch, finish);
   sumInOrder(k, in.total, in.terms, [&] { return packedCount(k, in); });
   if (dx)
-    unpackRows(k, in, dx);
+    unpackRows(k, in, packedDx, dx);
 }
 
 //===----------------------------------------------------------------------===//
@@ -566,10 +587,9 @@ static void emitLogitAdjoints(KernelBuilder &k, const LossBuffers &in,
 /// dw[first + v, :] += sum over packed rows of logits[i, v] x_i.
 static void addHeadAdjoint(KernelBuilder &k, const LossBuffers &in,
                            const VocabularyTile &vocabulary, Value dw) {
-  constexpr int64_t rowBlock = 256;
   KernelBuilder::Tiling tiling{k.index(vocabulary.width), in.hidden,
                                std::min(k.maxRows(), numerics::kGradientRows),
-                               rowBlock};
+                               k.blocks().weightRows};
   k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
     Value count = packedCount(k, in), zero = k.index(0);
     Value any =

@@ -17,14 +17,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Rows, or columns of dy, that one iteration of a narrow product handles. No
-/// sum crosses them.
-static constexpr int64_t kNarrowRows = 32;
-static constexpr int64_t kNarrowColumns = 128;
-
-/// Rows of a weight's gradient that one iteration computes.
-static constexpr int64_t kWeightRows = 256;
-
 static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -49,9 +41,6 @@ tileProduct(KernelBuilder &k, const KernelBuilder::Tile &tile, Value c, Value a,
   return product;
 }
 
-/// Elements of a row that one iteration forms.
-static constexpr int64_t kFormedColumns = 512;
-
 Value hone::formedOnce(KernelBuilder &k, Operation *op, Value parameter,
                        unsigned index) {
   Value stored = k.buffer(parameter);
@@ -60,7 +49,7 @@ Value hone::formedOnce(KernelBuilder &k, Operation *op, Value parameter,
   Value formed = k.workspace(op, index);
   auto type = cast<MemRefType>(formed.getType());
   int64_t columns = type.getDimSize(1);
-  int64_t width = std::min(columns, kFormedColumns);
+  int64_t width = std::min(columns, k.blocks().formedColumns);
   int64_t pieces = llvm::divideCeil(columns, width);
   k.parallel(k.index(type.getDimSize(0) * pieces),
              MemRefType::get({1, width}, type.getElementType()),
@@ -85,7 +74,7 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
                           KernelBuilder::Epilogue epilogue) {
   Type element = cast<MemRefType>(c.getType()).getElementType();
   KernelBuilder::Tiling tiling{k.rows(), columns, numerics::dotBlock(depth),
-                               kNarrowRows};
+                               k.blocks().narrowRows};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     KernelBuilder::Product product =
         tileProduct(k, tile, c, a, w, transposeW, depth, /*accumulate=*/false);
@@ -175,8 +164,8 @@ static void droppedProduct(KernelBuilder &k, const Dropout &dropout, Value h,
   int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
   int64_t width = std::min(in, numerics::kDropoutColumns);
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1), width,
-                               kNarrowRows};
-  tiling.scratch = MemRefType::get({kNarrowRows, width}, element);
+                               k.blocks().narrowRows};
+  tiling.scratch = MemRefType::get({k.blocks().narrowRows, width}, element);
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     Value zero = k.index(0), nothing = k.real(element, 0.0);
     k.map({tile.rows, tile.columns}, [&](ValueRange at) {
@@ -348,7 +337,7 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
 void hone::emitKernel(LinearParameterAdjointOp op, KernelBuilder &k) {
   auto [dw, accumulate] = destinationOf(k, op.getDw());
   rowSumProduct(k, dw, accumulate, k.buffer(op.getDy()), k.buffer(op.getX()),
-                kWeightRows, /*fewRows=*/false);
+                k.blocks().weightRows, /*fewRows=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -470,6 +459,6 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
     if (!op.getH())
       adapterInput(k, dropout, h, x, k.buffer(op.getA()),
                    op.getScale().convertToDouble());
-    rowSumProduct(k, db, accumulate, dy, h, kNarrowColumns);
+    rowSumProduct(k, db, accumulate, dy, h, k.blocks().narrowColumns);
   }
 }

@@ -13,14 +13,11 @@
 using namespace mlir;
 using namespace hone;
 
-/// Columns of a gradient that one iteration sums; no sum crosses them.
-static constexpr int64_t kColumns = 64;
-
 /// Runs body(first, count, sums) for blocks of `columns`, in parallel. `sums`
-/// is private: memref<1 x kColumns>.
+/// is private: memref<1 x the columns of a block>.
 static void forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
                                function_ref<void(Value, Value, Value)> body) {
-  int64_t width = std::min(kColumns, columns);
+  int64_t width = std::min(k.blocks().summedColumns, columns);
   k.parallel(k.index(llvm::divideCeil(columns, width)),
              MemRefType::get({1, width}, element),
              [&](Value block, ValueRange scratch) {
@@ -64,8 +61,27 @@ void hone::addColumnSums(
 }
 
 void hone::addBiasSums(KernelBuilder &k, Value gradient, Value dy) {
-  addColumnSums(k, gradient, [&](Value row) {
-    return [=, &k](Value column) { return k.load(dy, {row, column}); };
+  // A product with a row of ones: fma(1, x, sum) has the bits of sum + x.
+  auto type = cast<MemRefType>(gradient.getType());
+  Type element = type.getElementType();
+  auto rowOf = [&](int64_t length) {
+    return MemRefType::get({1, length}, element);
+  };
+  Value row =
+      tile::ViewOp::create(k, rowOf(type.getDimSize(0)), gradient, k.index(0));
+  auto ones = RankedTensorType::get({1, k.maxRows()}, element);
+  Value table = k.table(
+      "ones",
+      DenseElementsAttr::get(ones, Attribute(k.getFloatAttr(element, 1.0))));
+  KernelBuilder::Tiling tiling{k.index(1), type.getDimSize(0),
+                               std::min(k.maxRows(), numerics::kGradientRows)};
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0);
+    KernelBuilder::Product product = k.productFor(
+        tile, row, {table, zero, zero}, {dy, zero, tile.column}, k.rows());
+    product.accumulate = true;
+    product.fewRows = true;
+    k.product(product);
   });
 }
 

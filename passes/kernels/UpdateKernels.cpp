@@ -17,9 +17,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Elements that one iteration of an update handles.
-static constexpr int64_t kUpdateChunk = 16384;
-
 /// What all elements of a chunk need is made by `start`, inside of the loop
 /// over chunks; it may be null.
 using Start = function_ref<void()>;
@@ -28,25 +25,33 @@ using Start = function_ref<void()>;
 static void forEachElement(KernelBuilder &k, Value vector, Start start,
                            function_ref<void(Value)> body) {
   int64_t length = cast<MemRefType>(vector.getType()).getDimSize(0);
-  int64_t chunks = llvm::divideCeil(length, kUpdateChunk);
+  int64_t most = k.blocks().updateElements;
+  int64_t chunks = llvm::divideCeil(length, most);
   k.parallel(k.index(chunks), {}, [&](Value chunk, ValueRange) {
     if (start)
       start();
-    Value first = k.mul(chunk, k.index(kUpdateChunk));
-    Value count = k.min(k.index(kUpdateChunk), k.sub(k.index(length), first));
+    Value first = k.mul(chunk, k.index(most));
+    Value count = k.min(k.index(most), k.sub(k.index(length), first));
     k.map(count, [&](ValueRange j) { body(k.add(first, j[0])); });
   });
 }
 
+/// Runs the body for each element of a vector or a matrix, in parallel: rows of
+/// a matrix one by one, since its columns are many.
+static void forEachPlace(KernelBuilder &k, Value buffer,
+                         function_ref<void(ValueRange)> body) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getRank() == 1)
+    return forEachElement(k, buffer, nullptr, [&](Value i) { body(i); });
+  k.parallel(k.index(type.getDimSize(0)), {}, [&](Value row, ValueRange) {
+    k.map(k.index(type.getDimSize(1)),
+          [&](ValueRange j) { body({row, j[0]}); });
+  });
+}
+
 void hone::emitGradientSum(Value value, Value sink, KernelBuilder &k) {
-  ArrayRef<int64_t> shape = cast<MemRefType>(sink.getType()).getShape();
-  k.parallel(k.index(shape.front()), {}, [&](Value row, ValueRange) {
-    Value columns = k.index(shape.size() > 1 ? shape[1] : 1);
-    k.map(columns, [&](ValueRange j) {
-      SmallVector<Value> at = {row, j[0]};
-      at.truncate(shape.size());
-      k.store(k.add(k.load(sink, at), k.load(value, at)), sink, at);
-    });
+  forEachPlace(k, sink, [&](ValueRange at) {
+    k.store(k.add(k.load(sink, at), k.load(value, at)), sink, at);
   });
 }
 
@@ -56,16 +61,8 @@ Value hone::zeroedGradient(Value result, KernelBuilder &k) {
   Value own = k.buffer(result);
   if (!own)
     return {};
-  auto type = cast<MemRefType>(own.getType());
-  Value zero = k.real(type.getElementType(), 0.0);
-  k.parallel(k.index(type.getDimSize(0)), {}, [&](Value row, ValueRange) {
-    k.map(k.index(type.getRank() > 1 ? type.getDimSize(1) : 1),
-          [&](ValueRange j) {
-            SmallVector<Value> at = {row, j[0]};
-            at.truncate(type.getRank());
-            k.store(zero, own, at);
-          });
-  });
+  Value zero = k.real(cast<MemRefType>(own.getType()).getElementType(), 0.0);
+  forEachPlace(k, own, [&](ValueRange at) { k.store(zero, own, at); });
   return own;
 }
 
@@ -125,12 +122,8 @@ void hone::emitSquares(Value ranges, Value vector, Value squares,
 // Elements by their tensors, whose names random numbers have
 //===----------------------------------------------------------------------===//
 
-/// Elements of one tensor that one iteration handles: it may hold a sum of
-/// directions for each.
-static constexpr int64_t kParameterChunk = 2048;
-
 DenseElementsAttr hone::parameterChunks(ArrayRef<Parameter> parameters,
-                                        MLIRContext *context) {
+                                        int64_t most, MLIRContext *context) {
   SmallVector<int64_t> rows;
   for (const Parameter &parameter : parameters) {
     int64_t start = parameter.offset - parameters.front().offset;
@@ -138,9 +131,9 @@ DenseElementsAttr hone::parameterChunks(ArrayRef<Parameter> parameters,
     auto hash = [&](rt::RandomPurpose purpose) {
       return static_cast<int64_t>(rt::hashStream(purpose, parameter.name));
     };
-    for (int64_t first = 0; first < elements; first += kParameterChunk)
-      rows.append({start + first, std::min(kParameterChunk, elements - first),
-                   first, hash(rt::RandomPurpose::Round),
+    for (int64_t first = 0; first < elements; first += most)
+      rows.append({start + first, std::min(most, elements - first), first,
+                   hash(rt::RandomPurpose::Round),
                    hash(rt::RandomPurpose::Perturb),
                    int64_t(parameter.hasRateOfB())});
   }
@@ -189,7 +182,7 @@ public:
       : k(k), key(key), coefficients(coefficients) {}
 
   MemRefType scratch() const {
-    return MemRefType::get(kParameterChunk, k.getF64Type());
+    return MemRefType::get(k.blocks().parameterElements, k.getF64Type());
   }
   /// Adds up in `sums`, a scratch(). Directions are added in their order.
   void sum(const ParameterChunk &chunk, Value sums) const;

@@ -42,7 +42,13 @@ public:
     return wanted;
   }
   /// What a workgroup computes in registers and shared memory.
-  tile::Blocks blocks() const override { return {/*columns=*/64, /*rows=*/64}; }
+  tile::Blocks blocks() const override {
+    tile::Blocks blocks{/*columns=*/64, /*rows=*/64};
+    // A row for each subgroup, and a workgroup for each multiprocessor.
+    blocks.rowGroup = 8;
+    blocks.updateElements = 4096;
+    return blocks;
+  }
   void buildLoweringPipeline(OpPassManager &pm) const override;
   void buildSizingPipeline(OpPassManager &pm) const override;
   llvm::Error emit(ModuleOp module, const ModuleDescription &description,

@@ -59,8 +59,10 @@ gpu.func @reduce(%x: memref<8x40xf32>, %y: memref<8xf32>) kernel {
 // CHECK-LABEL: gpu.func @each
 // CHECK: %[[LANE:.*]] = gpu.lane_id
 // CHECK: %[[SUBGROUP:.*]] = gpu.subgroup_id
-// CHECK: scf.for %[[I:.*]] = %[[SUBGROUP]] to %{{.*}} step %c8
-// CHECK: scf.for %{{.*}} = %[[LANE]] to %{{.*}} step %c32
+// CHECK: %[[EIGHT:.*]] = arith.constant 8
+// CHECK: scf.for %[[I:.*]] = %[[SUBGROUP]] to %{{.*}} step %[[EIGHT]]
+// CHECK: %[[MANY:.*]] = arith.constant 32
+// CHECK: scf.for %{{.*}} = %[[LANE]] to %{{.*}} step %[[MANY]]
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: gpu.shuffle idx
 // CHECK: arith.cmpi eq, %[[LANE]]
