@@ -71,22 +71,27 @@ void CudaTarget::buildLoweringPipeline(OpPassManager &pm) const {
   device.addPass(createSCFToControlFlowPass());
   device.addPass(createConvertToNvvm());
   pm.addPass(createWritePtx({architecture.name.str()}));
-  // From here on kernels are text.
+  // From here on kernels are text, and what launches them is a host's.
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertToLLVM());
 }
 
 llvm::Error CudaTarget::emit(ModuleOp module,
                              const ModuleDescription &description,
                              EmitKind kind, StringRef path) const {
-  if (kind != EmitKind::assembly)
-    return llvm::createStringError(
-        "target '" + describe() +
-        "' writes the text of its kernels alone (--emit=asm): programs for it "
-        "need a runtime that launches them");
-  std::string text;
-  for (auto binary : module.getOps<mlir::gpu::BinaryOp>())
+  OwningOpRef<ModuleOp> host = module.clone();
+  ModuleDescription whole = description;
+  whole.deviceTarget = describe();
+  for (auto binary :
+       llvm::make_early_inc_range(host->getOps<mlir::gpu::BinaryOp>())) {
     for (auto object : binary.getObjects().getAsRange<mlir::gpu::ObjectAttr>())
-      text += object.getObject().getValue();
-  return writeText(text, path);
+      whole.deviceCode += object.getObject().getValue();
+    binary.erase();
+  }
+  if (kind == EmitKind::assembly)
+    return writeText(whole.deviceCode, path);
+  (*host)->removeAttr(mlir::gpu::GPUDialect::getContainerModuleAttrName());
+  return HostTarget::emit(*host, whole, kind, path);
 }
 
 llvm::Expected<std::unique_ptr<Target>>

@@ -97,4 +97,16 @@ def VerifyKernels : Pass<"hone-gpu-verify", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def LaunchKernels : Pass<"hone-gpu-launch", "::mlir::ModuleOp"> {
+  let summary = "call the runtime where kernels are launched";
+  let description = [{
+    Needs: `hone-host-bind-frame`, before kernels are outlined, and
+    `hone-gpu-place-shared`. Each `gpu.launch_func` fills a closure and calls
+    `hone_launch`; `tile.kernels` says of each kernel what it is launched with.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // HONE_TARGETS_GPU_GPUPASSES_TD

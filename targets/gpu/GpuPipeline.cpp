@@ -3,12 +3,17 @@
 #include "targets/gpu/GpuPasses.h"
 
 #include "targets/cpu/CpuPasses.h"
+#include "targets/host/HostPasses.h"
 
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
+  // Names become addresses first: a kernel's parameters are made of them.
+  pm.addPass(createBindFrame());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   pm.addPass(createOutlineKernels());
   OpPassManager &device = pm.nest<mlir::gpu::GPUModuleOp>();
   OpPassManager &kernels = device.nest<mlir::gpu::GPUFuncOp>();
@@ -22,4 +27,5 @@ void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createVerifyKernels({sharedBytes}));
+  pm.addPass(createLaunchKernels());
 }

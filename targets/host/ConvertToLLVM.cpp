@@ -20,6 +20,7 @@
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
@@ -205,7 +206,8 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     populateVectorToLLVMConversionPatterns(converter, patterns);
 
     LLVMConversionTarget target(*context);
-    target.addLegalOp<ModuleOp>();
+    // Kernels for a device may be text already.
+    target.addLegalOp<ModuleOp, mlir::gpu::BinaryOp>();
     target.addDynamicallyLegalOp<UnrealizedConversionCastOp>(
         [&](UnrealizedConversionCastOp op) { return converter.isLegal(op); });
     if (failed(

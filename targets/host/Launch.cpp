@@ -34,25 +34,36 @@ static Type fieldType(Type type) {
   return {};
 }
 
-FailureOr<Closure> Closure::of(tile::ParallelOp loop, ValueRange first) {
+FailureOr<Closure> Closure::of(Operation *op, ValueRange values) {
   Closure closure;
-  llvm::SetVector<Value> used(first.begin(), first.end());
-  getUsedValuesDefinedAbove(loop.getRegion(), used);
   SmallVector<Type> fields;
-  for (Value value : used) {
-    Operation *op = value.getDefiningOp();
-    if (op && op->hasTrait<OpTrait::ConstantLike>()) {
-      closure.constants.push_back(op);
-      continue;
-    }
+  for (Value value : values) {
     Type field = fieldType(value.getType());
     if (!field)
-      return loop.emitOpError("cannot capture a value of type ")
+      return op->emitOpError("cannot capture a value of type ")
              << value.getType();
     closure.captured.push_back(value);
     fields.push_back(field);
   }
-  closure.type = LLVM::LLVMStructType::getLiteral(loop.getContext(), fields);
+  closure.type = LLVM::LLVMStructType::getLiteral(op->getContext(), fields);
+  return closure;
+}
+
+FailureOr<Closure> Closure::of(tile::ParallelOp loop, ValueRange first) {
+  llvm::SetVector<Value> used(first.begin(), first.end());
+  getUsedValuesDefinedAbove(loop.getRegion(), used);
+  SmallVector<Operation *> constants;
+  SmallVector<Value> values;
+  for (Value value : used) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->hasTrait<OpTrait::ConstantLike>())
+      constants.push_back(op);
+    else
+      values.push_back(value);
+  }
+  FailureOr<Closure> closure = of(loop.getOperation(), values);
+  if (succeeded(closure))
+    closure->constants = std::move(constants);
   return closure;
 }
 
@@ -98,6 +109,12 @@ static tile::Access accessIn(tile::ParallelOp loop, Value address) {
 
 SmallVector<tile::FieldAttr> Closure::fields(tile::ParallelOp loop,
                                              size_t begin) const {
+  return fields([&](Value address) { return accessIn(loop, address); }, begin);
+}
+
+SmallVector<tile::FieldAttr>
+Closure::fields(function_ref<tile::Access(Value)> accessOf,
+                size_t begin) const {
   DataLayout layout;
   SmallVector<tile::FieldAttr> fields;
   uint64_t offset = 0;
@@ -107,9 +124,9 @@ SmallVector<tile::FieldAttr> Closure::fields(tile::ParallelOp loop,
                          : layout.getTypeSize(field).getFixedValue();
     offset = llvm::alignTo(offset, bytes);
     if (i >= begin)
-      fields.push_back(tile::FieldAttr::get(loop.getContext(), offset, bytes,
+      fields.push_back(tile::FieldAttr::get(type.getContext(), offset, bytes,
                                             isa<LLVM::LLVMPointerType>(field)
-                                                ? accessIn(loop, captured[i])
+                                                ? accessOf(captured[i])
                                                 : tile::Access::none));
     offset += bytes;
   }

@@ -28,6 +28,15 @@ struct Closure {
   static llvm::FailureOr<Closure> of(tile::ParallelOp loop,
                                      mlir::ValueRange first = {});
 
+  /// Of `values`, which `op` hands to a kernel.
+  static llvm::FailureOr<Closure> of(mlir::Operation *op,
+                                     mlir::ValueRange values);
+
+  /// The fields from `begin` on; what `accessOf` says of the memory that they
+  /// are the addresses of.
+  llvm::SmallVector<tile::FieldAttr>
+  fields(llvm::function_ref<tile::Access(mlir::Value)> accessOf,
+         size_t begin = 0) const;
   /// The fields from `begin` on, and what `loop` does with the memory that they
   /// are the addresses of.
   llvm::SmallVector<tile::FieldAttr> fields(tile::ParallelOp loop,

@@ -104,8 +104,8 @@ ModuleDescription TileProgram::defaultDescription() {
   return description;
 }
 
-TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
-                         ModuleDescription description) {
+LoadedModule hone::compileTiles(llvm::StringRef ir, llvm::StringRef targetName,
+                                ModuleDescription description) {
   llvm::ExitOnError check("cannot build the program under test: ");
   auto target = check(createTarget(TargetRequest::parse(targetName)));
 
@@ -122,7 +122,12 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
   if (!module || failed(pm.run(*module)))
     check(llvm::createStringError("invalid IR:\n" + ir));
 
-  loaded = check(LoadedModule::load(*module, *target, description));
+  return check(LoadedModule::load(*module, *target, description));
+}
+
+TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef target,
+                         ModuleDescription description)
+    : loaded(compileTiles(ir, target, std::move(description))) {
   device = std::make_unique<BackwardDevice>();
   scratch.resize(loaded->thread_bytes * kThreads + 64);
 }

@@ -29,8 +29,8 @@ std::string arenaView(llvm::StringRef name, int64_t offset,
 
 class TileProgram {
 public:
-  /// Compiles `ir` for "native" or a narrower level of the same architecture.
-  /// Exits with a message if that fails: a test cannot go on.
+  /// Compiles `ir` for "native" or a narrower level of the same architecture,
+  /// see compileTiles.
   TileProgram(llvm::StringRef ir, llvm::StringRef target = "native",
               ModuleDescription description = defaultDescription());
 
@@ -51,6 +51,12 @@ private:
   std::unique_ptr<BackwardDevice> device;
   std::vector<char> scratch;
 };
+
+/// What `target` makes of `ir`, loaded into this process. Exits with a message
+/// if that fails: a test cannot go on.
+LoadedModule
+compileTiles(llvm::StringRef ir, llvm::StringRef target,
+             ModuleDescription description = TileProgram::defaultDescription());
 
 /// Whether this machine has what `target` ("x86-64-v4") asks for.
 bool canRun(llvm::StringRef target);

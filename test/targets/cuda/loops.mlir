@@ -4,7 +4,8 @@
 
 // The text is of the lowest version that knows the architecture; each operation
 // is rounded by itself.
-// CHECK: gpu.launch_func @device::@rows_0
+// CHECK: module attributes {{{.*}}tile.kernels = [#tile.kernel<"rows_0" of "rows", "" threads 256 shared 32 fields[<0, 8, both>, <8, 8, both>]>]
+// CHECK: llvm.call @hone_launch
 // CHECK: gpu.binary @device
 // SM75-SAME: .version 6.3{{.*}}.target sm_75
 // SM90-SAME: .version 7.8{{.*}}.target sm_90

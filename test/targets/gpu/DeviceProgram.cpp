@@ -6,187 +6,91 @@
 
 #include "test/targets/gpu/DeviceProgram.h"
 
-#include "dialects/Tile/TileDialect.h"
-#include "targets/Target.h"
+#include "test/targets/TileProgram.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Parser/Parser.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "device/Device.h"
 
 #include <cstring>
 
-using namespace mlir;
 using namespace hone;
 
-namespace {
-
-/// Runs host code; values are 64 bits, addresses the device's.
-class HostHalf {
+/// Memory and kernels of the machine.
+class DeviceProgram::PtxDevice final : public rt::Device {
 public:
-  HostHalf(ptx::Machine &machine, const ptx::Module &kernels, uint64_t arena,
-           int64_t rows)
-      : machine(machine), kernels(kernels), arena(arena), rows(rows) {}
+  explicit PtxDevice(const ptx::Options &options)
+      : machine(ptx::Machine::create(options)) {}
 
-  void run(Block &block);
+  rt::Result<rt::DeviceMemory> allocate(uint64_t) override {
+    return rt::DeviceMemory();
+  }
+  rt::Result<hone_frame> load(const hone_module &module,
+                              const rt::MappedWeights &) override {
+    loaded = &module;
+    code = machine->load({module.device_code, size_t(module.device_code_bytes)},
+                         error);
+    if (!code)
+      llvm::report_fatal_error(llvm::Twine("no PTX: ") + error);
+    hone_frame frame = {};
+    frame.device = handle();
+    return frame;
+  }
+  void launch(uint32_t number, void *closure, int64_t count) override {
+    const hone_kernel &kernel = loaded->kernels[number];
+    std::vector<const void *> parameters;
+    for (uint32_t i = 0; i < kernel.field_count; ++i)
+      parameters.push_back(static_cast<char *>(closure) +
+                           kernel.fields[i].offset);
+    // No device takes an empty launch.
+    if (count > 0 && error.empty())
+      machine->launch(*code, *code->find(kernel.symbol),
+                      {uint32_t(count), 1, 1}, {kernel.threads, 1, 1},
+                      kernel.shared_bytes, parameters.data(), error);
+  }
+  void observe(rt::KernelObserver *) override {}
+  bool isHostVisible() const override { return false; }
+  void copyIn(char *to, const void *from, uint64_t bytes) override {
+    ptx::Memory &memory = machine->memory();
+    auto address = reinterpret_cast<uint64_t>(to);
+    memcpy(memory.data(address), from, bytes);
+    memory.shadow().setWritten(memory.offset(address), bytes, true);
+  }
+  rt::Status copyOut(void *to, const char *from, uint64_t bytes) override {
+    memcpy(to, machine->memory().data(reinterpret_cast<uint64_t>(from)), bytes);
+    return rt::Status::ok();
+  }
+  void copy(char *, const char *, uint64_t) override {}
+  rt::Status wait() override { return rt::Status::ok(); }
 
+  std::unique_ptr<ptx::Machine> machine;
   std::string error;
 
 private:
-  void run(Operation &op);
-  void launch(mlir::gpu::LaunchFuncOp op);
-  uint64_t at(Value value) { return values.lookup(value); }
+  void free(char *, uint64_t) override {}
 
-  ptx::Machine &machine;
-  const ptx::Module &kernels;
-  uint64_t arena;
-  int64_t rows;
-  llvm::DenseMap<Value, uint64_t> values;
+  const hone_module *loaded = nullptr;
+  const ptx::Module *code = nullptr;
 };
 
-} // namespace
-
-void HostHalf::launch(mlir::gpu::LaunchFuncOp op) {
-  const ptx::Kernel *kernel = kernels.find(op.getKernelName().str());
-  std::vector<uint64_t> arguments;
-  for (Value operand : op.getKernelOperands())
-    arguments.push_back(at(operand));
-  std::vector<const void *> pointers;
-  for (const uint64_t &argument : arguments)
-    pointers.push_back(&argument);
-  auto count = static_cast<uint32_t>(at(op.getGridSizeX()));
-  auto threads = static_cast<uint32_t>(at(op.getBlockSizeX()));
-  // No device takes an empty launch.
-  if (count > 0 && error.empty())
-    machine.launch(kernels, *kernel, {count, 1, 1}, {threads, 1, 1},
-                   /*dynamicShared=*/48 * 1024, pointers.data(), error);
-}
-
-void HostHalf::run(Block &block) {
-  for (Operation &op : block)
-    run(op);
-}
-
-void HostHalf::run(Operation &op) {
-  auto binary = [&](auto compute) {
-    values[op.getResult(0)] =
-        compute(at(op.getOperand(0)), at(op.getOperand(1)));
-  };
-  llvm::TypeSwitch<Operation *>(&op)
-      .Case([&](arith::ConstantOp constant) {
-        uint64_t bits = 0;
-        if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
-          bits = number.getValue().bitcastToAPInt().getZExtValue();
-        else
-          bits =
-              cast<IntegerAttr>(constant.getValue()).getValue().getSExtValue();
-        values[constant] = bits;
-      })
-      .Case<arith::AddIOp>([&](auto) { binary(std::plus<uint64_t>()); })
-      .Case<arith::SubIOp>([&](auto) { binary(std::minus<uint64_t>()); })
-      .Case<arith::MulIOp>([&](auto) { binary(std::multiplies<uint64_t>()); })
-      .Case<arith::DivUIOp>([&](auto) { binary(std::divides<uint64_t>()); })
-      .Case<arith::RemUIOp>([&](auto) { binary(std::modulus<uint64_t>()); })
-      .Case<arith::MinUIOp>([&](auto) {
-        binary([](uint64_t a, uint64_t b) { return std::min(a, b); });
-      })
-      .Case([&](tile::BaseOp base) { values[base] = arena; })
-      .Case([&](tile::RowsOp op) { values[op] = rows; })
-      .Case([&](tile::ViewOp view) {
-        values[view] = at(view.getBase()) + at(view.getByteOffset());
-      })
-      .Case([&](scf::ForOp loop) {
-        for (uint64_t i = at(loop.getLowerBound());
-             i < at(loop.getUpperBound()); i += at(loop.getStep())) {
-          values[loop.getInductionVar()] = i;
-          run(*loop.getBody());
-        }
-      })
-      .Case([&](arith::CmpIOp compare) {
-        values[compare] = arith::applyCmpPredicate(
-            compare.getPredicate(), APInt(64, at(compare.getLhs())),
-            APInt(64, at(compare.getRhs())));
-      })
-      .Case([&](arith::SelectOp select) {
-        values[select] = at(select.getCondition()) ? at(select.getTrueValue())
-                                                   : at(select.getFalseValue());
-      })
-      .Case([&](scf::IfOp branch) {
-        Block *taken =
-            at(branch.getCondition()) ? branch.thenBlock() : branch.elseBlock();
-        if (!taken)
-          return;
-        run(*taken);
-        for (auto [result, value] : llvm::zip(
-                 branch.getResults(), taken->getTerminator()->getOperands()))
-          values[result] = at(value);
-      })
-      .Case([&](func::CallOp call) {
-        auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-            call, call.getCalleeAttr());
-        for (auto [argument, operand] :
-             llvm::zip(callee.getArguments(), call.getOperands()))
-          values[argument] = at(operand);
-        run(callee.getBody().front());
-      })
-      .Case<tile::PrefetchOp, tile::ReleaseOp, memref::GetGlobalOp>([](auto) {})
-      .Case<scf::YieldOp, func::ReturnOp>([](auto) {})
-      .Case([&](mlir::gpu::LaunchFuncOp op) { launch(op); })
-      .Default([](Operation *op) {
-        llvm::report_fatal_error("the test runs no host code with " +
-                                 op->getName().getStringRef());
-      });
-}
-
-DeviceProgram::DeviceProgram(StringRef ir, int64_t arenaBytes,
-                             StringRef targetName,
-                             const hone::ptx::Options &options)
-    : arenaBytes(arenaBytes) {
-  llvm::ExitOnError check("cannot build the program under test: ");
-  auto target = check(createTarget(TargetRequest::parse(targetName)));
-  DialectRegistry registry;
-  registerTargetDialects(registry);
-  context =
-      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadDialect<tile::TileDialect, arith::ArithDialect,
-                       func::FuncDialect, math::MathDialect,
-                       memref::MemRefDialect, scf::SCFDialect>();
-  context->loadAllAvailableDialects();
-  module = parseSourceString<ModuleOp>(ir, context.get());
-  PassManager pm(context.get());
-  target->buildLoweringPipeline(pm);
-  if (!module || failed(pm.run(*module)))
-    check(llvm::createStringError("invalid IR:\n" + ir));
-  for (auto binary : module->getOps<mlir::gpu::BinaryOp>())
-    for (auto object : binary.getObjects().getAsRange<mlir::gpu::ObjectAttr>())
-      code += object.getObject().getValue();
-
-  hone::ptx::Options settings = options;
+DeviceProgram::DeviceProgram(llvm::StringRef ir, int64_t arenaBytes,
+                             llvm::StringRef target,
+                             const ptx::Options &options)
+    : loaded(compileTiles(ir, target)), arenaBytes(arenaBytes) {
+  ptx::Options settings = options;
   settings.memoryBytes = 1 << 28;
-  executor = hone::ptx::Machine::create(settings);
-  std::string error;
-  kernels = executor->load(code, error);
-  if (!kernels)
-    check(llvm::createStringError("no PTX: " + error + "\n" + code));
+  device = std::make_unique<PtxDevice>(settings);
 }
 
 DeviceProgram::~DeviceProgram() = default;
 
 std::string DeviceProgram::run(void *arena, int64_t rows) {
-  hone::ptx::Memory &memory = executor->memory();
-  uint64_t address = memory.allocate(arenaBytes);
-  memcpy(memory.data(address), arena, arenaBytes);
-  memory.shadow().setWritten(memory.offset(address), arenaBytes, true);
-  HostHalf host(*executor, *kernels, address, rows);
-  auto entry = cast<func::FuncOp>(
-      SymbolTable::lookupSymbolIn(module->getOperation(), "hone_entry_main"));
-  host.run(entry.getBody().front());
-  memcpy(arena, memory.data(address), arenaBytes);
-  memory.free(address);
-  return host.error;
+  hone_frame frame = device->load(*loaded, {}).value();
+  uint64_t address = device->machine->memory().allocate(arenaBytes);
+  auto *start = reinterpret_cast<char *>(address);
+  device->copyIn(start, arena, arenaBytes);
+  frame.arena = frame.batch = frame.work = start;
+  frame.rows = rows;
+  loaded->schedules[0].items[0].run(&frame, nullptr);
+  (void)device->copyOut(arena, start, arenaBytes);
+  device->machine->memory().free(address);
+  return device->error;
 }

@@ -1,8 +1,8 @@
 //===- DeviceProgram.h - Compile tile IR and run it as PTX ----------------===//
 //
-// The device half runs on the machine of test/gpu/ptx, which reports races,
-// reads of what nobody wrote and divergent barriers. The host half is
-// interpreted op by op.
+// The host half runs in this process; what it launches runs on the machine of
+// test/gpu/ptx, which reports races, reads of what nobody wrote and divergent
+// barriers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 
 #include "test/gpu/ptx/Machine.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "targets/host/LoadedModule.h"
 
 #include <memory>
 
@@ -30,16 +30,12 @@ public:
   /// the machine has found.
   std::string run(void *arena, int64_t rows);
 
-  llvm::StringRef text() const { return code; }
-  ptx::Machine &machine() { return *executor; }
-
 private:
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string code;
+  class PtxDevice;
+
+  LoadedModule loaded;
   int64_t arenaBytes;
-  std::unique_ptr<hone::ptx::Machine> executor;
-  const hone::ptx::Module *kernels = nullptr;
+  std::unique_ptr<PtxDevice> device;
 };
 
 } // namespace hone
