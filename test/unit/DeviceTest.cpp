@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../device/GuardedDevice.h"
+#include "BigramModule.h"
 #include "device/HostDevice.h"
 #include "platform/System.h"
+#include "step/Batch.h"
 #include "step/Values.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +17,7 @@
 #include <numeric>
 
 using namespace hone::rt;
+using hone::test::bigramModule;
 using hone::test::GuardedDevice;
 
 static constexpr uint64_t mib = 1024 * 1024;
@@ -86,6 +89,41 @@ TEST_F(DeviceTest, ViewsOfEveryMemoryHoldWhatWasWritten) {
     for (uint64_t i = 0; i < count; ++i)
       ASSERT_EQ(read[i], int32_t(i));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+TEST_F(DeviceTest, ABatchCrossesOnce) {
+  auto module = Module::open(bigramModule(hone::test::HONE_SGD));
+  ASSERT_TRUE(module.isOk());
+  const int32_t ids[] = {1, 2, 3}, targets[] = {2, 3, -100};
+  std::vector<std::vector<int32_t>> found;
+  for (Device *device :
+       {static_cast<Device *>(&host), static_cast<Device *>(&guarded)}) {
+    auto memory = device->allocate(module.value().arenaBytes({}));
+    ASSERT_TRUE(memory.isOk());
+    Batch batch(module.value(), *device);
+    batch.begin(memory.value().address());
+    batch.append({ids, targets, 3});
+    batch.append({ids, targets, 2});
+    EXPECT_EQ(batch.finish(), 5);
+    const Module::Slots &slots = module.value().slots;
+    for (auto slot : {slots.inputIds, slots.targets, slots.sequenceStarts}) {
+      found.emplace_back(5);
+      EXPECT_TRUE(device
+                      ->copyOut(found.back().data(),
+                                memory.value().address() + *slot, 20)
+                      .isOk());
+    }
+  }
+  EXPECT_EQ(guarded.copiedIn, 1u);
+  EXPECT_EQ(found[0], (std::vector<int32_t>{1, 2, 3, 1, 2}));
+  EXPECT_EQ(found[1], (std::vector<int32_t>{2, 3, -100, 2, 3}));
+  EXPECT_EQ(found[2], (std::vector<int32_t>{0, 0, 0, 3, 3}));
+  for (size_t i : {0, 1, 2})
+    EXPECT_EQ(found[i], found[3 + i]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,7 +21,8 @@
 namespace hone::rt {
 
 /// The input slots, and how far they are filled. Where the host does not see
-/// the device's memory a batch is assembled beside it and copied once.
+/// the device's memory a batch is assembled beside it and copied once: nothing
+/// else lies between the slots.
 class Batch {
 public:
   Batch(const Module &module, Device &device);
@@ -33,7 +34,7 @@ public:
   /// Appends a sample. The samples of a batch must fit in max_rows.
   void append(const Sample &sample);
 
-  /// Appends `count` tokens behind `past` others of their sequence, which are
+  /// Appends `count` tokens after `past` others of their sequence, which are
   /// in no row.
   void appendContinuation(const int32_t *ids, int64_t count, int64_t past);
 
