@@ -84,7 +84,7 @@ public:
 
   /// From tile ops and functions to the dialect that `emit` translates.
   virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
-  /// The first part of it, behind which the module has `tile.thread_bytes`.
+  /// The first part of it, after which the module has `tile.thread_bytes`.
   virtual void buildSizingPipeline(mlir::OpPassManager &pm) const {
     buildLoweringPipeline(pm);
   }

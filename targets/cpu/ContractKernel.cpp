@@ -141,7 +141,7 @@ void ContractEmitter::emit(unsigned maxRows) {
   Value larger = p.subtract(m, p.multiply(small, some));
   requests = p.ceilDivide(k, termsPerRequest);
   ahead.divide(p, p.multiply(tiles, requests));
-  // Rows one behind the other are one stream, which the processor reads ahead.
+  // Rows one after the other are one stream, which the processor reads ahead.
   Value rowsApart =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
   Value rowBytes =

@@ -284,7 +284,7 @@ int64_t ProductExpansion::pieceTerms() {
       kFewRows * width * op.getC().getType().getElementTypeBitWidth() / 8;
   // A transposing fill moves squares of words, which have several numbers each.
   int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
-  if (op.getRounded()) // What is behind a piece must not be filled up.
+  if (op.getRounded()) // What is after a piece must not be filled up.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
   bool isUseful = op.getReadAhead() && depth >= 2 * terms && !canReadRows();
   bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
@@ -344,7 +344,7 @@ void ProductExpansion::fill(Value row, Value column, Value terms) {
 /// Row, column, height and width in w's memory of what is next: `size` terms
 /// from `term`, or if the depth ends there, those on top of the next panel.
 SmallVector<Value> ProductExpansion::pieceAt(Value term, int64_t size) {
-  // A piece that starts behind the matrix is of no size.
+  // A piece that starts after the matrix is of no size.
   auto sizeWithin = [&](Value at, Value size, int64_t limit) {
     Value left = sub(index(limit), at);
     left = createOrFold<arith::MaxSIOp>(left, index(0));

@@ -179,7 +179,7 @@ void PairFillEmitter::transposeRows(Value j) {
   });
 }
 
-/// Zeros behind the last pair: a matrix unit multiplies whole blocks of terms.
+/// Zeros after the last pair: a matrix unit multiplies whole blocks of terms.
 void PairFillEmitter::fillUp() {
   Value pairs = p.ceilDivide(height, 2);
   Value whole = p.multiply(p.ceilDivide(height, CpuDescription::kUnitTerms),

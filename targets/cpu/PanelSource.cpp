@@ -184,7 +184,7 @@ Value PanelSource::number(Value words, unsigned index, const Groups &groups) {
 }
 
 /// Integer `index` of each word, as a float. Where its bits are in a fraction,
-/// behind the exponent that gives the last of them the value 1, they are added
+/// after the exponent that gives the last of them the value 1, they are added
 /// to a power of two: no shift for most of them, and no conversion.
 Value PanelSource::integer(Value words, unsigned index) {
   constexpr int64_t fractionBits = 23, halfway = 12;
