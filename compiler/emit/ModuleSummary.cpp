@@ -29,7 +29,7 @@ static hone_dtype dtypeOf(Type element) {
 }
 
 std::vector<WeightDescription>
-describeWeights(const ParameterTable &parameters) {
+hone::describeWeights(const ParameterTable &parameters) {
   std::vector<WeightDescription> weights;
   for (const Parameter &p : parameters.frozen())
     for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
