@@ -78,12 +78,15 @@ DeviceProgram::DeviceProgram(llvm::StringRef ir, int64_t arenaBytes,
   ptx::Options settings = options;
   settings.memoryBytes = 1 << 28;
   device = std::make_unique<PtxDevice>(settings);
+  frame = device->load(*loaded, {}).value();
 }
 
 DeviceProgram::~DeviceProgram() = default;
 
+ptx::Machine &DeviceProgram::machine() { return *device->machine; }
+
 std::string DeviceProgram::run(void *arena, int64_t rows) {
-  hone_frame frame = device->load(*loaded, {}).value();
+  device->error.clear();
   uint64_t address = device->machine->memory().allocate(arenaBytes);
   auto *start = reinterpret_cast<char *>(address);
   device->copyIn(start, arena, arenaBytes);

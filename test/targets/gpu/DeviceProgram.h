@@ -30,12 +30,15 @@ public:
   /// the machine has found.
   std::string run(void *arena, int64_t rows);
 
+  ptx::Machine &machine();
+
 private:
   class PtxDevice;
 
   LoadedModule loaded;
   int64_t arenaBytes;
   std::unique_ptr<PtxDevice> device;
+  hone_frame frame = {};
 };
 
 } // namespace hone
