@@ -11,6 +11,7 @@
 #include "targets/cpu/CpuTarget.h"
 #include "targets/cuda/CudaTarget.h"
 #include "targets/host/HostPasses.h"
+#include "targets/math/MathPasses.h"
 #include "targets/reference/ReferencePasses.h"
 #include "targets/reference/ReferenceTarget.h"
 
@@ -89,6 +90,7 @@ void hone::registerTargetDialects(mlir::DialectRegistry &registry) {
 
 void hone::registerTargetPasses() {
   registerHostPasses();
+  registerMathPasses();
   for (const RegisteredTarget &registered : targets)
     registered.registerPasses();
   mlir::PassPipelineRegistration<TargetPipelineOptions>(

@@ -53,15 +53,4 @@ def LowerTiles : Pass<"hone-cpu-lower-tiles", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
-def ApproximateMath : Pass<"hone-cpu-approximate-math"> {
-  let summary = "replace f32 exp and log by polynomials";
-  let description = [{
-    Scalars and vectors get the same polynomial, so a value does not depend on
-    whether its loop was widened. f64 is left to libm.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
-}
-
 #endif // HONE_TARGETS_CPU_CPUPASSES_TD

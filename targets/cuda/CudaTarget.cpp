@@ -6,7 +6,6 @@
 
 #include "targets/cuda/CudaTarget.h"
 
-#include "targets/cpu/CpuPasses.h"
 #include "targets/cuda/CudaArchitecture.h"
 #include "targets/cuda/CudaPasses.h"
 #include "targets/gpu/GpuPasses.h"

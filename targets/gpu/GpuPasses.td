@@ -73,16 +73,6 @@ def PlaceShared : Pass<"hone-gpu-place-shared", "::mlir::gpu::GPUFuncOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
-def ExpandMath : Pass<"hone-gpu-expand-math", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "replace f64 exp and log by arithmetic";
-  let description = [{
-    A GPU has no library that computes them. Both are within 2 ulp, with the
-    limits that IEEE gives them. f32 is `hone-cpu-approximate-math`'s.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-}
-
 def VerifyKernels : Pass<"hone-gpu-verify", "::mlir::gpu::GPUFuncOp"> {
   let summary = "check what a device's compiler cannot";
   let description = [{

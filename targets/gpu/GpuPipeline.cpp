@@ -2,8 +2,8 @@
 
 #include "targets/gpu/GpuPasses.h"
 
-#include "targets/cpu/CpuPasses.h"
 #include "targets/host/HostPasses.h"
+#include "targets/math/MathPasses.h"
 
 #include "mlir/Transforms/Passes.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "targets/cpu/CpuPasses.h"
+#include "targets/math/MathPasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -19,7 +19,7 @@
 
 namespace hone {
 #define GEN_PASS_DEF_APPROXIMATEMATH
-#include "targets/cpu/CpuPasses.h.inc"
+#include "targets/math/MathPasses.h.inc"
 } // namespace hone
 
 using namespace mlir;

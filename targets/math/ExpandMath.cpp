@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/src/base/PortableMath.h"
-#include "targets/gpu/GpuPasses.h"
+#include "targets/math/MathPasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,7 +18,7 @@
 
 namespace hone {
 #define GEN_PASS_DEF_EXPANDMATH
-#include "targets/gpu/GpuPasses.h.inc"
+#include "targets/math/MathPasses.h.inc"
 } // namespace hone
 
 using namespace mlir;

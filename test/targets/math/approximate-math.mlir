@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --hone-cpu-approximate-math | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-approximate-math | FileCheck %s --enable-var-scope
 
 // Scalars and vectors are approximated alike.
 // CHECK-LABEL: func @f32
