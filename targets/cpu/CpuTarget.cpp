@@ -9,8 +9,8 @@
 #include "targets/cpu/CpuDescription.h"
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/CpuPasses.h"
-#include "targets/math/MathPasses.h"
 #include "targets/host/HostTarget.h"
+#include "targets/math/MathPasses.h"
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Transforms/Passes.h"

@@ -24,6 +24,26 @@ const char *peerOf(const hone_schedule &schedule) {
   return first == end ? nullptr : first->peer;
 }
 
+std::vector<bool> valuesOfHost(const hone_schedule &s) {
+  std::vector<bool> isUsed(s.value_count);
+  for (const auto &[numbers, count] : {std::pair(s.settings, s.setting_count),
+                                       std::pair(s.reports, s.report_count)})
+    for (uint32_t i = 0; i < count; ++i)
+      isUsed[numbers[i].value] = true;
+  const hone_item *end = s.items + s.item_count;
+  for (const hone_item *item = s.items; item != end; ++item) {
+    if (item->condition != HONE_NO_VALUE)
+      isUsed[item->condition] = true;
+    // Of a repeat only the count; what it carries is copied where it is.
+    uint32_t count = item->kind == HONE_REPEAT ? 1 : item->value_count;
+    for (uint32_t i = 0; i < count; ++i)
+      if (item->kind != HONE_RUN ||
+          (item->sides && item->sides[i] & HONE_ON_HOST))
+        isUsed[item->values[i]] = true;
+  }
+  return isUsed;
+}
+
 static std::string problemOfValues(const hone_schedule &s, uint64_t arena) {
   for (uint32_t i = 0; i < s.value_count; ++i) {
     const hone_value &value = s.values[i];

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace hone::rt {
 
@@ -18,6 +19,9 @@ uint64_t countOf(const hone_schedule &schedule, const char *name);
 
 /// The first program that `schedule` exchanges with; null if none.
 const char *peerOf(const hone_schedule &schedule);
+
+/// By value: whether something but a kernel reads or writes it.
+std::vector<bool> valuesOfHost(const hone_schedule &schedule);
 
 /// Checks that `schedule` can be run: indices, kinds, and places in an arena of
 /// `arenaBytes`. Returns a problem, or "".

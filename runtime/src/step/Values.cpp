@@ -2,6 +2,8 @@
 
 #include "step/Values.h"
 
+#include "module/Schedule.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -10,31 +12,11 @@ namespace hone::rt {
 /// What the plan gives a scalar, so that those side by side are so here too.
 static uint64_t paddedSize(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// By value: whether something but a kernel reads or writes it.
-static std::vector<bool> usedByHost(const hone_schedule &schedule) {
-  std::vector<bool> isUsed(schedule.value_count);
-  for (uint32_t i = 0; i < schedule.setting_count; ++i)
-    isUsed[schedule.settings[i].value] = true;
-  for (uint32_t i = 0; i < schedule.report_count; ++i)
-    isUsed[schedule.reports[i].value] = true;
-  for (uint32_t i = 0; i < schedule.item_count; ++i) {
-    const hone_item &item = schedule.items[i];
-    if (item.condition != HONE_NO_VALUE)
-      isUsed[item.condition] = true;
-    // Of a repeat only the count; what it carries is copied where it is.
-    uint32_t count = item.kind == HONE_REPEAT ? 1 : item.value_count;
-    for (uint32_t j = 0; j < count; ++j)
-      if (item.kind != HONE_RUN || (item.sides && item.sides[j] & HONE_ON_HOST))
-        isUsed[item.values[j]] = true;
-  }
-  return isUsed;
-}
-
 Values::Values(const hone_schedule &schedule, Device &device, char *arena)
     : schedule(schedule), device(device), arena(arena) {
   if (device.isHostVisible())
     return;
-  const std::vector<bool> isUsed = usedByHost(schedule);
+  const std::vector<bool> isUsed = valuesOfHost(schedule);
   for (uint32_t i = 0; i < schedule.value_count; ++i) {
     const hone_value &value = schedule.values[i];
     firstSlots.push_back(mirrorIndex.size());
