@@ -17,7 +17,9 @@ float64=(--set train.compute_dtype=float64 --set weights.dtype=float64
 compile() { # compile NAME HONEC-ARG...
   local name=$1
   shift
-  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" --set model="$model" "$@"
+  # A key is set once.
+  [[ " $*" == *" model="* ]] || set -- --set model="$model" "$@"
+  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" "$@"
 }
 tell() { # tell PART METHOD: what the method is told there, in $told
   told=(--set "parts.$1.method=$2")
