@@ -10,10 +10,12 @@
 #include "targets/gpu/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace hone {
@@ -142,11 +144,47 @@ void KernelOutliner::outline(tile::ParallelOp loop, StringRef symbol,
   loop.erase();
 }
 
+/// Lets functions read the tables that all of their callers hand them: a table
+/// is a part of the device half, and its address on the host is of no use
+/// there.
+static LogicalResult sinkTables(ModuleOp module) {
+  auto tableOf = [](Value value) {
+    return value.getDefiningOp<memref::GetGlobalOp>();
+  };
+  llvm::MapVector<StringRef, SmallVector<func::CallOp>> callsOf;
+  module.walk(
+      [&](func::CallOp call) { callsOf[call.getCallee()].push_back(call); });
+  for (auto &[name, calls] : callsOf) {
+    auto callee = module.lookupSymbol<func::FuncOp>(name);
+    if (!callee || callee.isExternal())
+      continue;
+    for (BlockArgument argument : callee.getArguments()) {
+      unsigned at = argument.getArgNumber();
+      if (llvm::none_of(calls, [&](func::CallOp call) {
+            return tableOf(call.getOperand(at));
+          }))
+        continue;
+      memref::GetGlobalOp first = tableOf(calls.front().getOperand(at));
+      for (func::CallOp call : calls)
+        if (memref::GetGlobalOp table = tableOf(call.getOperand(at));
+            !first || !table || table.getName() != first.getName())
+          return call.emitError("expects '")
+                 << name << "' to be called with one table as operand " << at;
+      OpBuilder b = OpBuilder::atBlockBegin(&callee.getBody().front());
+      argument.replaceAllUsesWith(memref::GetGlobalOp::create(
+          b, callee.getLoc(), first.getType(), first.getName()));
+    }
+  }
+  return success();
+}
+
 namespace {
 
 struct OutlineKernels : public hone::impl::OutlineKernelsBase<OutlineKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(sinkTables(module)))
+      return signalPassFailure();
     SmallVector<tile::ParallelOp> loops;
     module.walk([&](tile::ParallelOp loop) { loops.push_back(loop); });
     if (loops.empty())

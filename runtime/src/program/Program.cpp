@@ -360,7 +360,8 @@ static Status execute(const hone_module &compiled,
     fputs(plan.render().c_str(), stdout);
     return flushOutput();
   }
-  if (use == ProcessUse::Alone)
+  // What a device's driver takes for itself is in no plan.
+  if (use == ProcessUse::Alone && !setup.module.abi().device_code)
     setup.peak = PeakMeter(plan);
 
   HONE_ASSIGN(setup.model, openModelFiles(setup.module, options.weights));
