@@ -146,8 +146,6 @@ def TileKernel : AttrDef<TileDialect, "Kernel"> {
     Example:
 
     ```mlir
-    #tile.kernel<"decoder.task0" of "decoder", "lora_linear q_proj"
-                 fields[<8, 8, read>]>
     #tile.kernel<"decoder_kernel0" of "decoder", "lora_linear q_proj"
                  threads 256 shared 16384 fields[<0, 8, both>]>
     ```
