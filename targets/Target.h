@@ -76,6 +76,10 @@ public:
   /// Whether these are also the faster ones for what is bfloat16 already.
   virtual bool prefersBFloat16Products() const { return false; }
 
+  /// Whether kernels are functions of the program. Otherwise they are text for
+  /// a device, and only a program that trains can load them.
+  virtual bool hasHostKernels() const { return true; }
+
   /// Whether kernels may compute in f64. Losses and updates do.
   virtual bool hasFloat64() const { return true; }
 

@@ -438,6 +438,7 @@ compileProgram(Session &session, const Spec &given, Program program) {
     return std::optional<Compiled>();
   };
   HONE_ASSIGN(SettledSpec settled, settleSpec(given, program));
+  HONE_TRY(checkDevice(request, settled.spec, program, *settled.target));
   HONE_ASSIGN(Imported imported, importModel(session, settled, program));
   if (request.stopAfter == CompilerPhase::Import)
     return end(*imported.module);

@@ -52,6 +52,27 @@ Status hone::checkRequest(const CompileRequest &request) {
   return Status::ok();
 }
 
+Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
+                         Program program, const Target &target) {
+  if (target.hasHostKernels())
+    return Status::ok();
+  const std::string refused =
+      " on a processor alone, and the target is " + target.describe();
+  if (program == Program::Generate)
+    return Status(ErrorCode::OptionsDisagree, "--emit",
+                  "text is generated" + refused,
+                  "give --target=native for the program that generates");
+  if (request.selfCheck)
+    return Status(ErrorCode::OptionsDisagree, "--self-check",
+                  "derivatives are checked" + refused,
+                  "give --target=native: both have the same derivatives");
+  if (spec.weights.streaming != "false")
+    return Status(ErrorCode::OptionsDisagree, spec.placeOf("weights.streaming"),
+                  "weights are streamed" + refused,
+                  "leave weights.streaming out");
+  return Status::ok();
+}
+
 Status hone::checkOutput(const CompileRequest &request) {
   const std::string &path = request.output;
   if (!request.dumpDir.empty() && llvm::sys::fs::exists(request.dumpDir) &&

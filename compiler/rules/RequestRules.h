@@ -7,12 +7,18 @@
 #pragma once
 
 #include "compiler/driver/Compile.h"
+#include "targets/Target.h"
 
 namespace hone {
 
 /// Refuses options of a kind of output that is not asked for. Errors:
 /// OptionsDisagree.
 Status checkRequest(const CompileRequest &request);
+
+/// That a device is not asked for what processors alone do. Errors:
+/// OptionsDisagree.
+Status checkDevice(const CompileRequest &request, const Spec &spec,
+                   Program program, const Target &target);
 
 /// That the output can take its place. Errors: CannotCreate.
 Status checkOutput(const CompileRequest &request);

@@ -40,6 +40,7 @@ public:
     wanted.cpu = architecture.name.str();
     return wanted;
   }
+  bool hasHostKernels() const override { return false; }
   /// What a workgroup computes in registers and shared memory.
   tile::Blocks blocks() const override {
     tile::Blocks blocks{/*columns=*/64, /*rows=*/64};
