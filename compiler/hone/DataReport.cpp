@@ -21,11 +21,8 @@ static void printTable(const DataRequest &request, const DataSurvey &survey) {
   llvm::raw_ostream &out = llvm::outs();
   const rt::Dataset &data = survey.data();
   out << "data         " << request.survey.path << "\n";
-  for (StringRef rest = data.notes(); !rest.empty();) {
-    auto [line, after] = rest.split('\n');
+  for (StringRef line : linesOf(data.notes()))
     out << "             " << line << "\n";
-    rest = after;
-  }
   out << llvm::formatv("tokens       {0}, of which {1} have a loss\n",
                        data.tokenCount(), data.targetCount());
   const SampleLengths &lengths = survey.lengths();

@@ -34,6 +34,16 @@ uint64_t SampleLengths::longerThan(int64_t length) const {
                   std::upper_bound(sorted.begin(), sorted.end(), length));
 }
 
+std::vector<llvm::StringRef> hone::linesOf(llvm::StringRef text) {
+  std::vector<llvm::StringRef> lines;
+  while (!text.empty()) {
+    auto [line, after] = text.split('\n');
+    lines.push_back(line);
+    text = after;
+  }
+  return lines;
+}
+
 Result<DataSurvey> DataSurvey::make(const std::string &folder,
                                     const SurveyOptions &options) {
   DataSurvey survey;

@@ -10,6 +10,8 @@
 #include "base/Status.h"
 #include "data/Dataset.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +38,9 @@ private:
   std::vector<uint32_t> sorted;
   uint64_t sum = 0;
 };
+
+/// The lines of a text, such as a data set's notes, without their ends.
+std::vector<llvm::StringRef> linesOf(llvm::StringRef text);
 
 struct SurveyOptions {
   std::string path;

@@ -77,8 +77,7 @@ static void sayLonger(const Chosen &chosen) {
     return say("longer", text);
   llvm::errs() << "warning: " << text
                << "\n  help: add --set train.max_seq_length="
-               << llvm::alignTo(uint64_t(chosen.data.lengths.percentile(0.99)),
-                                32)
+               << usualLength(chosen.data.lengths)
                << " for 99 % of them, which takes more memory and time\n";
 }
 
@@ -92,11 +91,8 @@ static Result<Chosen> choose(const std::string &modelFolder,
                 DataSurvey::make(modelFolder, {dataPath, false, "", 0}));
     chosen.data = DataFacts::of(survey, dataPath);
     say("data", dataPath);
-    for (StringRef rest = survey.data().notes(); !rest.empty();) {
-      auto [line, after] = rest.split('\n');
+    for (StringRef line : linesOf(survey.data().notes()))
       say("", line.str());
-      rest = after;
-    }
   }
   chosen.choice = chooseRun(chosen.model, chosen.data, Machine::read());
   sayLengths(chosen);
@@ -135,13 +131,8 @@ static Result<std::vector<std::string>> readLines(const std::string &path) {
     return Status(ErrorCode::CannotRead, path,
                   "cannot be read: " + buffer.getError().message(),
                   "remove the run's folder to begin again");
-  std::vector<std::string> lines;
-  for (StringRef rest = (*buffer)->getBuffer(); !rest.empty();) {
-    auto [line, after] = rest.split('\n');
-    lines.push_back(line.str());
-    rest = after;
-  }
-  return lines;
+  const std::vector<StringRef> lines = linesOf((*buffer)->getBuffer());
+  return std::vector<std::string>(lines.begin(), lines.end());
 }
 
 /// "notes.jsonl" to "notes-adapter".

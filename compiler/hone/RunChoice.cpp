@@ -30,6 +30,16 @@ DataFacts DataFacts::of(const DataSurvey &survey, const std::string &path) {
           survey.lengths()};
 }
 
+/// The least max_seq_length that is chosen for so many tokens.
+static int64_t lengthFor(int64_t tokens) {
+  return int64_t(llvm::alignTo(uint64_t(std::max<int64_t>(tokens, 2)),
+                               uint64_t(kLengthStep)));
+}
+
+int64_t hone::usualLength(const SampleLengths &lengths) {
+  return lengthFor(lengths.percentile(0.99));
+}
+
 static std::string quoted(const std::string &text) {
   std::string out;
   rt::appendJsonString(out, text);
@@ -40,8 +50,8 @@ namespace {
 
 /// How weights are stored.
 struct Storage {
-  const char *dtype; ///< null: as the model is quantised
-  double bytes;      ///< of a number, with what a group of them shares
+  const char *dtype;
+  double bytes; ///< of a number, with what a group of them shares
 };
 
 /// Makes a choice, one rule after another.
@@ -134,12 +144,8 @@ void Chooser::chooseLength() {
   std::string reason = "tokens of a sample, at most";
   const SampleLengths &lengths = data.lengths;
   if (lengths.count() > 0) {
-    auto rounded = [](int64_t tokens) {
-      return int64_t(llvm::alignTo(uint64_t(std::max<int64_t>(tokens, 2)),
-                                   uint64_t(kLengthStep)));
-    };
-    const int64_t usual = rounded(lengths.percentile(0.99));
-    const int64_t whole = rounded(lengths.longest());
+    const int64_t usual = usualLength(lengths);
+    const int64_t whole = lengthFor(lengths.longest());
     length = std::min({whole * 4 <= usual * 5 ? whole : usual, most,
                        data.canSplit ? kTextTokens : most});
     choice.longer = lengths.longerThan(length);

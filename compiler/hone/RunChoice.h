@@ -21,7 +21,7 @@
 
 namespace hone {
 
-/// What is known of a data file.
+/// A data file, as far as a choice depends on it.
 struct DataFacts {
   std::string path;
   std::string format; ///< as a person names it; empty: there is no data
@@ -46,6 +46,9 @@ struct RunChoice {
   uint64_t heldOut = 0; ///< samples, about
   uint64_t longer = 0;  ///< samples that are longer than chosen
 };
+
+/// What 99 % of the samples need, as a max_seq_length is chosen.
+int64_t usualLength(const SampleLengths &lengths);
 
 /// The rules:
 ///  * weights are stored as the model's files have them while they take less

@@ -160,24 +160,18 @@ struct DataCommand : Command {
   }
 };
 
-/// Runs a program of a run's folder, a spec or a model; what follows on the
+/// Runs `generate` of a run's folder, a spec or a model; what follows on the
 /// command line is the program's own.
-struct ProgramCommand : Command {
-  ProgramCommand(const char *name, const char *help, const char *what)
-      : Command(name, help),
-        source(cl::Positional, cl::Required, cl::desc(what), cl::sub(command),
-               cl::cat(category)),
-        options(cl::ConsumeAfter, cl::desc("[options of the program]"),
-                cl::sub(command), cl::cat(category)) {}
-  cl::opt<std::string> source;
-  cl::list<std::string> options;
-};
-
-struct GenerateCommand : ProgramCommand {
+struct GenerateCommand : Command {
   GenerateCommand(const char *name, const char *help,
                   std::vector<std::string> first)
-      : ProgramCommand(name, help, "RUN | MODEL | SPEC.yaml"),
-        first(std::move(first)) {}
+      : Command(name, help), first(std::move(first)) {}
+  cl::opt<std::string> source{cl::Positional, cl::Required,
+                              cl::desc("RUN | MODEL | SPEC.yaml"),
+                              cl::sub(command), cl::cat(category)};
+  cl::list<std::string> options{cl::ConsumeAfter,
+                                cl::desc("[options of the program]"),
+                                cl::sub(command), cl::cat(category)};
   const std::vector<std::string> first;
 
   Result<int> run(const Toolchain &toolchain) const override {
