@@ -80,7 +80,11 @@ private:
 
   /// One tile of the result, from row and column `i`, `j` of the op on.
   void tile(Value i, Value j);
-  /// Shared tiles of the terms in [t, end).
+  /// A shared tile of the terms in [t, end): what read(term, place) gives, with
+  /// `place` along its side, and `padding` beyond the end. `alongTerms`: terms
+  /// are neighbours in memory.
+  void fill(Value shared, int64_t side, bool alongTerms, double padding,
+            Value t, Value end, function_ref<Value(Value, Value)> read);
   void fillLeft(Value i, Value t, Value end);
   void fillRight(Value j, Value t, Value end);
   /// sums + the terms of the shared tiles.
@@ -126,48 +130,43 @@ void ProductLowering::forEachSum(
            b.add(firstColumn, b.index(c)));
 }
 
-void ProductLowering::fillLeft(Value i, Value t, Value end) {
-  bool transpose = op.getTransposeA();
-  int64_t inner = transpose ? rows : kTerms;
-  b.deal(b.index(kTerms * rows), [&](Value e) {
+void ProductLowering::fill(Value shared, int64_t side, bool alongTerms,
+                           double padding, Value t, Value end,
+                           function_ref<Value(Value, Value)> read) {
+  int64_t inner = alongTerms ? kTerms : side;
+  b.deal(b.index(kTerms * side), [&](Value e) {
     // Neighbours read neighbours.
     Value outerAt = b.div(e, b.index(inner));
     Value innerAt = b.rem(e, b.index(inner));
-    Value row = transpose ? innerAt : outerAt;
-    Value term = transpose ? outerAt : innerAt;
+    Value term = alongTerms ? innerAt : outerAt;
+    Value place = alongTerms ? outerAt : innerAt;
     Value at = b.add(t, term);
-    Value aRow =
-        b.add(op.getARow(),
-              transpose ? within(at, end) : within(b.add(i, row), op.getM()));
-    Value aColumn =
-        b.add(op.getAColumn(),
-              transpose ? within(b.add(i, row), op.getM()) : within(at, end));
-    Value value = b.load(op.getA(), {aRow, aColumn});
-    value = rounded(b.convert(element, value));
-    value = b.select(b.isLess(at, end), value, b.real(element, -0.0));
-    b.store(value, left, {term, row});
+    Value value = rounded(read(within(at, end), place));
+    value = b.select(b.isLess(at, end), value, b.real(element, padding));
+    b.store(value, shared, {term, place});
+  });
+}
+
+void ProductLowering::fillLeft(Value i, Value t, Value end) {
+  bool transpose = op.getTransposeA();
+  fill(left, rows, !transpose, -0.0, t, end, [&](Value term, Value place) {
+    Value row = within(b.add(i, place), op.getM());
+    Value aRow = b.add(op.getARow(), transpose ? term : row);
+    Value aColumn = b.add(op.getAColumn(), transpose ? row : term);
+    return b.convert(element, b.load(op.getA(), {aRow, aColumn}));
   });
 }
 
 void ProductLowering::fillRight(Value j, Value t, Value end) {
   bool transpose = op.getTransposeW();
-  int64_t inner = transpose ? kTerms : columns;
-  b.deal(b.index(kTerms * columns), [&](Value e) {
-    Value outerAt = b.div(e, b.index(inner));
-    Value innerAt = b.rem(e, b.index(inner));
-    Value column = transpose ? outerAt : innerAt;
-    Value term = transpose ? innerAt : outerAt;
-    Value at = b.add(t, term);
-    Value lastTerm = within(at, end);
-    Value lastColumn = within(b.add(j, column), op.getN());
-    Value wRow = b.add(op.getWRow(), transpose ? lastColumn : lastTerm);
-    Value wColumn = b.add(op.getWColumn(), transpose ? lastTerm : lastColumn);
+  fill(right, columns, transpose, 0.0, t, end, [&](Value term, Value place) {
+    Value column = within(b.add(j, place), op.getN());
+    Value wRow = b.add(op.getWRow(), transpose ? column : term);
+    Value wColumn = b.add(op.getWColumn(), transpose ? term : column);
     Value value = loadStored(b, op, element, wRow, wColumn);
-    if (!op.getPrologue().empty())
-      value =
-          b.inlined(op.getPrologue().front(), {value, wRow, wColumn}).front();
-    value = b.select(b.isLess(at, end), rounded(value), b.real(element, 0.0));
-    b.store(value, right, {term, column});
+    if (op.getPrologue().empty())
+      return value;
+    return b.inlined(op.getPrologue().front(), {value, wRow, wColumn}).front();
   });
 }
 

@@ -5,15 +5,20 @@
 namespace hone::ptx {
 namespace {
 
+/// The lanes that those in `mask` say take part, in the register at `place`.
+uint32_t membersAt(Warp &warp, uint32_t place, uint32_t mask) {
+  uint32_t members = 0;
+  const uint32_t *masks = warp.lanes<uint32_t>(place);
+  eachLane(mask, [&](unsigned lane) { members |= masks[lane]; });
+  return members;
+}
+
 enum class Shuffle { Up, Down, Butterfly, Index };
 
 // Operands: result, its predicate, value, lane, clamp and mask, members.
 template <Shuffle how>
 void runShuffle(Warp &warp, const Instruction &instruction, uint32_t mask) {
-  uint32_t members = 0;
-  eachLane(mask, [&](unsigned lane) {
-    members |= warp.lanes<uint32_t>(instruction.operands[5])[lane];
-  });
+  const uint32_t members = membersAt(warp, instruction.operands[5], mask);
   if (!warp.takesPart(instruction, members, mask))
     return;
   const uint32_t *values = warp.lanes<uint32_t>(instruction.operands[2]);
@@ -99,10 +104,7 @@ enum class Vote { All, Any, Uniform, Ballot };
 // Operands: result, predicate, members. Immediate: whether it is negated.
 template <Vote how>
 void runVote(Warp &warp, const Instruction &instruction, uint32_t mask) {
-  uint32_t members = 0;
-  eachLane(mask, [&](unsigned lane) {
-    members |= warp.lanes<uint32_t>(instruction.operands[2])[lane];
-  });
+  const uint32_t members = membersAt(warp, instruction.operands[2], mask);
   if (!warp.takesPart(instruction, members, mask))
     return;
   uint32_t bits = warp.predicate(instruction.operands[1]);
