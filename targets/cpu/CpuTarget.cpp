@@ -12,7 +12,6 @@
 #include "targets/host/HostTarget.h"
 #include "targets/math/MathPasses.h"
 
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -62,9 +61,7 @@ void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
   // From here on vectors are final: canonicalising would take shuffle networks
   // apart.
   pm.addPass(createApproximateMath());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertToLLVM());
-  // Only the LLVM dialect remains.
+  buildLlvmPipeline(pm);
 }
 
 llvm::Expected<std::unique_ptr<Target>>

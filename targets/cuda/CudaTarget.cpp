@@ -72,8 +72,7 @@ void CudaTarget::buildLoweringPipeline(OpPassManager &pm) const {
   device.addPass(createConvertToNvvm());
   pm.addPass(createWritePtx({architecture.name.str()}));
   // From here on kernels are text, and what launches them is a host's.
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertToLLVM());
+  buildLlvmPipeline(pm);
 }
 
 llvm::Error CudaTarget::emit(ModuleOp module,

@@ -11,6 +11,7 @@
 #include "targets/host/EmitModule.h"
 #include "targets/host/LinkBinary.h"
 
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -30,6 +31,13 @@ HostTarget::HostTarget(std::unique_ptr<llvm::TargetMachine> machine)
     : machine(std::move(machine)) {}
 
 HostTarget::~HostTarget() = default;
+
+void HostTarget::buildLlvmPipeline(OpPassManager &pm) {
+  // Each loop splits the block of its entry. A record of what was moved, for a
+  // rollback, grows with the square of the number of layers.
+  pm.addPass(createSCFToControlFlowPass({.allowPatternRollback = false}));
+  pm.addPass(createConvertToLLVM());
+}
 
 TargetRequest HostTarget::request() const {
   return {machine->getTargetTriple().str(), machine->getTargetCPU().str(),

@@ -28,6 +28,8 @@ public:
   llvm::Error link(const LinkRequest &request) const override;
 
 protected:
+  /// Loops become branches, and nothing but the LLVM dialect remains.
+  static void buildLlvmPipeline(mlir::OpPassManager &pm);
   /// Writes `text` to `path` ("-": standard output), whole or not at all.
   static llvm::Error writeText(llvm::StringRef text, llvm::StringRef path);
   /// As in -mattr, without the sign.

@@ -9,8 +9,6 @@
 #include "targets/host/HostTarget.h"
 #include "targets/reference/ReferencePasses.h"
 
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-
 using namespace mlir;
 using namespace hone;
 
@@ -49,8 +47,7 @@ void ReferenceTarget::buildLoweringPipeline(OpPassManager &pm) const {
   pm.addPass(createLowerToLoops());
   pm.addPass(createBindFrame());
   pm.addPass(createOutlineParallel());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertToLLVM());
+  buildLlvmPipeline(pm);
 }
 
 llvm::Expected<std::unique_ptr<Target>>
