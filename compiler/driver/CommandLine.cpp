@@ -26,7 +26,7 @@ static volatile sig_atomic_t waiting = 0, pending = 0;
 static pthread_t mainThread;
 
 static void onSignal(int signal) {
-  // On another thread the main one could make a file behind our back.
+  // On another thread the main one could make a file without our knowledge.
   if (!pthread_equal(pthread_self(), mainThread)) {
     pthread_kill(mainThread, signal);
     return;
@@ -80,7 +80,7 @@ static Status takeOutputError() {
     return Status::ok();
   return Status(ErrorCode::WriteFailed, "standard output",
                 "writing failed: " + error.message(),
-                "check where it goes, and the free space there");
+                "check the destination and its free space");
 }
 
 /// For --help and --version, with which LLVM exits by itself.
@@ -121,7 +121,7 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   if (isParsed)
     return Status::ok();
   if (problem.empty()) // LLVM has printed what is wrong with a value
-    problem = "the option above has no value, or one that it cannot take";
+    problem = "the option above has no value or an invalid one";
   return Status(ErrorCode::WrongOption, tool,
                 llvm::StringRef(problem).trim().str(),
                 "see " + tool + " --help");

@@ -107,7 +107,7 @@ void hone::registerPipelines() {
       {CompilerPhase::Place, "hone-pipeline-place"}};
   for (auto [phase, flag] : pipelines)
     PassPipelineRegistration<StepOptions>(
-        flag, "what honec runs in phase " + phaseName(phase).str(),
+        flag, "the passes of honec's phase " + phaseName(phase).str(),
         [phase = phase](OpPassManager &pm, const StepOptions &options) {
           buildPhase(pm, phase, options, /*target=*/nullptr);
         });

@@ -72,12 +72,12 @@ static constexpr const char *mergeInstead =
 static Status checkPlain(const PeftAdapter &adapter) {
   if (!adapter.saved().empty()) {
     const SavedTensor &first = adapter.saved().front();
-    return notInFormat(
-        adapter.placeOf(*first.tensor),
-        std::string("expected low-rank updates alone, found a ") +
-            (StringRef(first.name).ends_with(".bias") ? "trained bias"
-                                                      : "saved module"),
-        mergeInstead);
+    return notInFormat(adapter.placeOf(*first.tensor),
+                       std::string("expected only low-rank updates, found a ") +
+                           (StringRef(first.name).ends_with(".bias")
+                                ? "trained bias"
+                                : "saved module"),
+                       mergeInstead);
   }
   if (adapter.config().fan_in_fan_out)
     return notInFormat(adapter.file().path(),
@@ -87,7 +87,7 @@ static Status checkPlain(const PeftAdapter &adapter) {
   const LowRankUpdate &first = adapter.updates().front();
   if (first.magnitude)
     return notInFormat(adapter.placeOf(*first.magnitude),
-                       "expected low-rank updates alone, found DoRA",
+                       "expected only low-rank updates, found DoRA",
                        mergeInstead);
   for (const LowRankUpdate &update : adapter.updates())
     if (update.rank() != first.rank())
@@ -277,8 +277,8 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
       static_cast<float>(first.scale * static_cast<double>(first.rank()));
   if (alpha == 0 || !std::isfinite(alpha))
     return notInFormat(request.adapter + "/adapter_config.json /lora_alpha",
-                       "expected an alpha that is not 0, which llama.cpp "
-                       "takes for 'do not scale'",
+                       "expected an alpha that is not 0, which llama.cpp reads "
+                       "as 'do not scale'",
                        "an adapter of scale 0 changes nothing; leave it out");
   GgufWriter writer;
   writer.add("general.architecture", family->elsewhere.gguf.str());

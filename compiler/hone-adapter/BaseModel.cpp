@@ -91,7 +91,7 @@ Status BaseModel::readQuantization() {
                 hone::readQuantization(*found, key, configPath()));
     if (groups && !(*groups == read))
       return rt::badJson(ErrorCode::BadConfig, configPath(), found,
-                         "expected quantization_config to be as quantization",
+                         "expected quantization_config to equal quantization",
                          "remove one of the two");
     groups = read;
   }

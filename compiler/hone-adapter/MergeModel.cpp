@@ -543,10 +543,8 @@ std::string MergeReport::table(bool isLong) const {
     addTable(os, isLong, *tensors);
   }
   if (!written.empty())
-    os << "  d: the update that was asked for, s: what it changed in the "
-          "stored "
-          "weights\n"
-          "  survives <s, d> / <d, d>, error |s - d| / |d|, changed: stored "
+    os << "  d: the adapter's update, s: the change of the stored weights\n  "
+          "survives <s, d> / <d, d>, error |s - d| / |d|, changed: stored "
           "numbers\n";
   if (savedTensors)
     os << "saved        " << savedTensors << " tensors are the adapter's own\n";

@@ -48,10 +48,10 @@ struct Merge : Command {
   Merge()
       : Command("merge", "merge options",
                 "add the adapter to the model's weights", "folder",
-                "where the merged model is written; new or empty") {}
+                "folder for the merged model; new or empty") {}
   cl::opt<Dtype> dtype{
       "dtype", dtypes, cl::sub(command), cl::cat(category),
-      cl::desc("element type of all floats; default: each as it is")};
+      cl::desc("element type of all floats; default: unchanged")};
   cl::opt<bool> keepQuantized{
       "keep-quantized", cl::sub(command), cl::cat(category),
       cl::desc("write a quantised model quantised; default: as floats")};
@@ -60,7 +60,7 @@ struct Merge : Command {
       cl::init(Bits::None),
       cl::sub(command),
       cl::cat(category),
-      cl::desc("say how much of the update survives where a spec quantises the "
+      cl::desc("report how much of the update survives if a spec quantises the "
                "merged model"),
       cl::values(clEnumValN(Bits::Four, "int4", "weights.dtype: int4"),
                  clEnumValN(Bits::Eight, "int8", "weights.dtype: int8"))};
@@ -73,8 +73,9 @@ struct Merge : Command {
       cl::values(clEnumValN(Group::Of32, "32", "weights.group_size: 32"),
                  clEnumValN(Group::Of64, "64", "weights.group_size: 64"),
                  clEnumValN(Group::Of128, "128", "weights.group_size: 128"))};
-  cl::opt<bool> report{"report", cl::sub(command), cl::cat(category),
-                       cl::desc("print a row for each matrix, not only all")};
+  cl::opt<bool> report{
+      "report", cl::sub(command), cl::cat(category),
+      cl::desc("print a row for each matrix, not only the total")};
 
   Status run() const {
     MergeRequest request{model, adapter, output, {}, keepQuantized, {}};
@@ -126,7 +127,7 @@ int main(int argc, char **argv) {
               "write the adapter for llama.cpp", "file", "the GGUF file",
               exportGguf);
   Export mlx("export-mlx", "export-mlx options", "write the adapter for mlx-lm",
-             "folder", "where the adapter is written; new or empty", exportMlx);
+             "folder", "output for the adapter; new or empty", exportMlx);
   for (Command *command : std::initializer_list<Command *>{&merge, &gguf, &mlx})
     if (argc > 1 && llvm::StringRef(argv[1]) == command->command.getName())
       cl::HideUnrelatedOptions(command->category, command->command);

@@ -30,7 +30,7 @@ struct Options {
   cl::opt<std::string> config{cl::Positional, cl::Required,
                               cl::desc("config.json"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::Required, cl::value_desc("folder"),
-                              cl::desc("where the model is written"),
+                              cl::desc("folder for the model"),
                               cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::init(0), cl::cat(category),
                          cl::desc("of the weights")};

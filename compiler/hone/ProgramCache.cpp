@@ -40,8 +40,8 @@ Result<std::string> ProgramCache::defaultFolder() {
   if (std::string home = variable("HOME"); !home.empty())
     return home + "/.cache/hone";
   return Status(ErrorCode::CannotCreate, "HOME",
-                "expected a home for compiled programs, but neither "
-                "HONE_CACHE, XDG_CACHE_HOME nor HOME is set",
+                "expected a folder for compiled programs, but none of "
+                "HONE_CACHE, XDG_CACHE_HOME and HOME is set",
                 "set HONE_CACHE to a folder that you may write to");
 }
 
@@ -211,7 +211,7 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
       return cannot(programs.folder, error.message());
   }
   if (!read(programs))
-    return cannot(programs.folder, "what was written cannot be read again");
+    return cannot(programs.folder, "the written file cannot be read again");
   programs.isNew = true;
   return programs;
 }

@@ -126,7 +126,7 @@ void Chooser::chooseStorage() {
   streams = knowsMemory() && weightBytes > half;
   if (streams)
     set("weights.streaming", "planned",
-        "a layer's weights are resident at a time where the budget asks for "
+        "only one layer's weights at a time are resident if the budget needs "
         "it");
 }
 

@@ -58,14 +58,14 @@ struct FinetuneCommand : Command {
                                 cl::desc("[-- options of train]")};
   cl::opt<std::string> output{
       "o", cl::value_desc("folder"), cl::sub(command), cl::cat(category),
-      cl::desc("where the run goes; a run in it is continued; default: the "
-               "data's name and -adapter")};
+      cl::desc("folder of the run; a run that is in it continues; default: the "
+               "name of the data with -adapter")};
   cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
                             cl::sub(command), cl::cat(category),
-                            cl::desc("a key of the spec in place of what would "
-                                     "be chosen; hone keys lists them")};
+                            cl::desc("set a key of the spec instead of "
+                                     "choosing it; hone keys lists the keys")};
   cl::opt<bool> chat{"chat", cl::sub(command), cl::cat(category),
-                     cl::desc("open the conversation when it is trained")};
+                     cl::desc("open a conversation after training")};
 
   Result<int> run(const Toolchain &toolchain) const override {
     return finetune({model,
@@ -91,7 +91,7 @@ struct InitCommand : Command {
                               cl::desc("a new file; default: standard output")};
   cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
                             cl::sub(command), cl::cat(category),
-                            cl::desc("a key that is not to be chosen")};
+                            cl::desc("set a key instead of choosing it")};
 
   Result<int> run(const Toolchain &) const override {
     return done(writeChosenSpec({model, data, output, overridesOf(set)}));
@@ -122,8 +122,8 @@ struct PlanCommand : Command {
 
 struct DataCommand : Command {
   DataCommand()
-      : Command("data", "show data as a model's tokens: lengths, what has a "
-                        "loss, what is left out") {}
+      : Command("data", "show data as a model's tokens: lengths, targets, "
+                        "samples that are left out") {}
   cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
                              cl::sub(command), cl::cat(category)};
   cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
@@ -141,18 +141,19 @@ struct DataCommand : Command {
                             "every sample as a line that train reads"))};
   cl::opt<unsigned> samples{"show-samples", cl::init(2), cl::sub(command),
                             cl::cat(category),
-                            cl::desc("print the first N samples, marking what "
-                                     "the loss is taken from")};
+                            cl::desc("print the first N samples, and mark the "
+                                     "tokens that the loss counts")};
   cl::opt<unsigned> longest{
       "max-seq-length", cl::init(0), cl::sub(command), cl::cat(category),
       cl::desc("leave longer samples out, as train does; default: none")};
   cl::opt<std::string> chatDate{
       "chat-date", cl::value_desc("YYYY-MM-DD"), cl::sub(command),
-      cl::cat(category), cl::desc("today, for chat templates that write it")};
-  cl::opt<bool> parse{"parse-special-tokens", cl::sub(command),
-                      cl::cat(category),
-                      cl::desc("special tokens that a text spells are tokens, "
-                               "as in a file that a chat template wrote")};
+      cl::cat(category),
+      cl::desc("today's date, for chat templates that write it")};
+  cl::opt<bool> parse{
+      "parse-special-tokens", cl::sub(command), cl::cat(category),
+      cl::desc("read special tokens that a text spells as tokens, for a file "
+               "that a chat template wrote")};
 
   Result<int> run(const Toolchain &) const override {
     return done(reportData(
@@ -193,14 +194,14 @@ struct EvaluateCommand : Command {
   cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
                             cl::sub(command), cl::cat(category)};
   cl::opt<bool> base{"base", cl::sub(command), cl::cat(category),
-                     cl::desc("of the model without the adapter")};
+                     cl::desc("measure the model without the adapter")};
 
   Result<int> run(const Toolchain &toolchain) const override {
     HONE_ASSIGN(const RunSource run, sourceOf(source));
     if (run.adapter.empty())
       return Status(ErrorCode::MissingOption, source,
                     "expected the folder of a run",
-                    "give what hone finetune wrote");
+                    "give the folder that hone finetune wrote");
     HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
     std::vector<std::string> arguments{"--eval-only", "--eval-data", data};
     if (!base)
@@ -214,13 +215,13 @@ struct MergeCommand : Command {
       : Command("merge", "add a run's adapter to its model's weights") {}
   cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
                               cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> output{"o",
-                              cl::Required,
-                              cl::value_desc("folder"),
-                              cl::sub(command),
-                              cl::cat(category),
-                              cl::desc("where the merged model is written; new "
-                                       "or empty")};
+  cl::opt<std::string> output{
+      "o",
+      cl::Required,
+      cl::value_desc("folder"),
+      cl::sub(command),
+      cl::cat(category),
+      cl::desc("folder for the merged model; new or empty")};
 
   Result<int> run(const Toolchain &) const override {
     HONE_ASSIGN(const std::string model, modelOf(source));
@@ -282,8 +283,7 @@ struct ReportCommand : Command {
 };
 
 struct ExplainCommand : Command {
-  ExplainCommand()
-      : Command("explain", "say what the code of an error means") {}
+  ExplainCommand() : Command("explain", "explain the code of an error") {}
   cl::opt<std::string> code{cl::Positional, cl::Required,
                             cl::desc("CODE | all"), cl::sub(command),
                             cl::cat(category)};
@@ -305,7 +305,8 @@ struct KeysCommand : Command {
 
 struct CompletionCommand : Command {
   CompletionCommand()
-      : Command("completion", "print what completes this command in bash") {}
+      : Command("completion",
+                "print a script that completes this command in bash") {}
   Result<int> run(const Toolchain &) const override {
     llvm::outs() << bashCompletion();
     return 0;
@@ -324,10 +325,8 @@ int main(int argc, char **argv) {
   DataCommand data;
   GenerateCommand chat("chat", "talk to a run's adapter or to a model",
                        {"--chat"});
-  GenerateCommand generate("generate",
-                           "let a run's adapter or a model go on "
-                           "with a text",
-                           {});
+  GenerateCommand generate(
+      "generate", "continue a text with a run's adapter or a model", {});
   EvaluateCommand evaluate;
   MergeCommand merge;
   ExportCommand exported;
@@ -355,5 +354,5 @@ int main(int argc, char **argv) {
     }
   return reportStatus(
       Status(ErrorCode::MissingOption, "hone", "expected a command",
-             "write hone finetune MODEL DATA; hone --help lists all"));
+             "write hone finetune MODEL DATA; hone --help lists all commands"));
 }

@@ -49,7 +49,8 @@ struct Options {
       cl::values(
           clEnumValN(CompilerPhase::Import, "import", "the model"),
           clEnumValN(CompilerPhase::Derive, "derive", "the training step"),
-          clEnumValN(CompilerPhase::Place, "place", "every buffer has a place"),
+          clEnumValN(CompilerPhase::Place, "place",
+                     "the step with a place for every buffer"),
           clEnumValN(CompilerPhase::Lower, "lower", "the target's dialect"))};
   cl::opt<Emit> emit{
       "emit", cl::desc("what to write"), cl::cat(category),
@@ -66,7 +67,7 @@ struct Options {
                  clEnumValN(Emit::Both, "train,generate", "both"))};
   cl::opt<PlanFormat> plan{
       "print-plan",
-      cl::desc("print the memory plan; without -o, only that"),
+      cl::desc("print the memory plan; without -o, do nothing else"),
       cl::ValueOptional,
       cl::cat(category),
       cl::init(PlanFormat::None),
@@ -76,18 +77,19 @@ struct Options {
                          cl::desc("list the keys of the spec")};
   cl::opt<std::string> explain{
       "explain", cl::value_desc("code | all"), cl::cat(category),
-      cl::desc("say what the code of an error means and what to do")};
+      cl::desc("explain the code of an error and its remedy")};
   cl::opt<std::string> linker{
       "linker", cl::value_desc("driver"), cl::cat(category),
       cl::desc("compiler driver that links the training binary")};
   cl::opt<std::string> stepOptions{
       "step-options", cl::value_desc("options"), cl::cat(category),
-      cl::desc("of the phases' passes, as hone-opt's pipelines take them"),
+      cl::desc(
+          "options of the phases' passes, as hone-opt's pipelines take them"),
       cl::Hidden};
   cl::opt<std::string> runtimeDir{
       "runtime-dir", cl::value_desc("folder"), cl::cat(category),
-      cl::desc("where libhone_core.a is, and in folders called by "
-               "their triples those for other machines; default: ../lib")};
+      cl::desc("folder of libhone_core.a; archives for other machines are in "
+               "its folders named after their triples; default: ../lib")};
   cl::opt<bool> selfCheck{
       "self-check", cl::cat(category),
       cl::desc(
@@ -162,7 +164,7 @@ int main(int argc, char **argv) {
           set != planned)
         return reportStatus(Status(ErrorCode::OptionsDisagree, "--set " + set,
                                    "only residuals planned has a budget",
-                                   "leave it or the budget out"));
+                                   "leave out one of the two"));
     if (!llvm::is_contained(options.set, planned))
       request.overrides.emplace_back(planned);
   }

@@ -35,8 +35,8 @@ double AdapterShapes::numberOf(Numbers &numbers, const std::string &path,
           ErrorCode::KeysDisagree, spec.placeOf(numbers.setting.key()),
           "expected one number for each module, but '" + keys.text(first) +
               "' and '" + keys.text(i) + "' both name " + path,
-          "PEFT's files do not keep the order of keys; write keys of which "
-          "one names it");
+          "PEFT's files do not keep the order of keys; write keys so that only "
+          "one of them names it");
   }
   return keys.number(first);
 }
@@ -67,11 +67,11 @@ Status AdapterShapes::check() const {
   for (const Numbers *numbers : {&ranks, &alphas})
     for (size_t i = 0; i < numbers->keys.size(); ++i)
       if (!numbers->isUsed[i])
-        return Status(
-            ErrorCode::NoSuchModule, spec.placeOf(numbers->setting.key()),
-            "'" + numbers->keys.text(i) +
-                "' names no module that gets an adapter",
-            "a key is a module's path, or its end behind a dot, as in "
-            "layers.0.self_attn.q_proj; . is any character");
+        return Status(ErrorCode::NoSuchModule,
+                      spec.placeOf(numbers->setting.key()),
+                      "'" + numbers->keys.text(i) +
+                          "' names no module that gets an adapter",
+                      "a key is a module's path, or its end after a dot, as in "
+                      "layers.0.self_attn.q_proj; . is any character");
   return Status::ok();
 }

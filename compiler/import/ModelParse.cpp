@@ -205,8 +205,7 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   // Scheduling finds its formulas by their names.
   for (auto function : module->getOps<func::FuncOp>())
     return Status(ErrorCode::BadModule, spec.model,
-                  "expected blocks and entries alone but found the "
-                  "function @" +
+                  "expected only blocks and entries but found the function @" +
                       function.getName().str(),
                   "see dialects/Hone/README.md for an example");
 

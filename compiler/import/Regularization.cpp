@@ -71,12 +71,12 @@ static Status checkNames(ModuleOp module, const Spec &spec,
   module.walk([&](OpTy op) { areNamed &= !moduleOf(read(op)).empty(); });
   if (areNamed)
     return Status::ok();
-  return Status(
-      ErrorCode::SpecDisagreesWithModel, spec.placeOf(setting.key()),
-      "expected every " + OpTy::getOperationName().str() + " of " + spec.model +
-          " to read a hone.parameter, after which random numbers are named, "
-          "but found something else",
-      "remove " + setting.key() + ", or make it a parameter");
+  return Status(ErrorCode::SpecDisagreesWithModel, spec.placeOf(setting.key()),
+                "expected every " + OpTy::getOperationName().str() + " of " +
+                    spec.model +
+                    " to read a hone.parameter, whose name selects the random "
+                    "numbers, but found something else",
+                "remove " + setting.key() + ", or make it a parameter");
 }
 
 Status hone::addRegularization(ModuleOp module, const Spec &spec,
@@ -103,8 +103,8 @@ Status hone::addRegularization(ModuleOp module, const Spec &spec,
         ErrorCode::SpecDisagreesWithModel,
         spec.placeOf(spec.lora.lora_dropout.key()),
         "expected no dropout with the DoRA of " + spec.model +
-            ", where PEFT drops what the weight reads too, but found some",
-        "remove the one or the other");
+            ", since PEFT then drops inputs of the weight, too, but found some",
+        "remove one of the two");
   Status status = Status::ok();
   if (dropout.isThere(status))
     lora.lora_dropout = dropout.numbers.front();

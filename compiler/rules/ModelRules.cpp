@@ -156,7 +156,7 @@ Status hone::checkStepOptions(const StepOptions &given, const Spec &spec) {
   const bool isCut = given.splitAfter >= 0;
   if (spec.hasParts() && (isCut || !given.ranks.empty()))
     return refuse(isCut ? "split-after" : "ranks",
-                  "parts with methods of their own are of one program",
+                  "parts with methods of their own run in one program",
                   "leave it out, or remove parts");
   if (spec.compares() && (isCut || !given.ranks.empty()))
     return refuse(isCut ? "split-after" : "ranks",

@@ -28,8 +28,7 @@ Status hone::checkRequest(const CompileRequest &request) {
   if (request.selfCheck) {
     auto writes = [&](const char *option) {
       return Status(ErrorCode::OptionsDisagree, option,
-                    "--self-check writes and prints nothing "
-                    "but what it finds",
+                    "--self-check only prints its findings",
                     std::string("leave ") + option + " or --self-check out");
     };
     if (!request.output.empty())
@@ -112,7 +111,8 @@ Status hone::checkInputsStay(const CompileRequest &request, const Spec &spec) {
                    same(folder.empty() ? "." : folder, spec.model.text());
   if (isOfModel || same(path, request.specPath) ||
       same(path, spec.target.profile.text()) || same(path, spec.model.text()))
-    return cannotWrite(path,
-                       "expected a file of its own but found one that is read");
+    return cannotWrite(
+        path,
+        "expected a new output file but found an input of the compilation");
   return Status::ok();
 }

@@ -77,10 +77,10 @@ static Status checkLayers(const Spec &spec) {
       return fail(spec, ErrorCode::BadSpecValue, layers->key(),
                   "expected a range of layers such as 0-4 but found '" +
                       *layers + "'",
-                  "layers are counted from 0, both ends are meant");
+                  "layers are counted from 0, and both ends are included");
   if (lower.empty())
     return fail(spec, ErrorCode::MissingKey, lower.key(),
-                "the key is required where there are parts, but missing",
+                "the key is required with parts but missing",
                 "add layers: 0-4 for the first five layers; "
                 "parts.upper has the others");
   auto range = *parseLayerRange(lower);
@@ -94,7 +94,7 @@ static Status checkLayers(const Spec &spec) {
   bool overlap = parseLayerRange(upper)->first <= range.last;
   return fail(spec, ErrorCode::BadSpecValue, upper.key(),
               "expected layers from " + std::to_string(range.last + 1) +
-                  " on, behind those of " + lower.key() + ", but found '" +
+                  " on, after those of " + lower.key() + ", but found '" +
                   upper + "', which " +
                   (overlap ? "overlaps with them" : "leaves layers out"),
               "leave " + upper.key() + " out to have all the others");
@@ -119,8 +119,8 @@ static Status inheritFromTrain(Spec &spec) {
     }
     if (isCommon && !isUsed)
       return disagree(spec, common->key(),
-                      "no part reads it: both have their own, or methods that "
-                      "do not",
+                      "no part reads it: both set it themselves, or their "
+                      "methods do not use it",
                       "remove " + common->key());
   }
   return Status::ok();
@@ -164,11 +164,11 @@ static Status checkTrained(const Spec &spec) {
         !range || range->last >= mostLayers)
       return fail(spec, ErrorCode::BadSpecValue, lora.layers_to_transform.key(),
                   "expected layers such as 3 or 0-4 but found '" + layers + "'",
-                  "layers are counted from 0, both ends are meant");
+                  "layers are counted from 0, and both ends are included");
   if (lora.use_dora && lora.lora_dropout > 0)
     return disagree(spec, lora.lora_dropout.key(),
-                    "expected 0 with use_dora, where PEFT drops what the "
-                    "weight reads too, but found " +
+                    "expected 0 with use_dora, since PEFT then drops inputs of "
+                    "the weight, too, but found " +
                         lora.lora_dropout.text(),
                     "remove " + lora.lora_dropout.key() + " or " +
                         lora.use_dora.key());
@@ -178,25 +178,26 @@ static Status checkTrained(const Spec &spec) {
     if (method->loraplus_lr_ratio != 1)
       return disagree(spec, method->loraplus_lr_ratio.key(),
                       "only B of adapters reads it, but with lora: none there "
-                      "are none",
+                      "is no adapter",
                       "remove " + method->loraplus_lr_ratio.key());
   for (const rt::Setting *setting : lora.members())
     if (setting != &lora.none && spec.given.count(setting->key()))
-      return disagree(spec, setting->key(),
-                      "only adapters read it, but with lora: none all "
-                      "parameters of the model train and there are none",
-                      "remove " + setting->key() + ", or lora: none");
+      return disagree(
+          spec, setting->key(),
+          "only adapters read it, but with lora: none there is no adapter",
+          "remove " + setting->key() + ", or lora: none");
   return Status::ok();
 }
 
 Status hone::checkTrainedWeights(const Spec &spec) {
   const rt::Word &dtype = spec.weights.dtype;
   if (spec.lora.none && (dtype == "int8" || dtype == "int4"))
-    return disagree(spec, dtype.key(),
-                    "expected float32 or bfloat16, since with lora: none the "
-                    "weights train and an update is smaller than what " +
-                        dtype + " can tell apart, but found " + dtype,
-                    "set weights.dtype to bfloat16, or train adapters");
+    return disagree(
+        spec, dtype.key(),
+        "expected float32 or bfloat16, since with lora: none the weights train "
+        "and an update is smaller than the steps that " +
+            dtype + " has, but found " + dtype,
+        "set weights.dtype to bfloat16, or train adapters");
   return Status::ok();
 }
 
@@ -304,7 +305,7 @@ static Status checkProducts(const Spec &spec) {
                         dtype,
                     isBFloat16
                         ? "remove train.float32_matmul_precision; "
-                          "train.bfloat16_products says what is multiplied"
+                          "train.bfloat16_products chooses the operands"
                         : "remove train.float32_matmul_precision, or set "
                           "train.compute_dtype to float32");
   if (!isBFloat16 && spec.given.count("train.bfloat16_products"))
@@ -328,10 +329,10 @@ static Status checkPlanned(const Spec &spec) {
                           ", or set train.residuals to planned");
   if (spec.train.compute_dtype == "bfloat16" &&
       spec.given.count("train.kept_dtype"))
-    return disagree(spec, "train.kept_dtype",
-                    "with compute_dtype bfloat16 what is kept is bfloat16 "
-                    "already",
-                    "remove train.kept_dtype");
+    return disagree(
+        spec, "train.kept_dtype",
+        "with compute_dtype bfloat16 kept values are bfloat16 already",
+        "remove train.kept_dtype");
   if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
     return disagree(
         spec, "train.kept_dtype",

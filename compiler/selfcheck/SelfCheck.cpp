@@ -31,7 +31,7 @@ static Status checkMachine(const Spec &spec, const Target &target) {
     return Status::ok();
   return Status(ErrorCode::OtherProcessor, spec.placeOf("target.triple"),
                 "expected a target that this machine can run, since "
-                "--self-check runs what it compiles, but " +
+                "--self-check runs its own programs, but " +
                     target.describe() + " " + needs,
                 "run honec on such a machine, or check with "
                 "--target=native");

@@ -12,7 +12,7 @@ using namespace hone::rt;
 namespace hone {
 
 static constexpr const char *GetAgain =
-    "take the file again from where the model came from";
+    "download the file again from the place of the model";
 
 static constexpr const char *SpecialNames[] = {
     "bos_token", "eos_token", "unk_token", "sep_token",

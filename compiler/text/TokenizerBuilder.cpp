@@ -79,7 +79,7 @@ private:
 static constexpr int64_t LargestId = (1 << 24) - 1;
 
 static constexpr const char *GetAgain =
-    "take the file again from where the model came from";
+    "download the file again from the place of the model";
 
 static Status badFile(const std::string &place, std::string problem,
                       std::string remedy = GetAgain) {
@@ -503,13 +503,12 @@ Status TokenizerBuilder::chooseStages() {
     out.nfc = true;
     return Status::ok();
   }
-  return Status(
-      ErrorCode::UnsupportedTokenizer, folder.path("vocab.json"),
-      "how to cut text is not known: expected tokenizer_class in "
-      "tokenizer_config.json or model_type in config.json to name GPT-2, OPT, "
-      "GPT-Neo or Qwen2 but found \"" +
-          kind + "\"",
-      "add the model's tokenizer.json to the folder");
+  return Status(ErrorCode::UnsupportedTokenizer, folder.path("vocab.json"),
+                "the way to split text is unknown: expected tokenizer_class in "
+                "tokenizer_config.json or model_type in config.json to name "
+                "GPT-2, OPT, GPT-Neo or Qwen2 but found \"" +
+                    kind + "\"",
+                "add the model's tokenizer.json to the folder");
 }
 
 Status TokenizerBuilder::readVocabAndMerges() {
@@ -545,7 +544,7 @@ Result<int64_t> TokenizerBuilder::specialToken(const char *key) const {
   if (found == ids.end())
     return badFile(placeOf(file, *token),
                    std::string(key) + " is \"" + token->string() +
-                       "\", which is no token of this tokenizer");
+                       "\", which is not a token of this tokenizer");
   return int64_t(found->second);
 }
 

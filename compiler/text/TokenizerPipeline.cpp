@@ -130,7 +130,7 @@ static Status readByteLevel(const Json &stage, const std::string &path,
   if (out.prefixSpace && !mayPrefix)
     return unsupportedTokenizer(
         path, &stage,
-        "ByteLevel with add_prefix_space behind another pre-tokenizer is not "
+        "ByteLevel with add_prefix_space after another pre-tokenizer is not "
         "supported");
   if (stage.flag("use_regex", true))
     out.preTokenizer = withRegex;

@@ -354,8 +354,9 @@ Status PartWriter::writeRowLengths(const Parameter &magnitude, Dtype dtype) {
         ErrorCode::BadModule, "parameter " + magnitude.name,
         "expected the model to have a matrix " + weight + " with " +
             std::to_string(count) +
-            " rows, whose lengths this parameter starts as, but found none",
-        "name it after the module of a weight, or let it start otherwise");
+            " rows, because this parameter starts as their lengths, but found "
+            "none",
+        "name it after the module of a weight, or give it another init");
   HONE_ASSIGN(StoredRows rows, StoredRows::open(*matrix, files));
   std::vector<double> lengths(count);
   llvm::parallelFor(0, lengths.size(), [&](size_t row) {

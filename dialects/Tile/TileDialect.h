@@ -41,7 +41,7 @@ llvm::LogicalResult verifyStorage(mlir::Operation *op, mlir::Value matrix,
                                   std::optional<int64_t> bits);
 
 /// Scalar code for an element of `matrix`, with its row and column:
-/// `keyword (%value, %i, %j) {...}`; parsing begins behind the keyword.
+/// `keyword (%value, %i, %j) {...}`; parsing begins after the keyword.
 mlir::ParseResult parseElementBody(mlir::OpAsmParser &parser,
                                    mlir::Region &region, mlir::Type matrix);
 void printElementBody(mlir::OpAsmPrinter &p, llvm::StringRef keyword,

@@ -169,7 +169,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
           return failure();
         for (int64_t layer : touched->reads)
           if (updated.contains(layer))
-            return broken(run, "stands behind the update", layer);
+            return broken(run, "stands after the update", layer);
         updates.insert(touched->updates.begin(), touched->updates.end());
       }
       for (int64_t layer : updates)
@@ -241,9 +241,9 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       StringRef prefix = parameters.layers()[parameter->layer].prefix;
       State state = states[parameter->layer];
       if (state == State::Updated)
-        return broken(call, "stands behind the update", prefix);
+        return broken(call, "stands after the update", prefix);
       if (isSink && state == State::Folded)
-        return broken(call, "stands behind the fold", prefix);
+        return broken(call, "stands after the fold", prefix);
       if (isSink && state != State::Gradient)
         return broken(call, "stands before the 'hone.layer_gradient'", prefix);
       return success();

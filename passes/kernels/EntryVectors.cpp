@@ -47,7 +47,7 @@ FailureOr<ThetaSlice> EntryConversion::sliceOf(Operation *op,
   std::optional<ThetaSlice> slice = table.slice(layers);
   if (!slice)
     return op->emitOpError(
-        "expects layers that lie behind each other in theta");
+        "expects layers that lie one after another in theta");
   return *slice;
 }
 

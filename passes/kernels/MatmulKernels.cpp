@@ -394,8 +394,8 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
     return h;
   };
   if (op.getTa()) {
-    unsigned behind = 1 + (op.getTb() && !op.getH());
-    Value ta = formedOnce(k, op, op.getTa(), behind);
+    unsigned after = 1 + (op.getTb() && !op.getH());
+    Value ta = formedOnce(k, op, op.getTa(), after);
     terms.push_back({timesX(ta), k.buffer(op.getB())});
   }
   if (op.getTb())

@@ -103,7 +103,7 @@ void hone::emitKernel(ColumnsOp op, KernelBuilder &k) {
 void hone::emitKernel(ColumnsAdjointOp op, KernelBuilder &k) {
   Value dy = k.buffer(op.getDy()), dx = k.buffer(op.getDx());
   int64_t from = op.getFrom(), count = columnsOf(op.getDy());
-  int64_t behind = from + count;
+  int64_t after = from + count;
   Value zero = k.real(elementOf(op.getDx()), 0.0);
   k.forEachRow([&](Value row) {
     auto zeros = [&](int64_t begin, int64_t end) {
@@ -116,7 +116,7 @@ void hone::emitKernel(ColumnsAdjointOp op, KernelBuilder &k) {
     k.map(k.index(count), [&](ValueRange j) {
       k.store(k.load(dy, {row, j[0]}), dx, {row, k.add(k.index(from), j[0])});
     });
-    zeros(behind, columnsOf(op.getDx()));
+    zeros(after, columnsOf(op.getDx()));
   });
 }
 

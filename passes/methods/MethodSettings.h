@@ -28,9 +28,10 @@ namespace hone::rt {
 
 struct MethodChoice : virtual Section {
   Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
-      "how gradients are obtained: by the backward of all layers (backprop), or "
-      "of some of them, others in each step (lcsb), or estimated from losses "
-      "(mezo, mezo-one-sided) or derivatives (fgd) along random directions",
+      "how gradients are computed: by the backward of all layers (backprop), or "
+      "of some, which change from step to step (lcsb); or estimated along "
+      "random directions, from losses (mezo, mezo-one-sided) or derivatives "
+      "(fgd)",
       {methodNames()}};
 };
 
@@ -50,19 +51,22 @@ struct UpdateSettings : virtual Section {
   Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
       "peak learning rate", notNegative};
   Real loraplus_lr_ratio{*this, "loraplus_lr_ratio", 1, Bits::Run, SetBy::Spec,
-      "LoRA+: the learning rate of B of adapters, and of vectors that train, in "
-      "learning rates of all others; 16 is common", positive};
+      "LoRA+: learning rate of B of adapters, and of vectors that train, as a "
+      "multiple of the others'; 16 is common", positive};
   Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
-      "decoupled decay for adamw, else added to the gradient", notNegative};
+      "decoupled weight decay for adamw; for sgd it is added to the gradient",
+      notNegative};
   Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
       "steps over which the learning rate rises from 0", counts};
   Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
-      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
+      SetBy::Option,
+      "shape of the learning rate after the warm-up", {{"constant", "linear",
       "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
       "inverse_sqrt"}}, {},
       standardsOf(MethodKind::Directions, "constant")};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
-      "global gradient norm to clip at; 0: never", notNegative,
+      "norm of the whole gradient above which it is clipped; 0: no clipping",
+      notNegative,
       Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
 
   /// Whether the rate of a step does not depend on how long the run is.

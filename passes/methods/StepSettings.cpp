@@ -266,7 +266,7 @@ std::optional<Problem> findMethodProblem(
   const rt::TrainSettings &train = settings.train;
   if (settings.hasParts() && train.optimizer_in_backward)
     return Problem{train.optimizer_in_backward,
-                   "expected false, since updates of parts come behind all "
+                   "expected false, since updates of parts come after all "
                    "gradients, but found true",
                    "remove " + train.optimizer_in_backward.key() +
                        ", or parts"};

@@ -217,7 +217,7 @@ void Simulation::run(EntryOp entry) {
 
 WeightResidency WeightResidency::of(ModuleOp module) {
   Simulation simulation(module);
-  // Twice: what one entry leaves behind is there when the next begins.
+  // Twice: what one entry leaves resident is there when the next begins.
   for (int round = 0; round < 2; ++round)
     for (EntryOp entry : module.getOps<EntryOp>())
       simulation.run(entry);

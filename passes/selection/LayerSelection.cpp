@@ -38,7 +38,7 @@ LogicalResult LayerSelection::findRanges(StepModel &model) {
       model.parameters.slice(part.prefixes(model));
   if (!slice)
     return model.module.emitError(
-        "expects layers of a part that lie behind each other in theta");
+        "expects layers of a part that lie one after another in theta");
   for (StringRef prefix : prefixes) {
     ParameterRange range = {0, 0};
     for (auto [index, parameter] : llvm::enumerate(slice->parameters))

@@ -53,7 +53,7 @@ static void prependPointers(func::FuncOp function, unsigned count) {
     (void)function.insertArgument(i, pointer, {}, function.getLoc());
 }
 
-/// The buffer or memory behind pointer `index` of a table of pointers.
+/// The buffer or memory at pointer `index` of a table of pointers.
 static Value loadFromTable(OpBuilder &b, Location loc, Value table,
                            int64_t index, Type type) {
   Type pointer = table.getType();

@@ -67,7 +67,7 @@ FailureOr<Closure> Closure::of(tile::ParallelOp loop, ValueRange first) {
   return closure;
 }
 
-/// What `op` does with the memory behind `address`, one of its operands. Ops
+/// What `op` does with the memory at `address`, one of its operands. Ops
 /// that say nothing of themselves may do anything.
 static unsigned accessOf(Operation *op, Value address) {
   constexpr auto both = unsigned(tile::Access::both);
@@ -89,7 +89,7 @@ static unsigned accessOf(Operation *op, Value address) {
   return access;
 }
 
-/// What `loop` does with the memory behind `address`, and with parts of it.
+/// What `loop` does with the memory at `address`, and with parts of it.
 static tile::Access accessIn(tile::ParallelOp loop, Value address) {
   unsigned access = 0;
   SmallVector<Value> addresses = {address};

@@ -169,7 +169,7 @@ hone.schedule train {
 
 // -----
 
-// A vector is memory that the function writes, behind its other arguments.
+// A vector is memory that the function writes, after its other arguments.
 // expected-note @+1 {{function declared here}}
 func.func private @scalar_c1_vector(memref<2xf64>, f64)
 hone.schedule train {

@@ -36,7 +36,7 @@ passed() {
   refused=$((refused + 1))
   if [ "$status" -ne 0 ]; then
     complain "expected exit code 0 but got $status"
-  elif ! grep -qE "^warning\[H0804\]: passing over the damaged checkpoint $newest .*$2" \
+  elif ! grep -qE "^warning\[H0804\]: skipping the damaged checkpoint $newest .*$2" \
     <<<"$message"; then
     complain "expected to be told that $newest is passed over: $2"
   elif ! grep -q 'resuming after step 1' run.log; then

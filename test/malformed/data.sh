@@ -27,7 +27,7 @@ bad 'a surrogate in UTF-8' H0603 x.jsonl ':1' 'UTF-8' \
 bad 'half a line of JSON' H0603 x.jsonl ':2' 'expected' <<<$'{"text": "a"}\n{"text": "b'
 bad 'not JSON' H0603 x.jsonl ':1' 'expected' <<<'hello'
 bad 'an array for a line' H0603 x.jsonl ':1' 'expected' <<<'[1, 2]'
-bad 'something behind the object' H0603 x.jsonl ':1' 'expected' <<<'{"text": "a"} 1'
+bad 'something after the object' H0603 x.jsonl ':1' 'expected' <<<'{"text": "a"} 1'
 bad 'a number for a text' H0603 x.jsonl ':1' 'expected a string' <<<'{"text": 1}'
 bad 'null for a text' H0603 x.jsonl ':1' 'expected a string' <<<'{"text": null}'
 bad 'a text for ids' H0603 x.jsonl ':1' 'expected an array' <<<'{"input_ids": "1 2"}'

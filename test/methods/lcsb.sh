@@ -59,13 +59,13 @@ echo "uniform: $(bash "$here/../reliability/kill-resume.sh" \
   "$work/uniform/train" "$data" 3 --steps 300 --save-every 7)"
 
 # An update in the backward is the same run, if none has a norm.
-compile behind --set train.selection_warmup=3
-for program in backward behind; do
+compile after --set train.selection_warmup=3
+for program in backward after; do
   run in-$program $program --steps 6 --max-grad-norm 0
 done
 cmp "$work/in-backward/adapter_model.safetensors" \
-  "$work/in-behind/adapter_model.safetensors"
-echo "in the backward: the bits of behind it"
+  "$work/in-after/adapter_model.safetensors"
+echo "in the backward: the bits of after it"
 
 # The first two of three groups of layers are 0 and 1: no other has a gradient,
 # and theirs is exact only if it came through the others so.

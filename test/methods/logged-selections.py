@@ -16,4 +16,4 @@ assert held[4] == held[5] == held[6] != held[7] == held[8] == held[9], held
 assert all(len(layers) == 3 and layers == sorted(layers) for layers in held[4:]), held
 assert steps["some"] == [[1], [3], [5]], steps["some"]
 assert steps["parts"] == [[0, 3], [1, 4], [2, 5]], steps["parts"]
-print("logs: the layers of each step, held as long behind a warm-up")
+print("logs: the layers of each step, held as long after a warm-up")

@@ -76,7 +76,7 @@ python3 "$here/part-gradients.py" "$work" 3 "${pairs[@]}"
 for last in 0 1 3 4; do
   pair $last mezo backprop "${float64[@]}"
   dump mezo-backprop mezo-backprop
-  echo "cut behind layer $last: $(python3 "$here/part-gradients.py" "$work" \
+  echo "cut after layer $last: $(python3 "$here/part-gradients.py" "$work" \
     $((last + 1)) mezo backprop)"
 done
 

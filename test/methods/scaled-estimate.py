@@ -1,6 +1,6 @@
 """scaled-estimate.py EXACT ESTIMATE SCALED SCALE...: ESTIMATE is c z along one
 direction z, with c = <g, z> of the EXACT gradient g; SCALED is that of the
-direction whose layer i is SCALE i times z, the layers behind those as they are.
+direction whose layer i is SCALE i times z, the layers after those as they are.
 """
 
 import pathlib

@@ -1,6 +1,6 @@
 //===- KernelsFollowerTest.cpp - What products do before they store -------===//
 //
-// Whether an element-wise op runs behind a product or in a loop of its own is
+// Whether an element-wise op runs after a product or in a loop of its own is
 // decided by where values are in memory, which plans differ in. So both must
 // give the same bits. A product that the block returns too is stored, so that
 // what follows it has a loop.

@@ -275,7 +275,7 @@ TEST(Generation, LogitsOfCachesAreThoseOfTheWholeForward) {
         std::vector<double> got = cached.read("result.0", kVocabulary);
         for (int64_t i = 0; i < kVocabulary; ++i)
           ASSERT_NEAR(got[i], want[past - 1][i], 1e-12)
-              << "token " << i << " behind " << past << " in pieces of "
+              << "token " << i << " after " << past << " in pieces of "
               << count;
       }
     }

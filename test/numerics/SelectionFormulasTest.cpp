@@ -380,7 +380,7 @@ TEST(SelectionFormulas, ASelectionIsHeld) {
   EXPECT_EQ(turn.integer({6, 3, 0}), 2);
   EXPECT_EQ(begins.integer({6, 3, 0}), 1);
   EXPECT_EQ(begins.integer({7, 3, 0}), 0);
-  // Behind a warm-up each is held for a whole period, the first one too, and
+  // After a warm-up each is held for a whole period, the first one too, and
   // begins where the selection becomes another; in the warm-up none begins.
   for (int64_t period : {1, 2, 3, 5})
     for (int64_t warmup : {0, 1, 3, 4, 7, 10})
@@ -418,7 +418,7 @@ TEST(SelectionFormulas, SelectedLayersHaveTheirNumbers) {
 }
 
 TEST(SelectionFormulas, RatiosGoFromTheFirstToTheLastStep) {
-  // Steps 2 to 12 of 13 come behind the warm-up.
+  // Steps 2 to 12 of 13 come after the warm-up.
   auto at = [](Formula &ratio, double step) {
     return ratio.number({0.8, 0.3, 2, 13, step});
   };
@@ -436,7 +436,7 @@ TEST(SelectionFormulas, RatiosGoFromTheFirstToTheLastStep) {
   EXPECT_NEAR(at(cosine, 7), 0.55, 1e-15);
   EXPECT_NEAR(at(cosine, 4), 0.3 + 0.25 * (1 + std::cos(0.2 * std::acos(-1))),
               1e-15);
-  // A run of one step, or of none behind the warm-up.
+  // A run of one step, or of none after the warm-up.
   EXPECT_EQ(linear.number({0.8, 0.3, 0, 1, 0}), 0.8);
   EXPECT_EQ(linear.number({0.8, 0.3, 5, 3, 2}), 0.8);
   // Slots are for the larger end.

@@ -2,7 +2,7 @@
 //
 // run-together DEVICE STEPS SEED (NAME MODULE.so WEIGHTS DATA)...
 //
-// Each module has weights, arena, plan and a thread of its own. Behind STEPS
+// Each module has weights, arena, plan and a thread of its own. After STEPS
 // updates, prints of each program the losses of all steps and of an evaluation,
 // and of each trained tensor its digest: with the bits of doubles.
 //

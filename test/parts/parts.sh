@@ -36,7 +36,7 @@ digest whole >"$work/whole.digest"
 for after in $(seq 0 $((layers - 1))); do
   digest "cut$after" --step-options="split-after=$after" >"$work/cut.digest"
   cmp "$work/whole.digest" "$work/cut.digest" || {
-    echo "parts: a cut behind layer $after changes the bits" >&2
+    echo "parts: a cut after layer $after changes the bits" >&2
     exit 1
   }
 done
@@ -45,4 +45,4 @@ cmp "$work/whole.digest" "$work/cut.digest" || {
   echo "parts: two batches in flight change the bits" >&2
   exit 1
 }
-echo "parts: same bits whole, cut behind each of $layers layers, and in a pipeline"
+echo "parts: same bits whole, cut after each of $layers layers, and in a pipeline"

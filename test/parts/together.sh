@@ -77,10 +77,10 @@ for after in $(seq 0 $((layers - 1))); do
   for device in host guarded; do
     run-together $device $steps ${#device} $(program lower "$data" lower) \
       $(program upper "$data" upper) >"$work/out"
-    same "a cut behind layer $after, on $device" lower upper
+    same "a cut after layer $after, on $device" lower upper
   done
 done
-echo "same bits as one module: two parts, cut behind each of $layers layers"
+echo "same bits as one module: two parts, cut after each of $layers layers"
 
 # share RANKS: the batches of DATA, dealt out in turn.
 share() {

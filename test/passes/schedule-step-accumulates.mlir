@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --test-set-method="optimizer=sgd optimizer_in_backward=true" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-place="accumulates" --hone-verify-placement | FileCheck %s --check-prefix=INSIDE
-// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BEHIND
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=AFTER
 
 // Where the entry is told to accumulate, a layer's gradients begin at zero before
 // its first sink and are folded after its last; each layer in turn.
@@ -14,13 +14,13 @@
 // CHECK-NEXT: hone.fold_gradient %[[D0]] : tensor<16xf32>
 
 // Both layers have one place for it, of one layer: part of the arena where the
-// spec accumulates, behind it where only the command line may.
+// spec accumulates, after it where only the command line may.
 // INSIDE: hone.arena_bytes = [[ARENA:[0-9]+]]
 // INSIDE: hone.region "accumulation"  accumulation at 256 bytes 64
 // INSIDE-COUNT-2: hone.layer_gradient {{.*}}offset = 0, bytes = 64
-// BEHIND: hone.arena_bytes = [[ARENA:[0-9]+]]
-// BEHIND: hone.region "accumulation"  accumulation at [[ARENA]] bytes 64
-// BEHIND-COUNT-2: hone.layer_gradient {{.*}}offset = 0, bytes = 64
+// AFTER: hone.arena_bytes = [[ARENA:[0-9]+]]
+// AFTER: hone.region "accumulation"  accumulation at [[ARENA]] bytes 64
+// AFTER-COUNT-2: hone.layer_gradient {{.*}}offset = 0, bytes = 64
 module attributes {hone.max_rows = 4 : i64} {
   hone.block @layer() -> tensor<f64> {
     %w = hone.parameter "w" trainable init <zero> : tensor<4x4xf32>

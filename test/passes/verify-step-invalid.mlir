@@ -192,7 +192,7 @@ module @sink_before_the_gradient {
 
 // -----
 
-module @use_behind_the_update {
+module @use_after_the_update {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
@@ -209,7 +209,7 @@ module @use_behind_the_update {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
-    // expected-error @+1 {{'hone.call' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    // expected-error @+1 {{'hone.call' op stands after the update of the layer 'layers.0.'; broken by hone-schedule-step}}
     hone.call @layer.more "layers.0." () : () -> ()
   }
 }
@@ -236,7 +236,7 @@ module @two_gradients {
 
 // -----
 
-module @sink_behind_the_fold {
+module @sink_after_the_fold {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
@@ -249,7 +249,7 @@ module @sink_behind_the_fold {
     %d = hone.layer_gradient "layers.0." when %when : tensor<16xf32>
     hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.fold_gradient %d : tensor<16xf32>
-    // expected-error @+1 {{'hone.call' op stands behind the fold of the layer 'layers.0.'; broken by hone-schedule-step}}
+    // expected-error @+1 {{'hone.call' op stands after the fold of the layer 'layers.0.'; broken by hone-schedule-step}}
     hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
@@ -311,7 +311,7 @@ module @block_that_stands_in_reads_after_the_update {
     %d = hone.layer_gradient "layers.0." : tensor<8xf32>
     hone.call @sink "layers.0." () : () -> ()
     hone.sgd %s, %s, %s from %d : tensor<8xf32>
-    // expected-error @+1 {{'hone.call' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    // expected-error @+1 {{'hone.call' op stands after the update of the layer 'layers.0.'; broken by hone-schedule-step}}
     hone.call @nothing "layers.0." () when %mask[0] : tensor<1xi32> else @read : () -> ()
   }
 }
@@ -357,7 +357,7 @@ module @window_of_no_layer {
 // -----
 
 // A step is of the parameters that it began with, whichever entry reads them.
-module @gradient_behind_the_update {
+module @gradient_after_the_update {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
@@ -388,7 +388,7 @@ module @gradient_behind_the_update {
     %x = hone.run @begin() on %batch : () -> tensor<?x4xf32>
     hone.run @gradient(%x) on %batch : (tensor<?x4xf32>) -> ()
     hone.run @update(%rate) : (tensor<f64>) -> ()
-    // expected-error @+1 {{'hone.run' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    // expected-error @+1 {{'hone.run' op stands after the update of the layer 'layers.0.'; broken by hone-schedule-step}}
     hone.run @gradient(%x) on %batch : (tensor<?x4xf32>) -> ()
   }
 }

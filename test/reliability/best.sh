@@ -78,7 +78,7 @@ same loaded to-best || fail "--load-best-model-at-end left another adapter"
 [ "$(ls -d "$work"/loaded/checkpoint-* | wc -l)" -eq 2 ] ||
   fail "expected the newest and the best checkpoint"
 
-# A process that died behind the checkpoint left an older best/.
+# A process that died after the checkpoint left an older best/.
 cp "$work"/to-last/adapter_model.safetensors "$work/loaded/best/"
 run loaded --epochs 10 --early-stop 3 --load-best-model-at-end --save-total-limit 1
 same loaded/best to-best || fail "an older best/ stayed"

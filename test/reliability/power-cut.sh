@@ -116,11 +116,11 @@ for ((i = 0; i <= calls; ++i)); do
 done
 distinct=$states
 
-# Lines "CALL KIND": what is synced, behind which change; of any run and step.
+# Lines "CALL KIND": what is synced, after which change; of any run and step.
 kinds() {
   awk -F'\t' '
     $1 == "open" || $1 == "create" { path[$2] = $3 }
-    $1 == "sync" { print NR, path[$2] " behind " last }
+    $1 == "sync" { print NR, path[$2] " after " last }
     $1 == "write" { last = "write " path[$2] }
     $1 != "open" && $1 != "sync" && $1 != "write" { last = $1 " " $NF }
   ' "$trace" | sed -E 's/\.tmp-[0-9a-f]*//g; s/[0-9a-f]{32}/DATA/g

@@ -292,7 +292,7 @@ static hone_item load() {
   return item;
 }
 
-/// Repeats the `body` items behind it for each batch.
+/// Repeats the `body` items after it for each batch.
 static hone_item forEachBatch(uint32_t body) {
   hone_item item = call(nullptr);
   item.kind = HONE_REPEAT;

@@ -238,7 +238,7 @@ TEST(Conversation, ThoughtsThatAreStrippedLaterAreLearnt) {
       "<|im_start|>user\nstone<|im_end|>\n<|im_start|>assistant\n"
       "blade<|im_end|>\n<|im_start|>user\nmiller<|im_end|>\n"
       "<|im_start|>assistant\n<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
-  EXPECT_NE(chat.counts.notes().find("1 of 1 conversations are a sample for "
+  EXPECT_NE(chat.counts.notes().find("1 of 1 conversations become one sample for "
                                      "each answer"),
             std::string::npos);
 }

@@ -14,6 +14,6 @@ TEST(Evaluation, TheFirstOfTheLikeliestIsPredicted) {
 TEST(Evaluation, NothingIsPredictedWhereALossIsNoNumber) {
   EXPECT_FALSE((ScoredExample{{NAN, 1}, 2, 0}.prediction()));
   EXPECT_FALSE((ScoredExample{{1, NAN}, 2, 0}.prediction()));
-  // Behind the candidates there is nothing.
+  // After the candidates there is nothing.
   EXPECT_EQ((ScoredExample{{1, NAN}, 1, 0}.prediction()), 0u);
 }

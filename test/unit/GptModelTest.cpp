@@ -65,7 +65,7 @@ TEST_F(GptModelTest, OptHasTheDefaultsOfTransformers) {
 
 TEST_F(GptModelTest, OptNormalisesWhereItsConfigSays) {
   OwningOpRef<ModuleOp> module = built(opt(R"("do_layer_norm_before": false)"));
-  // Behind the sum, and none before the head.
+  // After the sum, and none before the head.
   EXPECT_EQ(all<LayerNormOp>(*module).size(), 2u);
   EXPECT_TRUE(all<LayerNormOp>(*module)[0].getX().getDefiningOp<AddOp>());
   module = built(opt(R"("_remove_final_layer_norm": true)"));
@@ -139,7 +139,7 @@ TEST_F(GptModelTest, GptNeoHasAKindForEachLayer) {
                                       "decoder_sliding", "head"}));
   // No sequence fills it.
   EXPECT_EQ(all<AttentionOp>(*built(text, 16)).size(), 1u);
-  // Behind attention's own projection and the two of the MLP.
+  // After attention's own projection and the two of the MLP.
   EXPECT_EQ(count(*built(text, 16), "proj.bias"), 2u);
 }
 

@@ -136,7 +136,7 @@ TEST(KeptInputs, NeverHasMoreInMemoryThanItKeeps) {
     }
 }
 
-/// The fewest forwards that read `length` inputs behind one that is there, with
+/// The fewest forwards that read `length` inputs after one that is there, with
 /// room for `slots`: every choice of the first that stays is tried.
 static int64_t fewestForwards(int64_t length, int64_t slots) {
   static std::map<std::pair<int64_t, int64_t>, int64_t> known;

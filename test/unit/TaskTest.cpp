@@ -144,7 +144,7 @@ TEST(Task, RefusesWhatIsNoExampleByItsPlace) {
       {"sst2", "d.tsv", "sentence\tlabel\tlabel\nok\t1\t0\n", "d.tsv:1",
        "\"label\" is there twice"},
       {"sst2", "d.tsv", "sentence\tlabel\n\xff\t1\n", "d.tsv:2", "UTF-8"},
-      {"sst2", "d.tsv", "sentence\tlabel", "d.tsv", "names of columns alone",
+      {"sst2", "d.tsv", "sentence\tlabel", "d.tsv", "only the names of columns",
        ErrorCode::EmptyData},
       {"sst2", "d.tsv", "sentence\tlabel\n\t1\n", "d.tsv:2", "it is empty"},
   };

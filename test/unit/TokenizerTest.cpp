@@ -473,7 +473,7 @@ TEST(TokenizerBuilder, VocabAndMergesFollowTheClass) {
   for (const char *ending : {"\n", "\r\n"}) {
     TemporaryFolder folder;
     writeVocabAndMerges(folder, ending);
-    expectRefused(folder, "how to cut text is not known");
+    expectRefused(folder, "the way to split text is unknown");
     folder.write("config.json", R"({"model_type":"opt"})");
     EXPECT_EQ(LoadedTokenizer(folder.path).encode(text),
               LoadedTokenizer(goldenTokenizer("gpt2")).encode(text));
@@ -496,7 +496,7 @@ TEST(TokenizerBuilder, ConfigAddsTokensBosAndEos) {
   EXPECT_EQ(loaded.tokenizer.eosToken(), 401);
   folder.write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer",
     "eos_token":"<none>"})");
-  expectRefused(folder, "which is no token of this tokenizer");
+  expectRefused(folder, "which is not a token of this tokenizer");
 }
 
 TEST(TokenizerBuilder, HalfOfAPairIsAnError) {

@@ -75,7 +75,7 @@ TEST(Module, RefusesSchedulesThatCannotBeRun) {
   refuses(schedules[0].batch_slots, 0u, "batch");
 }
 
-// With updates in the backward the gradients are behind the arena.
+// With updates in the backward the gradients are after the arena.
 TEST(Module, HasRoomForGradientsBehindTheArena) {
   hone_module module = bigramModule(HONE_SGD);
   module.config = R"({"train": {"max_seq_length": 32, "max_grad_norm": 0,
@@ -90,7 +90,7 @@ TEST(Module, HasRoomForGradientsBehindTheArena) {
   EXPECT_EQ(opened.value().arenaBytes({true}), module.gradient_end);
 }
 
-// A copy of the gradient is behind it where another one is compared.
+// A copy of the gradient is after it where another one is compared.
 TEST(Module, HasRoomForTwoGradientsToCompare) {
   hone_module module = bigramModule(HONE_SGD);
   std::vector<hone_schedule> schedules(

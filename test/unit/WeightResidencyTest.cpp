@@ -51,7 +51,7 @@ TEST(WeightResidency, EverythingStaysThatNobodyLetsGo) {
 
 TEST(WeightResidency, ALayerIsThereUntilItIsLetGo) {
   // Layer 1 is never let go, so it is there when layer 0 runs again. The file
-  // has the layers behind one another, so both are one range, of bfloat16.
+  // has the layers one after another, so both are one range, of bfloat16.
   // Ranges take whole units at both ends.
   WeightResidency most = residencyOf(module("", "hone.release @layer \"0.\""));
   EXPECT_EQ(most.bytes, 9 * 4 * 4 + units + 2 * (2 * 8 * 4 * 2) + units);

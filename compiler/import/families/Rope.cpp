@@ -146,7 +146,7 @@ LayerRopes hone::readLayerRopes(ConfigReader &config,
     if (!isFull && name != "sliding_attention")
       config.fail(ErrorCode::UnknownConfigKey, value, pointer,
                   "expected full_attention and sliding_attention",
-                  "rotary settings of these models are by type of layer");
+                  "these models have rotary settings for each type of layer");
     else if (!value.isNull()) {
       Rope &rope = isFull ? ropes.full : ropes.sliding;
       rope = makeRope(readMembers(config, value, pointer), rope.theta);

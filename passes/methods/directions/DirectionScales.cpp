@@ -25,7 +25,7 @@ SmallVector<DirectionScale> parseDirectionScales(StringRef text,
       return {};
     }
     if (!scales.empty() && range->first <= scales.back().layers.last) {
-      problem = ("expected layers behind " + Twine(scales.back().layers.last) +
+      problem = ("expected layers after " + Twine(scales.back().layers.last) +
                  " but found '" + item + "'")
                     .str();
       return {};

@@ -10,8 +10,9 @@ namespace hone::rt {
 
 struct DirectionSettings : virtual Section {
   Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
-      "random directions of a step, each with two losses (mezo), one and one for "
-      "all (mezo-one-sided), or one derivative (fgd); the estimate is their mean",
+      "random directions of a step; each needs two losses (mezo), one, and one "
+      "more for all of them (mezo-one-sided), or one derivative (fgd); the "
+      "estimate is their mean",
       from(1, 2047), methodsOf(MethodKind::Directions)};
 };
 

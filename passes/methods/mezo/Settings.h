@@ -10,8 +10,9 @@ namespace hone::rt {
 
 struct SpsaSettings : virtual Section {
   Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
-      SetBy::Option, "how far from the parameters mezo takes losses along a "
-      "direction", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};
+      SetBy::Option,
+      "distance from the parameters, along a direction, at which mezo computes "
+      "losses", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};
 };
 
 // clang-format on

@@ -150,7 +150,7 @@ typedef enum hone_purpose {
                              of some methods */
   HONE_COMPARE = 5,       /* the loss and gradient of another method; only where
                              the spec compares one */
-  HONE_GENERATE = 6,      /* new rows of one sequence, and the logits behind the
+  HONE_GENERATE = 6,      /* new rows of one sequence, and the logits after the
                              last; alone in its module */
 } hone_purpose;
 
@@ -196,7 +196,7 @@ typedef enum hone_item_kind {
 
 typedef struct hone_item {
   uint32_t kind;
-  uint32_t stage;          /* ticks behind the begin of its iteration */
+  uint32_t stage;          /* ticks after its iteration begins */
   hone_entry_fn run;       /* HONE_RUN, HONE_SCALAR */
   hone_entry_fn otherwise; /* if `condition` is 0; null: nothing */
   uint32_t condition;      /* value: i64; HONE_NO_VALUE: always */
@@ -205,7 +205,7 @@ typedef struct hone_item {
   const uint32_t *values;
   uint32_t value_count;
   uint32_t carried; /* HONE_REPEAT */
-  uint32_t body;    /* HONE_REPEAT: how many items behind it are its body */
+  uint32_t body;    /* HONE_REPEAT: how many items after it are its body */
   uint32_t stages;  /* HONE_REPEAT: of its body */
   const char *peer; /* exchanges */
   const char *channel;
@@ -215,7 +215,7 @@ typedef struct hone_item {
   const uint8_t *sides;
 } hone_item;
 
-/* A number that the program gives before the first item, or reads behind the
+/* A number that the program gives before the first item, or reads after the
    last. Settings, i64 unless said otherwise:
      batches       how many there are: of this step, or to evaluate
      targets       f64, how many rows of them have a target
@@ -324,14 +324,14 @@ typedef struct hone_module {
   uint32_t trainable_dtype;
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
-  /* Behind the arena where a step updates layer by layer: only who
-     differentiates has memory for it, up to gradient_end. With HONE_COMPARE
+  /* After the arena where a step updates layer by layer: only programs that
+     differentiate have memory for it, up to gradient_end. With HONE_COMPARE
      there is a second vector for a copy, at the next multiple of 64 bytes
-     behind it. */
+     after it. */
   uint64_t gradient_offset;
   uint64_t gradient_end;
   /* The first state vector; the second begins at the next multiple of 64 bytes
-     behind its end. */
+     after its end. */
   uint64_t state_offset;
   const hone_schedule *schedules;
   const hone_slot *inputs;

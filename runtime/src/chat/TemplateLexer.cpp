@@ -77,8 +77,7 @@ TemplateLexer::TemplateLexer(std::string_view given, std::string place)
 Status TemplateLexer::bad(const std::string &problem) const {
   return Status(ErrorCode::BadChatTemplate, place + ":" + std::to_string(line),
                 problem,
-                "take the template again from where the model came "
-                "from");
+                "download the template again from the place of the model");
 }
 
 Status TemplateLexer::unsupported(const std::string &what) const {

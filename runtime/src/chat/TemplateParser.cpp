@@ -335,7 +335,7 @@ void TemplateParser::arguments(Nodes &positional, Nodes &keywords) {
       const uint32_t value = expression();
       keywords.push_back(make(Syntax::Keyword, line, {value}, intern(name)));
     } else if (!keywords.empty()) {
-      fail("found an argument without a name behind one with a name");
+      fail("found an argument without a name after one with a name");
     } else {
       positional.push_back(expression());
     }

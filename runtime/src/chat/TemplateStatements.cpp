@@ -20,7 +20,7 @@ uint32_t TemplateParser::fail(const std::string &problem) {
   if (ok())
     firstError = Status(
         ErrorCode::BadChatTemplate, place + ":" + std::to_string(now().line),
-        problem, "take the template again from where the model came from");
+        problem, "download the template again from the place of the model");
   at = tokens.size() - 1;
   return 0;
 }

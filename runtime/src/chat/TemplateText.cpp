@@ -130,9 +130,9 @@ std::vector<std::string_view> splitText(std::string_view text,
         fromRight ? text.rfind(*separator) : text.find(*separator);
     if (found == std::string_view::npos)
       break;
-    const size_t behind = found + separator->size();
-    parts.push_back(fromRight ? text.substr(behind) : text.substr(0, found));
-    text = fromRight ? text.substr(0, found) : text.substr(behind);
+    const size_t after = found + separator->size();
+    parts.push_back(fromRight ? text.substr(after) : text.substr(0, found));
+    text = fromRight ? text.substr(0, found) : text.substr(after);
   }
   parts.push_back(text);
   if (fromRight)

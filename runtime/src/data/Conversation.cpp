@@ -119,10 +119,10 @@ Status ConversationEncoder::findStart(ChatMessages &messages, size_t answer,
     return Status::ok();
   return Status(
       ErrorCode::ConversationRefused, place,
-      "the chat template tells the turns before turn " +
+      "the chat template writes the turns before turn " +
           std::to_string(answer + 1) +
-          " otherwise once that turn follows, so it is not known what the "
-          "model would have seen",
+          " differently once that turn follows, so the text that the model "
+          "would have seen is ambiguous",
       "some templates do so with system turns: put their text into the first "
       "turn of the user");
 }
@@ -248,14 +248,14 @@ std::string ConversationCounts::notes() const {
            "to stop there";
   if (split != 0)
     out += "\n" + countOf(split, conversations, "conversations") +
-           " are a sample for each answer, since the chat template shows "
-           "earlier turns otherwise once there are later ones";
+           " become one sample for each answer, since the chat template writes "
+           "earlier turns differently once there are later ones";
   if (parted != 0)
     out += "\n" + countOf(parted, turns, "answers") +
-           " begin otherwise than the chat template's prompt ends; their loss "
-           "is taken from where the two part";
+           " begin differently from the end of the chat template's prompt; "
+           "their loss begins where the two differ";
   if (spelled != 0)
-    out += "\nspecial tokens that turns spell are taken as text: " +
+    out += "\nspecial tokens that turns spell are read as text: " +
            std::to_string(spelled);
   return out;
 }

@@ -64,14 +64,15 @@ static constexpr const char *AnswersAlone =
     "write the answers to learn as {\"prompt\", \"completion\"} or "
     "{\"messages\"}, without the others";
 static constexpr const char *TextAlone =
-    "leave out samples that are more than text, and the key of all others";
+    "leave out samples that are more than text, and remove the key from all "
+    "others";
 static constexpr const char *MaskAsLabels =
     "write the mask as \"labels\", -100 for no loss";
 static constexpr const char *OneByOne =
     "write each as a line of its own, without the key";
 static constexpr const char *AsTemplate =
-    "leave such samples out, or write what the template would as "
-    "{\"prompt\", \"completion\"}";
+    "leave such samples out, or write the template's text as {\"prompt\", "
+    "\"completion\"}";
 
 /// Where a key says that a sample is of another kind than its other keys.
 enum class Beside { Anything, Turns, Answers };

@@ -192,8 +192,8 @@ Result<TokenCache> TokenCache::open(MappedFile file, int64_t vocabularySize,
   cache.file = std::move(file);
   if (!cache.check(vocabularySize, maxSequenceLength))
     return Status(ErrorCode::BadTokenCache, cache.file.path(),
-                  "expected a token cache of this version but "
-                  "its content does not add up",
+                  "expected a token cache of this version but its content is "
+                  "inconsistent",
                   "delete the file; it is made again from the data");
   cache.release();
   return cache;

@@ -105,13 +105,14 @@ CudaDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
     device->note(driver.memoryInfo(&free, &total));
   HONE_TRY(device->failed());
   if (const uint64_t needed = arenaBytes + weightBytes(module); free < needed)
-    return Status(ErrorCode::DeviceMemoryTooSmall, place,
-                  "has " + describeBytes(free) +
-                      " of memory free and the "
-                      "plan needs " +
-                      describeBytes(needed),
-                  "end what else uses the device, or compile with a smaller "
-                  "max_seq_length or batch_size, or weights of fewer bits");
+    return Status(
+        ErrorCode::DeviceMemoryTooSmall, place,
+        "has " + describeBytes(free) +
+            " of memory free and the "
+            "plan needs " +
+            describeBytes(needed),
+        "end other programs that use the device, or compile with a smaller "
+        "max_seq_length or batch_size, or weights of fewer bits");
   return device;
 }
 
@@ -139,8 +140,7 @@ Status CudaDevice::failed() const {
   const std::string place = "device " + std::to_string(description.number) +
                             " (" + description.name + ")";
   if (buffers.isStuck())
-    return Status(ErrorCode::DeviceStuck, place,
-                  "has not ended what it was asked for",
+    return Status(ErrorCode::DeviceStuck, place, "has not finished its work",
                   "see nvidia-smi; the same command resumes from the newest "
                   "checkpoint");
   if (failure == kSuccess)
@@ -160,8 +160,8 @@ Result<DeviceMemory> CudaDevice::allocate(uint64_t bytes) {
                       description.name + ")",
                   "refused " + describeBytes(bytes) +
                       " of the plan: " + driver.describe(code),
-                  "end what else uses the device, or compile with a smaller "
-                  "max_seq_length or batch_size");
+                  "end other programs that use the device, or compile with a "
+                  "smaller max_seq_length or batch_size");
   allocated += bytes;
   DeviceMemory memory(*this, reinterpret_cast<char *>(address), bytes);
   note(driver.fill(address, 0, bytes, stream));
@@ -194,7 +194,7 @@ Status CudaDevice::loadCode(const hone_module &module) {
     return Status(ErrorCode::DeviceCodeRefused, place,
                   "the driver, of CUDA " + describeCudaVersion(driver.version) +
                       ", refused the program's kernels: " + why,
-                  "please report it, with what the driver says");
+                  "please report it with the driver's message");
   };
   char log[4096] = "";
   LoadOption options[] = {kErrorLog, kErrorLogBytes};

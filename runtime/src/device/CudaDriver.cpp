@@ -80,7 +80,7 @@ Result<std::vector<CudaDescription>> CudaDriver::devices() const {
     return found;
   return Status(ErrorCode::DeviceFailed, "the devices",
                 "the driver does not say what they are: " + describe(code),
-                "see whether nvidia-smi lists them");
+                "check whether nvidia-smi lists them");
 }
 
 std::string describeCudaVersion(int version) {

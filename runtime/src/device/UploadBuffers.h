@@ -21,7 +21,7 @@ public:
   ~UploadBuffers();
 
   cuda::Code create();
-  /// Behind all that `stream` was given; `from` is free again on return.
+  /// Runs after everything given to `stream` before; `from` is free on return.
   cuda::Code copyIn(cuda::Address to, const char *from, uint64_t bytes,
                     cuda::Stream *stream);
 

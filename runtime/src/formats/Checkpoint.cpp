@@ -321,8 +321,8 @@ static Status verifyManifest(const std::string &folder, int64_t step) {
 static Status cannotResume(const std::string &place,
                            const std::string &problem) {
   return Status(ErrorCode::CheckpointMisfit, place, problem,
-                "resume with what the run began with, or choose "
-                "another output folder to start anew");
+                "resume with the options of the first start, or choose another "
+                "output folder for a new run");
 }
 
 /// The strings of the object `key` of trainer.json.
@@ -415,9 +415,9 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
       // Going on from the one before would lose work that may be there.
       if (s.exitCode() != ExitCode::BadData && !isMissing(s))
         return s;
-      found.notes.push_back("passing over the damaged checkpoint " + folder +
-                            " (" + s.message().place + ": " +
-                            s.message().problem + ")");
+      found.notes.push_back("skipping the damaged checkpoint " + folder + " (" +
+                            s.message().place + ": " + s.message().problem +
+                            ")");
       continue;
     }
     HONE_TRY(readTrainer(folder + "/" + TrainerName, found.identity,

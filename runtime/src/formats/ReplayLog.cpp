@@ -39,10 +39,10 @@ static Status damaged(const std::string &path, const std::string &problem,
 }
 
 static Status noLog(const std::string &path) {
-  return Status(ErrorCode::NotAReplay, path,
-                "expects what a run wrote as replay.hone, but "
-                "it does not begin like that",
-                "name the replay.hone in that run's --output");
+  return Status(
+      ErrorCode::NotAReplay, path,
+      "expects a replay.hone that a run wrote, but the file begins differently",
+      "name the replay.hone in that run's --output");
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +132,7 @@ Result<ReplayReader> ReplayReader::read(const std::string &path,
       return damaged(path, (i == 0 ? "the first line, or step " : "step ") +
                                std::to_string(i + 1) + " of " +
                                std::to_string(log.count) +
-                               " is not as it was written");
+                               " has changed since it was written");
     if (log.placeOf(i) - released < MappedFile::VisitBytes)
       continue;
     released = log.placeOf(i);

@@ -89,7 +89,7 @@ Status PeakMeter::verdict() {
   if (measured <= planned || platform::sharesMemory())
     return Status::ok();
   std::string problem =
-      "all is done and written, but " + std::to_string(measured) +
+      "the run is complete and written, but " + std::to_string(measured) +
       (isResident ? " bytes were resident, " : " bytes were taken, ") +
       std::to_string(measured - planned) + " more than were planned";
   std::string remedy = "report this with the output of --plan, the spec and "
@@ -97,8 +97,8 @@ Status PeakMeter::verdict() {
   const auto foreign = platform::foreignLibraries();
   for (const platform::ForeignLibrary &library : foreign)
     problem += (&library == foreign.data()
-                    ? "; in the process are libraries that are not Hone's, "
-                      "whose allocations count too: "
+                    ? "; the process has libraries that are not Hone's, whose "
+                      "allocations count, too: "
                     : ", ") +
                library.path + " (" + describeBytes(library.bytes) + ")";
   if (!foreign.empty())

@@ -26,18 +26,20 @@ struct WeightSettings : Section {
   WeightSettings &operator=(const WeightSettings &) = default;
 
   Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
-      "how frozen matrices are stored; default: as train.compute_dtype, "
-      "or as the model if it is quantised", {{"float32", "float64", "bfloat16",
+      "element type in which frozen matrices are stored; default: "
+      "train.compute_dtype, or the model's own if it is quantised",
+      {{"float32", "float64", "bfloat16",
       "int8", "int4"}, {"float16"}}};
   Integer group_size{*this, "group_size", 64, Bits::Run, SetBy::Spec,
-      "weights of int8 and int4 that share a scale: 32, 64 or 128",
+      "how many weights of int8 or int4 share a scale: 32, 64 or 128",
       from(32, 128)};
   Word path{*this, "path", "", Bits::None, SetBy::Spec,
-      "safetensors file or directory of an .mlir model; default: "
-      "model.safetensors beside it", aFile};
+      "weights of an .mlir model: a safetensors file or a folder; default: "
+      "model.safetensors beside the model", aFile};
   Word streaming{*this, "streaming", "false", Bits::None, SetBy::Spec,
-      "let the pages of a layer's weights go when it has run, and read the "
-      "next layer's ahead; planned: if train.resident_budget asks for it",
+      "release the memory of a layer's weights after the layer has run, and "
+      "read the next layer's early; planned: only if train.resident_budget "
+      "needs it",
       {{"false", "true", "planned"}}};
 };
 
@@ -47,80 +49,85 @@ struct LoraSettings : Section {
   LoraSettings &operator=(const LoraSettings &) = default;
 
   Integer r{*this, "r", 8, Bits::Run, SetBy::Spec,
-      "rank of the update; common are 4 to 64", from(1, 65536)};
+      "rank of each update; 4 to 64 are common", from(1, 65536)};
   Real lora_alpha{*this, "lora_alpha", 8, Bits::Run, SetBy::Spec,
-      "numerator of the scale of the update", positive};
+      "numerator of the scale of each update, lora_alpha / r", positive};
   Words target_modules{*this, "target_modules", {"q_proj", "v_proj"}, Bits::Run,
       SetBy::Spec,
       "modules that get an adapter: all-linear, or a list of names"};
   NamedNumbers rank_pattern{*this, "rank_pattern", Bits::Run, SetBy::Spec,
-      "ranks of modules that have another than r, as in {\"layers.0.*\": 16}: the "
-      "keys are regular expressions for a module's path, or its end behind a dot",
+      "ranks of modules whose rank is not r, as in {\"layers.0.*\": 16}; a key "
+      "is a regular expression for the path of a module, or for its end after a "
+      "dot",
       from(1, 65536), /*isWhole=*/true};
   NamedNumbers alpha_pattern{*this, "alpha_pattern", Bits::Run, SetBy::Spec,
-      "the same for lora_alpha", positive, /*isWhole=*/false};
+      "lora_alpha of single modules, written like rank_pattern",
+      positive, /*isWhole=*/false};
   Words layers_to_transform{*this, "layers_to_transform", {}, Bits::Run,
-      SetBy::Spec, "layers whose modules get an adapter, counted from 0, as in "
-      "[0, 20-23]; all if there are none"};
+      SetBy::Spec,
+      "layers whose modules get an adapter, counted from 0, as in [0, 20-23]; "
+      "default: all"};
   Truth use_dora{*this, "use_dora", false, Bits::Run, SetBy::Spec,
-      "DoRA: a magnitude for each output trains apart from the direction of its "
-      "row of the updated weight, whose length derivatives take for constant"};
+      "DoRA: train a magnitude for each output apart from its direction; "
+      "derivatives treat the length of the direction as constant"};
   Truth use_rslora{*this, "use_rslora", false, Bits::Run, SetBy::Spec,
-      "scale by lora_alpha / sqrt(r)"};
+      "scale by lora_alpha / sqrt(r) in place of lora_alpha / r"};
   Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
-      "element type of the adapter; bfloat16 is rounded stochastically by each "
-      "update, its gradients and optimizer state are float32", {{"float32",
+      "element type of the adapter; bfloat16 is rounded stochastically at each "
+      "update, and its gradients and optimizer state are float32", {{"float32",
       "float64", "bfloat16"}, {"float16"}}};
   Real lora_dropout{*this, "lora_dropout", 0, Bits::Run, SetBy::Spec,
-      "probability with which each element that an adapter reads is left out, in "
-      "training alone; the model itself reads all", below(1)};
+      "probability with which training drops each element that an adapter "
+      "reads; frozen weights read all of them", below(1)};
   Words modules_to_save{*this, "modules_to_save", {}, Bits::Run, SetBy::Spec,
       "modules that train in full beside the adapters and are saved with them: "
-      "linear ones without an adapter, norms, embed_tokens, lm_head"};
+      "linear modules without an adapter, norms, embed_tokens, lm_head"};
   Word bias{*this, "bias", "none", Bits::Run, SetBy::Spec,
-      "biases of the model that train: none, all, or those of modules with an "
+      "which biases of the model train: none, all, or those of modules with an "
       "adapter (lora_only)", {{"none", "all", "lora_only"}}};
   /// In a binary: what the adapter's config says.
   Word base_model_name_or_path{*this, "base_model_name_or_path", "", Bits::None,
-      SetBy::Spec, "what adapter_config.json calls the model, such as "
-      "Qwen/Qwen2.5-0.5B; default: the name on the Hub that config.json has, or "
-      "the folder's own name", aText};
+      SetBy::Spec,
+      "name of the model in adapter_config.json, such as Qwen/Qwen2.5-0.5B; "
+      "default: the name on the Hub in config.json, or the name of the model's "
+      "folder", aText};
   Truth none{*this, "none", false, Bits::Run, SetBy::Spec,
-      "no adapter: all parameters of the model train, and the result is a model; "
-      "written as lora: none"};
+      "train all parameters without an adapter, so that the result is a whole "
+      "model; written as lora: none"};
 };
 
 struct TrainSettings : MethodSettings {
   TrainSettings() : Section("train") {}
 
   Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
-      "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
-      "xA (store-h), block inputs with the whole block run again (mebp), "
-      "everything the backward reads (full), or what train.memory_budget "
-      "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}},
+      "values that a layer keeps from its forward for its backward: its input "
+      "(mesp), also LoRA's h = xA (store-h), its input, from which the whole "
+      "layer runs again (mebp), everything the backward reads (full), or what "
+      "train.memory_budget allows (planned)",
+      {{"mesp", "store-h", "mebp", "full", "planned"}},
       methodsOf(MethodKind::Backward)};
   Budget memory_budget{*this, "memory_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most anonymous memory that the process may "
-      "take, as in 45MiB, or none for the fastest step; default: the smallest "
-      "peak that costs 5 % of mesp's time"};
+      "take, as in 45MiB; none: the fastest step; default: the smallest peak "
+      "that costs at most 5 % of mesp's time"};
   Budget resident_budget{*this, "resident_budget", Bits::None, SetBy::Spec,
-      "for residuals: planned, the most resident memory: as memory_budget, "
-      "with the mapped weights, program and libraries"};
+      "for residuals: planned, the most resident memory, which includes the "
+      "mapped weights, the program and its libraries"};
   /// In a binary: what is kept rounded.
   Word kept_dtype{*this, "kept_dtype", "float32", Bits::Numerics, SetBy::Spec,
-      "what block inputs and the inner values of layers may be kept in by "
-      "residuals: planned, where the budget asks for it; bfloat16 changes "
-      "gradients", {{"float32", "bfloat16"}},
+      "element type in which residuals: planned may keep values of layers if "
+      "the budget needs it; bfloat16 changes gradients",
+      {{"float32", "bfloat16"}},
       Readers::ofTrainingAlone({"backprop"})};
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
-      "a second method whose gradient the run's own is compared with, in "
-      "compare.jsonl, a table and report.html; it has the settings of train that "
-      "it reads, and changes no bit of the run", {methodNames("none")}};
+      "a second method, whose gradient is compared with the run's in "
+      "compare.jsonl, a table and report.html; it reads the same keys of train "
+      "and does not change the run", {methodNames("none")}};
   Integer compare_every{*this, "compare_every", 10, Bits::None, SetBy::Option,
-      "compare every N-th step, from the first", from(1, 1 << 24)};
+      "compare at every N-th step, beginning with the first", from(1, 1 << 24)};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
-      "update each layer as soon as its backward has run, so that gradients of "
+      "update each layer right after its backward, so that gradients of only "
       "one layer exist at a time; there is no max_grad_norm then", {},
       Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Spec,
@@ -129,50 +136,55 @@ struct TrainSettings : MethodSettings {
       "most tokens in a sequence", from(2, 1 << 24)};
   /// Only a program that is compiled with one knows tasks.
   Word task{*this, "task", "none", Bits::Run, SetBy::Option,
-      "the data is a task of GLUE or SuperGLUE, with MeZO's prompts; the loss is of "
-      "the label's words, and evaluations have an accuracy", {{"none", "sst2", "rte",
+      "the data is a task of GLUE or SuperGLUE, with MeZO's prompts; the loss "
+      "counts the label's words, and evaluations report an accuracy",
+      {{"none", "sst2", "rte",
       "cb", "boolq", "wic", "wsc"}}};
   /// Of a run only if its rates depend on it: see identityOf.
   Integer steps{*this, "steps", 0, Bits::None, SetBy::Option,
-      "how many updates; 0: passes over the data decide", counts};
+      "number of updates; 0: epochs decides", counts};
   Integer epochs{*this, "epochs", 1, Bits::None, SetBy::Option,
-      "how many passes over the data, if steps is 0", from(1, 0x1p53)};
+      "number of passes over the data, if steps is 0", from(1, 0x1p53)};
   Integer gradient_accumulation_steps{*this, "gradient_accumulation_steps", 1,
-      Bits::Run, SetBy::Option, "batches for each update", from(1, 1 << 20)};
+      Bits::Run, SetBy::Option,
+      "batches whose gradients are added for each update", from(1, 1 << 20)};
   Integer seed{*this, "seed", 42, Bits::Run, SetBy::Option,
-      "of the adapter's start, the order of the data, and dropout and noise",
+      "seed of the adapter's first values, the order of the data, dropout and "
+      "noise",
       notNegative};
   Truth shuffle{*this, "shuffle", true, Bits::Run, SetBy::Option,
-      "a new order of the data in each epoch"};
+      "put the data into a new order in each epoch"};
   Integer save_every{*this, "save_every", 500, Bits::None, SetBy::Option,
-      "save a checkpoint every N steps; 0: after the last", counts};
+      "save a checkpoint every N steps; 0: only after the last", counts};
   Integer save_total_limit{*this, "save_total_limit", 2, Bits::None,
       SetBy::Option,
-      "keep the newest N checkpoints, and the best one; 0: all", counts};
+      "keep the newest N checkpoints and the best one; 0: keep all", counts};
   Real neftune_noise_alpha{*this, "neftune_noise_alpha", 0, Bits::Run,
-      SetBy::Spec, "noise on embeddings, in training alone: uniform, up to this "
-      "by the root of the numbers of a sequence; common are 5 to 15; 0: none",
+      SetBy::Spec,
+      "noise that training adds to embeddings, uniform in +- this / sqrt(tokens "
+      "of the sequence x hidden size); 5 to 15 are common; 0: none",
       notNegative};
   Real label_smoothing_factor{*this, "label_smoothing_factor", 0, Bits::Run,
-      SetBy::Spec, "part of each label that all words of the vocabulary share, in "
-      "the loss that trains; evaluations have the plain one", below(1)};
+      SetBy::Spec,
+      "part of each label that is spread over the whole vocabulary in the "
+      "training loss; evaluations use the plain loss", below(1)};
   Word compute_dtype{*this, "compute_dtype", "float32", Bits::Run, SetBy::Spec,
       "element type of activations and of their cotangents; with bfloat16, "
-      "sums, statistics, gradients and the optimizer are float32; float64 is "
+      "sums, statistics, gradients and the optimizer stay float32; float64 is "
       "for tests", {{"float32", "bfloat16", "float64"}, {"float16"}}};
   /// In a binary of bfloat16: what was chosen.
   Word bfloat16_products{*this, "bfloat16_products", "auto", Bits::Numerics,
       SetBy::Spec,
-      "with compute_dtype bfloat16, what products with weights and in attention "
-      "multiply: pairs of bfloat16 in one instruction, to which other operands "
-      "are rounded, or float32, to which bfloat16 is widened without loss; "
-      "auto: the faster of the two on target.cpu", {{"auto", "pairs",
+      "with compute_dtype bfloat16, how products with weights and in attention "
+      "multiply: pairs rounds all operands to bfloat16 and multiplies two at "
+      "once; widened converts bfloat16 to float32 without loss; auto takes the "
+      "faster one on target.cpu", {{"auto", "pairs",
       "widened"}}};
   Word float32_matmul_precision{*this, "float32_matmul_precision", "highest",
       Bits::Numerics, SetBy::Spec,
-      "what float32 products with weights and in attention compute with, as in "
-      "PyTorch: float32 (highest), or operands rounded to bfloat16 and float32 "
-      "sums (medium)", {{"highest", "medium"}, {"high"}}};
+      "operands of float32 products with weights and in attention, as in "
+      "PyTorch: float32 (highest), or rounded to bfloat16 with float32 sums "
+      "(medium)", {{"highest", "medium"}, {"high"}}};
 };
 
 /// Layers that have a method of their own. What is not given is as in train.
@@ -180,9 +192,9 @@ struct PartSettings : MethodSettings {
   explicit PartSettings(const char *name) : Section(name) {}
 
   Word layers{*this, "layers", "", Bits::Run, SetBy::Spec,
-      "layers with a method of their own, counted from 0, as in 0-4; the keys of "
-      "train that say how they are trained may stand beside it: what is not there "
-      "is as in train"};
+      "layers with a method of their own, counted from 0, as in 0-4; keys of "
+      "train that belong to the method may stand beside it, and others are as "
+      "in train"};
 };
 
 /// Of the program that generates text.
@@ -193,12 +205,12 @@ struct GenerateSettings : Section {
 
   /// In a binary: what 0 stood for.
   Integer max_length{*this, "max_length", 0, Bits::None, SetBy::Spec,
-      "most tokens of a text with its prompt, whose keys and values have memory; "
-      "0: train.max_seq_length, or 1024 if that is more and the model has as many "
-      "positions", from(0, 1 << 24)};
+      "most tokens of a text with its prompt; their keys and values have memory "
+      "from the start; 0: train.max_seq_length, or 1024 if that is larger and "
+      "the model has that many positions", from(0, 1 << 24)};
   Integer prompt_rows{*this, "prompt_rows", 64, Bits::None, SetBy::Spec,
-      "tokens of a prompt that are computed together: more is faster and takes "
-      "more memory, and the text depends on it by rounding only", from(1, 1 << 16)};
+      "tokens of a prompt that are computed together; more is faster, takes "
+      "more memory, and changes the text by rounding only", from(1, 1 << 16)};
 };
 
 /// In a binary: the target that these name.
@@ -206,20 +218,21 @@ struct TargetSettings : Section {
   TargetSettings() : Section("target") {}
 
   Word triple{*this, "triple", "native", Bits::Numerics, SetBy::Spec,
-      "native, or an LLVM target triple"};
+      "native, reference, or an LLVM target triple"};
   /// Its features say what the code may compute with.
   Word cpu{*this, "cpu", "", Bits::None, SetBy::Spec,
-      "LLVM CPU name; default: this machine's for native"};
+      "LLVM's name of the processor; default for native: this machine's"};
   Words features{*this, "features", {}, Bits::Numerics, SetBy::Spec,
-      "LLVM features to add or remove: +avx512f, -fma"};
+      "LLVM features to add or remove, as in [+avx512f, -fma]"};
   /// In a binary: the threads that the plan was made for.
   Integer threads{*this, "threads", 0, Bits::None, SetBy::Spec,
-      "threads that plans are made for, and up to which a budget holds; the "
-      "program takes fewer where more do not fit; 0: this machine's",
+      "threads that plans are made for; a budget holds for up to so many, and "
+      "the program starts fewer if more do not fit; 0: as many as this machine "
+      "has",
       from(0, 1 << 10)};
   Word profile{*this, "profile", "", Bits::None, SetBy::Spec,
-      "measured rates for residuals: planned (./dev bench --profile FILE); "
-      "default: nominal ones", aFile};
+      "file of measured rates for residuals: planned (./dev bench --profile "
+      "FILE); default: nominal rates", aFile};
 };
 
 struct Settings : Section {
@@ -229,7 +242,7 @@ struct Settings : Section {
 
   /// A run's identity has the imported module and the weights themselves.
   Word model{*this, "model", "", Bits::None, SetBy::Spec,
-      "a Hugging Face model directory, or an .mlir file", aFolder};
+      "a Hugging Face model folder, or an .mlir file", aFolder};
   WeightSettings weights;
   LoraSettings lora;
   TrainSettings train;

@@ -76,7 +76,7 @@ Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
   return Status(ErrorCode::DamagedWeights,
                 file.path() + ": bytes " + std::to_string(begin) + " to " +
                     std::to_string(end - 1) + tensorAt(file, begin, end),
-                "expected what honec wrote, found something else", remedy);
+                "expected the bytes that honec wrote, found others", remedy);
 }
 
 } // namespace hone::rt

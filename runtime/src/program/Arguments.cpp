@@ -53,7 +53,7 @@ Status readArguments(const std::vector<std::string> &arguments,
         std::find(given.begin(), given.end(), name) != given.end())
       return Status(ErrorCode::WrongOption, "--" + name,
                     "is given more than once",
-                    "keep one of them: none goes before another");
+                    "keep one of them; none overrides another");
     if (found->setBy == SetBy::Flag) {
       if (attached)
         return Status(ErrorCode::WrongOption, argument,

@@ -47,8 +47,8 @@ Status BestEvaluation::restore(const CheckpointFields &saved,
     return Status(ErrorCode::CheckpointMisfit, place,
                   "expected the best evaluation's step and value in "
                   "\"evaluation\", found something else",
-                  "resume from another checkpoint, or choose another "
-                  "output folder to start anew");
+                  "resume from another checkpoint, or choose another output "
+                  "folder for a new run");
   found = true;
   return Status::ok();
 }

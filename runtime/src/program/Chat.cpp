@@ -14,13 +14,11 @@
 namespace hone::rt {
 
 static constexpr const char *Help =
-    "/reset        forget the turns so far, but for the system's\n"
-    "/system TEXT  set the system's turn; without TEXT remove it\n"
-    "/save FILE    write the conversation as a line of training data\n"
-    "/quit         end, as the end of input does\n"
-    "/help         print this\n"
-    "A line that ends in \\ goes on with the next one. Ctrl-C ends an answer,\n"
-    "and at the prompt the program.\n";
+    "/reset        forget the turns so far, but for the system's\n/system TEXT "
+    " set the system's turn; without TEXT remove it\n/save FILE    write the "
+    "conversation as a line of training data\n/quit         end, as the end of "
+    "input does\n/help         print this\nA line that ends in \\ continues on "
+    "the next one. Ctrl-C ends an answer,\nand at the prompt the program.\n";
 
 static void say(const std::string &text) {
   fputs(printable(text + "\n").c_str(), stderr);

@@ -60,8 +60,7 @@ Status ChatInput::next(std::string &turn, bool &isEnd) {
     return Status::ok();
   return Status(ErrorCode::DataNotUtf8, place,
                 "expects UTF-8 text but byte " + std::to_string(invalid + 1) +
-                    " of the turn is of no character; the turn is "
-                    "left out",
+                    " of the turn begins no character; the turn is left out",
                 "let the terminal write UTF-8, or convert the file, "
                 "for example with iconv -t UTF-8");
 }

@@ -55,7 +55,8 @@ static Status checkCombination(const GenerateOptions &options,
           std::string("--") + name, "nothing is drawn at temperature 0",
           std::string("give a --temperature, or leave --") + name + " out");
   if (options.showIds && isGiven("stop"))
-    return disagree("--stop", "--show-ids makes no text that it could be in",
+    return disagree("--stop",
+                    "--show-ids writes no text in which it could be found",
                     "leave one of the two out");
   return checkChatDate(options.chatDate);
 }

@@ -23,9 +23,9 @@ struct GenerateOptions : Section {
 
   // clang-format off
   Word prompt{*this, "prompt", "", Bits::None, SetBy::Option,
-      "what the text goes on from", aText};
+      "text to continue", aText};
   Word promptFile{*this, "prompt_file", "", Bits::None, SetBy::Option,
-      "the same from a file; -: from standard input", aFile};
+      "the same from a file; -: standard input", aFile};
   Words promptIds{*this, "prompt_ids", {}, Bits::None, SetBy::Option,
       "the same as token ids"};
   Truth chat{*this, "chat", false, Bits::None, SetBy::Flag,
@@ -33,21 +33,23 @@ struct GenerateOptions : Section {
       "ends with the answer; without a prompt: a conversation, whose turns are "
       "lines of standard input"};
   Word messages{*this, "messages", "", Bits::None, SetBy::Option,
-      "a file with a conversation, as training data has it, whose last turn is "
-      "answered; with --chat the conversation goes on from there", aFile};
+      "file with a conversation, in a format of training data, whose last turn "
+      "is answered; with --chat the conversation continues from there", aFile};
   Word system{*this, "system", "", Bits::None, SetBy::Option,
       "with --chat or --messages, the system's turn", aText};
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
-      "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
-      "told"};
+      "today, as YYYY-MM-DD, for chat templates that write the date; empty: "
+      "templates get no date"};
   Word specialTokens{*this, "special_tokens", "text", Bits::None, SetBy::Option,
-      "what special tokens are that the prompt spells: text, or tokens (parse)",
+      "how a special token is read that the prompt spells: as text, or as the "
+      "token (parse)",
       {{"text", "parse"}}};
   Integer maxNewTokens{*this, "max_new_tokens", 128, Bits::None, SetBy::Option,
-      "end after so many; a conversation's answers end so only if it is given",
+      "end after this many; applies to a conversation's answers only if it is "
+      "given",
       from(1, MostTokens)};
   Texts stop{*this, "stop", SetBy::Option,
-      "end before this text; may be given for several"};
+      "end before this text; may be given several times"};
   Real temperature{*this, "temperature", 0, Bits::None, SetBy::Option,
       "divides logits before a token is drawn; 0: always the most likely one",
       {0, 1e4}};
@@ -59,29 +61,32 @@ struct GenerateOptions : Section {
       "draw from those that are at least P times as likely as the most likely one",
       from(0, 1)};
   Real repetitionPenalty{*this, "repetition_penalty", 1, Bits::None, SetBy::Option,
-      "makes tokens that were there less likely: their logits are divided by it, "
-      "or multiplied if negative; 1: nothing", positive};
+      "makes tokens of the text so far less likely: divides their positive "
+      "logits by this number and multiplies negative ones; 1: no penalty",
+      positive};
   Integer seed{*this, "seed", 0, Bits::None, SetBy::Option,
-      "of what is drawn; the same seed draws the same, with any number of threads",
+      "seed of the random draws; the same seed draws the same text, with any "
+      "number of threads",
       notNegative};
   Word adapter{*this, "adapter", "", Bits::None, SetBy::Option,
-      "the model with this PEFT adapter, or with lora: none the model that a run "
-      "wrote; default: the model alone", aFolder};
+      "use the model with this PEFT adapter, or with lora: none the model that "
+      "a run wrote; default: the model alone", aFolder};
   Truth compare{*this, "compare", false, Bits::None, SetBy::Flag,
-      "with --adapter, first the text of the model alone, then that with the "
-      "adapter, after a line that says so"};
+      "with --adapter, write the text of the model alone first, then the text "
+      "with the adapter, each after a line that names it"};
   Truth showIds{*this, "show_ids", false, Bits::None, SetBy::Flag,
-      "write token ids, a line for each, and no text"};
+      "write token ids, one on a line, and no text"};
   Integer promptRows{*this, "prompt_rows", 0, Bits::None, SetBy::Option,
-      "tokens of the prompt that are computed together, at most as many as were "
-      "compiled in; the text depends on it by rounding only; 0: all of these",
+      "prompt tokens that are computed together, at most as many as were "
+      "compiled in; changes the text by rounding only; 0: as many as were "
+      "compiled in",
       counts};
   Word weights{*this, "weights", "", Bits::None, SetBy::Option,
       "the frozen weights, if not beside this program", aFile};
   Truth noVerify{*this, "no_verify", false, Bits::None, SetBy::Flag,
-      "start without reading the weights; damaged ones then go unnoticed"};
+      "start without verifying the weights; damaged weights then go unnoticed"};
   Integer threads{*this, "threads", 0, Bits::None, SetBy::Option,
-      "results do not depend on it; 0: one for each CPU",
+      "number of threads; it does not change results; 0: one for each CPU",
       from(0, Pool::maxThreads)};
   Truth quiet{*this, "quiet", false, Bits::None, SetBy::Flag,
       "print no statistics"};

@@ -54,8 +54,7 @@ static Status checkBestFolder(const Options &options) {
       info.kind == platform::FileKind::Folder)
     return Status::ok();
   return Status(ErrorCode::CannotCreate, path,
-                "expected a folder or nothing, found a file, where the "
-                "best evaluation is kept",
+                "expected a folder for the best evaluation, found a file",
                 "remove it, or give another --output");
 }
 

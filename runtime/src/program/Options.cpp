@@ -39,7 +39,7 @@ static std::optional<Mode> modeOf(const Options &options) {
             {"data", "seed", "perturbation-scale", "too-long", "chat-date",
              "special-tokens", "task", "k-shot"}};
   else if (!options.replay.empty())
-    mode = {"replay", "has its settings from the file", {}};
+    mode = {"replay", "takes its settings from the file", {}};
   if (mode)
     mode->reads.insert(mode->reads.end(), {mode->name, "adapter", "no-verify",
                                            "output", "threads", "weights"});
@@ -76,7 +76,7 @@ static Status checkTask(const Options &options) {
   if (!options.predictions.empty() && !options.evalOnly)
     return Status(ErrorCode::MissingOption, "--predictions",
                   "expects --eval-only but got none",
-                  "add --eval-only; --adapter says what of");
+                  "add --eval-only, and --adapter for the adapter to evaluate");
   if (hasTask && options.specialTokens == "parse")
     return Status(ErrorCode::OptionsDisagree, "--special-tokens",
                   "a task's examples are not from a chat template",
@@ -100,7 +100,7 @@ static Status checkSplit(const Options &options) {
                   "write --eval-split 0.1 or --eval-split 500");
   if (part > 0 && !options.evalData.empty())
     return Status(ErrorCode::OptionsDisagree, "--eval-split",
-                  "--eval-data already says what to evaluate on",
+                  "--eval-data already gives the data to evaluate on",
                   "give one of the two");
   return Status::ok();
 }
@@ -113,7 +113,7 @@ static Status checkCombination(const Options &options,
   std::optional<Mode> mode = modeOf(options);
   if (!options.replay.empty() && std::string(mode->name) != "replay")
     return Status(ErrorCode::OptionsDisagree, "--replay",
-                  std::string("--") + mode->name + " is another thing to do",
+                  std::string("--") + mode->name + " does something else",
                   "give one of the two");
   if (options.evalOnly && options.evalData.empty())
     return Status(ErrorCode::MissingOption, "--eval-only",

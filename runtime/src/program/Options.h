@@ -23,8 +23,8 @@ struct Options : Section {
 
   // clang-format off
   Word data{*this, "data", "", Bits::None, SetBy::Option,
-      "what to train on: .txt, or .jsonl or .json of texts, prompts, conversations "
-      "or ids", aFile};
+      "data to train on: .txt, or .jsonl or .json of texts, prompts, "
+      "conversations or ids", aFile};
   Word tooLong{*this, "too_long", "leave-out", Bits::None, SetBy::Option,
       "samples longer than max_seq_length: leave-out, refuse, cut their ends, or "
       "split them into several", {{"leave-out", "refuse", "cut", "split"}}};
@@ -32,56 +32,63 @@ struct Options : Section {
       "train on K examples of each label of the task, drawn by --seed; 0: on all",
       counts};
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
-      "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
-      "told"};
+      "today, as YYYY-MM-DD, for chat templates that write the date; empty: "
+      "templates get no date"};
   Word specialTokens{*this, "special_tokens", "text", Bits::None, SetBy::Option,
-      "what special tokens are that a text spells: text, or tokens (parse), for a "
-      "file that a chat template wrote", {{"text", "parse"}}};
+      "how a special token is read that a text spells: as text, or as the token "
+      "(parse), for files that a chat template wrote", {{"text", "parse"}}};
   Integer showSamples{*this, "show_samples", 2, Bits::None, SetBy::Option,
-      "print the first N samples before step 0, marking what the loss is taken "
-      "from", counts};
+      "print the first N samples before step 0, and mark the tokens that the "
+      "loss counts", counts};
   Word output{*this, "output", "", Bits::None, SetBy::Option,
-      "where checkpoints and the adapter go; a run in it resumes", aFolder};
+      "folder for checkpoints and the adapter; a run in it resumes", aFolder};
   Word evalData{*this, "eval_data", "", Bits::None, SetBy::Option,
-      "what to evaluate on", aFile};
+      "data to evaluate on, in the same formats", aFile};
   Real evalSplit{*this, "eval_split", 0, Bits::Run, SetBy::Option,
-      "hold a part of --data out of training and evaluate on it: below 1 a part, "
-      "else how many samples, drawn by --seed; 0: none", notNegative};
+      "hold a part of --data out of training and evaluate on it: below 1 a "
+      "fraction, else a number of samples, drawn by --seed; 0: none",
+      notNegative};
   Integer evalEvery{*this, "eval_every", 0, Bits::None, SetBy::Option,
       "evaluate after every N steps; 0: after the last", counts};
   Integer earlyStop{*this, "early_stop", 0, Bits::None, SetBy::Option,
-      "stop when N evaluations one after another are not better than the best; 0: "
-      "never", counts};
+      "stop after N successive evaluations that are not better than the best; "
+      "0: never", counts};
   Word metricForBestModel{*this, "metric_for_best_model", "loss", Bits::None,
       SetBy::Option,
-      "what makes an evaluation the best, whose adapter --eval-every keeps in best/",
+      "measure of the best evaluation, whose adapter --eval-every keeps in "
+      "best/",
       {{"loss", "accuracy"}}};
   Truth loadBestModelAtEnd{*this, "load_best_model_at_end", false, Bits::None,
-      SetBy::Flag, "leave the best adapter in --output at the end, not the last"};
+      SetBy::Flag,
+      "at the end write the best adapter to --output, not the last one"};
   Truth evalOnly{*this, "eval_only", false, Bits::None, SetBy::Flag,
       "print the mean loss on --eval-data and exit"};
   Word predictions{*this, "predictions", "", Bits::None, SetBy::Option,
-      "with --eval-only, write what each candidate of each example loses as JSON "
-      "lines", aFile};
+      "with --eval-only, write the loss of each candidate of each example as "
+      "JSON lines", aFile};
   Word replay{*this, "replay", "", Bits::None, SetBy::Option,
-      "make the updates of this run's replay.hone again, without data, and write "
-      "the adapter", aFile};
+      "repeat the updates of this run's replay.hone without data, and write the "
+      "adapter", aFile};
   Word adapter{*this, "adapter", "", Bits::Run, SetBy::Option,
-      "start from this PEFT adapter; with lora: none, from this model", aFolder};
+      "start from this PEFT adapter; with lora: none, from this model",
+      aFolder};
   Truth allowOtherNumerics{*this, "allow_other_numerics", false, Bits::None,
       SetBy::Flag,
-      "resume a run that was computed by other instructions or roundings"};
+      "resume a run that was computed with other instructions or rounding"};
   Word weights{*this, "weights", "", Bits::None, SetBy::Option,
       "the frozen weights, if not beside this program", aFile};
   Truth noVerify{*this, "no_verify", false, Bits::None, SetBy::Flag,
-      "start without reading the weights; damaged ones then train unnoticed"};
+      "start without verifying the weights; damaged weights then train "
+      "unnoticed"};
   Integer threads{*this, "threads", 0, Bits::None, SetBy::Option,
-      "results do not depend on it; 0: one for each CPU, as many as fit a budget",
+      "number of threads; it does not change results; 0: one for each CPU, as "
+      "far as a budget allows",
       from(0, Pool::maxThreads)};
   Word log{*this, "log", "", Bits::None, SetBy::Option,
-      "append a JSON line for each step; empty: steps.jsonl in --output", aFile};
+      "append a JSON line for each step; empty: steps.jsonl in --output",
+      aFile};
   Word profile{*this, "profile", "", Bits::None, SetBy::Option,
-      "time every kernel; print where the time went and write it as JSON",
+      "measure the time of every kernel; print it and write it as JSON",
       aFile};
   Truth plan{*this, "plan", false, Bits::None, SetBy::Flag,
       "print the planned peak of memory and exit"};
@@ -89,7 +96,8 @@ struct Options : Section {
       "write the gradients of the file's first batch as safetensors and exit",
       aFile};
   Integer device{*this, "device", 0, Bits::None, SetBy::Option,
-      "of a program for GPUs, which of them to train on, counted from 0", counts};
+      "with a program for GPUs, the number of the GPU to train on, from 0",
+      counts};
   Truth listDevices{*this, "list_devices", false, Bits::None, SetBy::Flag,
       "print the GPUs that programs can train on and exit"};
   Truth help{*this, "help", false, Bits::None, SetBy::Flag,

@@ -349,11 +349,12 @@ static Status execute(const hone_module &compiled,
                         "runs of parts with methods of their own have no "
                         "replay.hone",
                         "train again, or start from the run with --adapter")
-               : Status(ErrorCode::OptionsDisagree, "--replay",
-                        "this program's method, " +
-                            setup.module.config().train.method +
-                            ", has gradients that no few numbers make again",
-                        "use the program that made the run");
+               : Status(
+                     ErrorCode::OptionsDisagree, "--replay",
+                     "this program's method, " +
+                         setup.module.config().train.method +
+                         ", has gradients that a few numbers cannot reproduce",
+                     "use the program that made the run");
   HONE_ASSIGN(RunPlan planned, planRun(setup.module, setup.options));
   const RunPlan &plan = planned;
   if (options.plan) {

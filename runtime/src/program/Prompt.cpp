@@ -170,7 +170,7 @@ Result<std::vector<ChatTurn>> startingTurns(const GenerateOptions &options) {
       return Status(ErrorCode::BadLine, text.place,
                     "expects a conversation that ends in a turn of the "
                     "user, which is answered",
-                    "leave the last answer out, or go on with --chat");
+                    "leave the last answer out, or continue with --chat");
   }
   if (options.system.empty())
     return turns;
@@ -192,7 +192,7 @@ Status completePrompt(const ModelFiles &files, const ModuleConfig &config,
   if (prompt.ids.empty())
     return Status(ErrorCode::EmptyPrompt, "--prompt",
                   "expects at least one token but got none",
-                  "write something for the text to go on from");
+                  "write a text to continue");
   for (int32_t id : prompt.ids)
     if (uint64_t(id) >= config.vocabSize)
       return Status(ErrorCode::TokenOutOfRange, "--prompt",

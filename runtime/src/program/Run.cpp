@@ -66,16 +66,16 @@ Status Run::compare(const CheckpointIdentity &saved,
   if (!differences.empty())
     return otherRun(ErrorCode::OtherRun, output,
                     "the run in this folder is another: " + differences,
-                    "repeat what it was started with to resume it");
+                    "to resume it, repeat the options of its first start");
   otherNumerics = describeDifferences(saved.numerics, identity.numerics);
   if (otherNumerics.empty() || inputs.options.allowOtherNumerics)
     return Status::ok();
-  return otherRun(ErrorCode::OtherNumerics, output,
-                  "the run in this folder is computed otherwise, so it would "
-                  "not end with the bits of an uninterrupted one: " +
-                      otherNumerics,
-                  "compile as for that run, or go on with "
-                  "--allow-other-numerics");
+  return otherRun(
+      ErrorCode::OtherNumerics, output,
+      "the run in this folder is computed with other instructions or rounding, "
+      "so it would not end with the bits of an uninterrupted one: " +
+          otherNumerics,
+      "compile as for that run, or continue with --allow-other-numerics");
 }
 
 Status Run::start() {
@@ -99,9 +99,9 @@ Status Run::start() {
     completed = savedAt = uint64_t(found.step);
     if (completed > steps)
       return Status(ErrorCode::BeyondLastStep, found.directory,
-                    "the run has " + std::to_string(completed) +
-                        " steps behind it, more than the " +
-                        std::to_string(steps) + " asked for",
+                    "the run has already made " + std::to_string(completed) +
+                        " steps, more than the " + std::to_string(steps) +
+                        " asked for",
                     "ask for at least as many --steps, or give "
                     "another --output");
     HONE_TRY(readParameters(found));
@@ -125,7 +125,7 @@ Status Run::start() {
   }
   if (otherNumerics.empty())
     return Status::ok();
-  fprintf(stderr, "%s: %s: from here on the run is computed otherwise: %s\n",
+  fprintf(stderr, "%s: %s: from here on the run is computed differently: %s\n",
           label("warning", ErrorCode::OtherNumerics).c_str(),
           found.directory.c_str(), otherNumerics.c_str());
   return log.otherNumerics(completed, otherNumerics);
@@ -139,8 +139,8 @@ Status Run::takeUpBest(const CheckpointStore::Found &found) {
   bool isSame = true;
   Status status = bestSoFar.restore(found.evaluation, found.directory, isSame);
   if (!isSame)
-    puts("evaluations are of other data or by another metric than before: the "
-         "best one is looked for anew");
+    puts("evaluations use other data or another metric than before, so the "
+         "search for the best one begins again");
   return status;
 }
 
@@ -159,8 +159,8 @@ Status Run::startReplay(bool lostCheckpoints) {
   if (lostCheckpoints && platform::exists(path))
     return Status(
         ErrorCode::DamagedCheckpoint, path,
-        "no checkpoint of this run is sound, and to start again would replace "
-        "its log",
+        "no checkpoint of this run is whole, and a new start would replace its "
+        "log",
         "make its adapter with --replay in another --output, or move it "
         "away");
   Result<ReplayWriter> opened = ReplayWriter();
@@ -263,7 +263,8 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   outcome = stopRequested();
   bool isBest = false;
   if (stopsEarly())
-    puts("the run has stopped early already; a larger --early-stop goes on");
+    puts("the run has stopped early already; a larger --early-stop continues "
+         "it");
   while (completed < steps && !stopsEarly() && outcome == ExitCode::Success) {
     Status status = compareGradients(progress);
     if (status.isOk())

@@ -22,8 +22,7 @@ Status readSome(std::string &out, bool &isEnd) {
   if (const platform::Error error =
           platform::read(platform::StandardInput, part, sizeof(part), got))
     return Status(ErrorCode::ReadFailed, "standard input",
-                  "reading failed: " + error.message(),
-                  "check where it comes from");
+                  "reading failed: " + error.message(), "check its source");
   isEnd = got == 0;
   out.append(part, got);
   return Status::ok();

@@ -11,7 +11,7 @@ namespace hone::rt {
 Status outputFailed(int error) {
   return Status(ErrorCode::WriteFailed, "standard output",
                 std::string("writing failed: ") + strerror(error ? error : EIO),
-                "check where it goes, and the free space there");
+                "check the destination and its free space");
 }
 
 Status flushOutput() {

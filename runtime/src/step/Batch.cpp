@@ -12,7 +12,7 @@
 
 namespace hone::rt {
 
-/// Writes what numbers(i) gives for each i below `count`, and goes on behind
+/// Writes what numbers(i) gives for each i below `count`, and goes on after
 /// it.
 template <typename Numbers>
 static void fill(int32_t *&slot, int64_t count, Numbers numbers) {

@@ -51,10 +51,10 @@ public:
   /// The next elements of trainable `index`, of F32 or F64.
   void add(uint32_t index, Dtype dtype, const char *own, const char *reference,
            uint64_t count);
-  /// Behind the last one.
+  /// After the last one.
   void finish();
 
-  /// By number; behind them "other", what is in no layer, if there is any.
+  /// By number; after them "other", all that is in no layer, if there is any.
   std::vector<Group> layers;
   /// lora_A and lora_B of all layers, if there are such.
   std::vector<Group> kinds;

@@ -26,7 +26,7 @@ static uint32_t firstOfChannel(const hone_schedule &schedule, uint32_t index) {
   return isExchange(item) ? first : index;
 }
 
-/// By item that calls: where behind its arguments its results begin. A value is
+/// By item that calls: where its results begin, after its arguments. A value is
 /// made once, by the first item in the table that has it.
 static std::vector<uint32_t> firstResults(const hone_schedule &schedule) {
   std::vector<bool> isMade(schedule.value_count);
@@ -37,7 +37,7 @@ static std::vector<uint32_t> firstResults(const hone_schedule &schedule) {
     const hone_item &item = schedule.items[i];
     auto isResult = [&](uint32_t value) { return !isMade[value]; };
     const uint32_t *begin = item.values, *end = begin + item.value_count;
-    if (item.kind == HONE_REPEAT) { // what it yields is made behind it
+    if (item.kind == HONE_REPEAT) { // its results exist after it
       begin += 1 + item.carried;
       end = begin + item.carried;
     }

@@ -66,15 +66,15 @@ public:
   void set(const char *name, int64_t value);
   void set(const char *name, const float *values);
 
-  /// Runs every item. False if a number that must be finite is not: what stands
-  /// behind the check has not run.
+  /// Runs every item. False if a number that must be finite is not; no item
+  /// after that check has run.
   bool run(BatchSource &batches);
 
-  /// Behind a run() that was false: what the check says is wrong; null if it
-  /// says nothing, since numbers diverged.
+  /// After a run() that was false: the problem that the check names; null if
+  /// it names none, because numbers diverged.
   const char *problem() const { return failedCheck->problem; }
 
-  /// Behind run(): the reported number, or NaN if the schedule has none of this
+  /// After run(): the reported number, or NaN if the schedule has none of this
   /// name, or did not come that far.
   double report(const char *name);
   bool hasReport(const char *name) const {

@@ -135,8 +135,8 @@ Status Trainer::compare(const SampleSource &data, const SampleOrder &order,
 
 static Status disagreement(uint64_t step, const char *problem) {
   return Status(ErrorCode::PartsDiffer, "step " + std::to_string(step), problem,
-                "start all programs with the same options, and give "
-                "them shares of the data of one size");
+                "start all programs with the same options, and give them "
+                "equally large shares of the data");
 }
 
 /// Every setting of `method` that is a number, under its name.

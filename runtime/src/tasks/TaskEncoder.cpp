@@ -23,7 +23,7 @@ Status TaskEncoder::encodeOne(const std::string &text, size_t label,
     return Status(
         ErrorCode::BadExample, place,
         "expected the label's word '" + task.word(label) +
-            "' to have a token of its own behind the prompt, but it has none",
+            "' to have a token of its own after the prompt, but it has none",
         "the tokenizer joins them, or max_seq_length is too small: train on "
         "prompts and completions of your own");
   whole.finish();

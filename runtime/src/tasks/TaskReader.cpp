@@ -126,7 +126,7 @@ Status TaskReader::takeRow(std::string_view &row) {
   if (!row.empty() && row.back() == '\r')
     row.remove_suffix(1);
   if (findInvalidUtf8(row) != std::string_view::npos)
-    return bad("expected UTF-8 text but found bytes that are none",
+    return bad("expected UTF-8 text but found other bytes",
                "convert the file, for example with iconv -t UTF-8");
   return Status::ok();
 }
@@ -182,8 +182,7 @@ Status TaskReader::readHeader() {
                "labels");
   if (at >= content.size())
     return Status(ErrorCode::EmptyData, path,
-                  "expected examples but found the names of "
-                  "columns alone",
+                  "expected examples but found only the names of columns",
                   "give a file with examples");
   return Status::ok();
 }

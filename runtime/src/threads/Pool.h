@@ -1,9 +1,10 @@
 //===- Pool.h - The threads that run generated loops ----------------------===//
 //
-// A fixed set of threads behind hone_launch on CPUs. A call allocates nothing
-// and touches no lock unless a thread has gone to sleep; the calling thread
-// takes part as thread 0. Loops do not nest: a task must not start another.
-// Threads beyond the CPUs sleep, so that too many cost memory and no time.
+// A fixed set of threads that runs hone_launch on CPUs. A call allocates
+// nothing and touches no lock unless a thread has gone to sleep; the calling
+// thread takes part as thread 0. Loops do not nest: a task must not start
+// another. Threads beyond the CPUs sleep, so that too many cost memory and no
+// time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,9 +8,9 @@ JSON, [[ids, labels], ...]; "refused" where a rendering raises, "spelled" where
 a turn spells a special token, which Transformers would take for one.
 
 The labels are an independent reading of the rule: turn i of the assistant is what
-rendering the turns up to i has behind what rendering those before it with
+rendering the turns up to i has after what rendering those before it with
 add_generation_prompt begins with, as tokens. Where the rendered conversation
-begins with each of these, but for end-of-text behind them, it is one sample;
+begins with each of these, but for end-of-text after them, it is one sample;
 else each turn is one. A prompt that changes more than itself is refused. Of a template
 that marks what an assistant says the labels are Transformers' own mask.
 """

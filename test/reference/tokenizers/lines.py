@@ -101,7 +101,7 @@ def encode(program, folder, texts):
 
 
 def digest(ids_of_lines):
-    """SHA-256 of the ids as little-endian int32, each line's behind their number."""
+    """SHA-256 of the ids as little-endian int32, each line's after their number."""
     whole = hashlib.sha256()
     for ids in ids_of_lines:
         whole.update(struct.pack("<%di" % (len(ids) + 1), len(ids), *ids))

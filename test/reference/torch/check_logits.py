@@ -26,7 +26,7 @@ LENGTH, EVERY, TOLERANCE = 17, 3, 1e-5
 
 
 def loss_of(train, trained, prompt, token, path):
-    """The program's loss of `token` alone, behind the prompt."""
+    """The program's loss of `token` alone, after the prompt."""
     labels = [-100] * len(prompt) + [token]
     path.write_text(json.dumps({"input_ids": [*prompt, token], "labels": labels}) + "\n")
     command = [train, "--eval-only", "--eval-data", path]

@@ -28,7 +28,7 @@ MARGIN = 2e-4
 
 
 def generate(model, prompt, count):
-    """The ids behind `prompt`, and the least distance of a choice's logits."""
+    """The ids after `prompt`, and the least distance of a choice's logits."""
     with torch.no_grad():
         out = model.generate(
             torch.tensor([prompt]),

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-host-size-scratch --hone-host-outline-parallel | FileCheck %s --enable-var-scope
 
 // Kernels have a number: their place in the table, which says what they are made
-// of the closure's fields behind the frame. A field that is an address says what
+// of the closure's fields after the frame. A field that is an address says what
 // the kernel does with the memory; unknown ops may do anything.
 // CHECK: module attributes {tile.kernels = [
 // CHECK-SAME: #tile.kernel<"captures.task0" of "captures", "" fields[<8, 8, none>, <16, 8, write>]>,

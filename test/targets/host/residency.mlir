@@ -8,8 +8,8 @@
 // CHECK-SAME: (%[[FRAME:.*]]: !llvm.ptr, %[[W:.*]]: !llvm.ptr, %[[ROW:.*]]: i64, %[[COUNT:.*]]: i64)
 func.func @half(%frame: !llvm.ptr, %w: memref<32x24xbf16>, %row: index, %count: index) {
   // CHECK: %[[ROW_BYTES:.*]] = llvm.mlir.constant(48 : i64)
-  // CHECK: %[[BEHIND:.*]] = llvm.mul %[[ROW]], %[[ROW_BYTES]]
-  // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[BEHIND]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  // CHECK: %[[OFFSET:.*]] = llvm.mul %[[ROW]], %[[ROW_BYTES]]
+  // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   // CHECK: %[[BYTES:.*]] = llvm.mul %[[COUNT]], %[[ROW_BYTES]]
   // CHECK: llvm.call @hone_prefetch(%[[FRAME]], %[[AT]], %[[BYTES]]) : (!llvm.ptr, !llvm.ptr, i64)
   tile.prefetch %w[%row] size %count : memref<32x24xbf16>

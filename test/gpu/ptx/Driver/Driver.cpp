@@ -1,4 +1,4 @@
-//===- Driver.cpp - The device behind libcuda.so.1 ------------------------===//
+//===- Driver.cpp - The device of this libcuda.so.1 -----------------------===//
 
 #include "Driver.h"
 

@@ -1,4 +1,4 @@
-//===- Driver.h - The device behind libcuda.so.1 --------------------------===//
+//===- Driver.h - The device of this libcuda.so.1 -------------------------===//
 //
 // What is asked for asynchronously waits in a queue until somebody waits for
 // it: a program that uses a buffer again too early is given away.

@@ -219,7 +219,7 @@ TEST(CudaDevice, EachFailureHasItsCode) {
   expectError("HONE_PTX_LOSE_AT_LAUNCH", "2",
               "error.H1307.: .*stopped: unspecified launch failure");
   expectError("HONE_PTX_STICK_AT_LAUNCH", "1",
-              "error.H1308.: .*has not ended what it was asked for");
+              "error.H1308.: .*has not finished its work");
   const hone_module bad = moduleOf(
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n"
       "{\nfrobnicate;\n}\n",
