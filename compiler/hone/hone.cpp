@@ -13,6 +13,7 @@
 #include "compiler/hone/Completion.h"
 #include "compiler/hone/DataReport.h"
 #include "compiler/hone/Finetune.h"
+#include "compiler/hone/JoinedReport.h"
 #include "platform/Files.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -268,16 +269,25 @@ struct ExportCommand : Command {
 };
 
 struct ReportCommand : Command {
-  ReportCommand() : Command("report", "say where a run's report is") {}
-  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
-                              cl::sub(command), cl::cat(category)};
+  ReportCommand()
+      : Command("report", "say where a run's report is, or join those of "
+                          "several runs in one page") {}
+  cl::list<std::string> runs{cl::Positional, cl::OneOrMore, cl::desc("RUN..."),
+                             cl::sub(command), cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("file"), cl::sub(command), cl::cat(category),
+      cl::desc("the page of several runs; default: runs.html")};
 
   Result<int> run(const Toolchain &) const override {
-    const std::string page = source + "/report.html";
-    if (!rt::platform::exists(page))
-      return Status(ErrorCode::CannotRead, page, "there is no report",
-                    "a run writes it when it ends or is stopped");
-    llvm::outs() << rt::platform::resolve(page) << "\n";
+    if (runs.size() == 1 && output.empty()) {
+      HONE_ASSIGN(const std::string page, reportOf(runs.front()));
+      llvm::outs() << rt::platform::resolve(page) << "\n";
+      return 0;
+    }
+    const std::string path =
+        output.empty() ? std::string("runs.html") : output.getValue();
+    HONE_TRY(joinReports({runs.begin(), runs.end()}, path));
+    llvm::outs() << rt::platform::resolve(path) << "\n";
     return 0;
   }
 };

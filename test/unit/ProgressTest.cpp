@@ -6,7 +6,7 @@
 
 #include "program/Progress.h"
 #include "TemporaryFolder.h"
-#include "program/RunHistory.h"
+#include "program/LoggedSteps.h"
 #include "program/StepLog.h"
 
 #include <gtest/gtest.h>
@@ -112,9 +112,15 @@ TEST_F(StepLogTest, SaysWhichLayersAStepSelected) {
   EXPECT_NE(text.find(", \"selected_layers\": [0, 1, 2, "), std::string::npos);
   EXPECT_EQ(text.substr(text.size() - 8), " 4999]}\n");
   // A line like others for what reads it.
-  RunHistory history(1);
-  ASSERT_TRUE(history.read(path, "a").isOk());
-  EXPECT_EQ(history.loss().count, 2u);
+  int steps = 0;
+  ASSERT_TRUE(readLoggedSteps(path, "a",
+                              {[&](const StepRecord &read) {
+                                 EXPECT_EQ(read.loss, 0.5);
+                                 ++steps;
+                               },
+                               {}})
+                  .isOk());
+  EXPECT_EQ(steps, 2);
 }
 
 TEST_F(StepLogTest, OtherRunsLinesStay) {

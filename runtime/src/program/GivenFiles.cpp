@@ -7,6 +7,7 @@
 #include "platform/Files.h"
 #include "program/ComparisonLog.h"
 #include "program/ReplayRun.h"
+#include "program/Run.h"
 #include "program/RunReport.h"
 
 #include <unordered_map>

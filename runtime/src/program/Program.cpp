@@ -218,56 +218,46 @@ static Status dumpGradients(Setup &setup) {
   return status;
 }
 
-/// The first sample of what is evaluated, or else trained on. The losses are
-/// known at the end of the run alone; as that before is made again from how the
-/// run began, theta is not what was trained any more.
-static SampleLosses measureSample(Setup &setup, bool isFinished) {
-  const Options &options = setup.options;
-  const bool isEval = !options.evalData.empty();
-  const Dataset &data = isEval ? setup.evalData : setup.data;
-  SampleLosses out;
-  if (!isFinished)
-    return out;
-  out.source = isEval ? options.evalData : options.data;
-  out.text = describeSample(
-      data.sample(0), setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
-      /*inColour=*/false);
-  data.release();
-  auto loss = [&] {
-    Result<double> found = setup.trainer->lossOf(data, 0);
-    return found.isOk() ? found.value() : std::nan("");
-  };
-  out.after = loss();
-  out.before = startFresh(setup).isOk() ? loss() : std::nan("");
-  return out;
-}
+/// How many samples the report shows.
+static constexpr uint64_t reportedSamples = 3;
 
-static Status writeReport(Setup &setup, const Run &run, const RunPlan &plan,
-                          ExitCode outcome) {
-  const bool isFinished = outcome == ExitCode::Success;
-  const RunReport report{setup.module,
-                         setup.options,
-                         run,
-                         plan,
-                         setup.output.runName(),
-                         std::string(setup.data.notes()),
-                         isFinished ? "finished" : "stopped",
-                         measureSample(setup, isFinished)};
-  Status status = report.write();
-  setup.peak.sample();
-  return status;
+/// Tells the report the first samples of what is evaluated, or else trained on,
+/// with what they lose now.
+static void reportSamples(Setup &setup, RunReport &report, uint64_t step) {
+  const Options &options = setup.options;
+  const bool isEval = options.evaluates();
+  const Dataset &data = isEval ? setup.evalData : setup.data;
+  // Candidates of a task are samples of one example.
+  const uint64_t count =
+      data.hasCandidates() ? 1 : std::min(data.sampleCount(), reportedSamples);
+  const Tokenizer *tokenizer =
+      setup.model.tokenizer ? &*setup.model.tokenizer : nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    const Result<double> loss = setup.trainer->lossOf(data, i);
+    report.sample(
+        step, i,
+        isEval && !options.evalData.empty() ? options.evalData : options.data,
+        data.sample(i), tokenizer, loss.isOk() ? loss.value() : std::nan(""));
+  }
+  data.release();
 }
 
 static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(options.output));
+  RunReport report;
   Run run({setup.module, options, setup.data,
            options.evaluates() ? &setup.evalData : nullptr,
-           setup.output.runName(), setup.peak},
+           setup.output.runName(), setup.peak, report},
           *setup.trainer, std::move(store));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
   HONE_TRY(run.start());
+  report.start({setup.module, options, plan, setup.output.runName(),
+                std::string(setup.data.notes())},
+               run);
+  if (run.completedSteps() == 0)
+    reportSamples(setup, report, 0);
   Profile profile(setup.module.abi());
   if (!options.profile.empty())
     setup.device->observe(&profile);
@@ -276,7 +266,12 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   // The report's sample is no part of the run.
   setup.device->observe(nullptr);
   profile.stop(run.completedSteps());
-  HONE_TRY(writeReport(setup, run, plan, outcome));
+  if (outcome == ExitCode::Success)
+    reportSamples(setup, report, run.completedSteps());
+  report.compared(run.completedSteps(), run.compared());
+  setup.peak.sample();
+  report.end(run.completedSteps(),
+             outcome == ExitCode::Success ? "finished" : "stopped", setup.peak);
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
   if (!options.profile.empty()) {
     fputs(profile.render().c_str(), stdout);

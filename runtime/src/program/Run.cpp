@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 
 namespace hone::rt {
@@ -200,6 +201,7 @@ Status Run::step(Progress &progress) {
                     result.lowerLearningRate,
                     result.selectedLayers};
   progress.step(record, after, took);
+  inputs.report.step(record, result.tokens);
   if (result.coefficients)
     HONE_TRY(replay.append(result.coefficients));
   return log.step(record);
@@ -225,20 +227,42 @@ Status Run::compareGradients(Progress &progress) {
   return comparisons.add(completed + 1, *comparison);
 }
 
+std::string Run::textOf(const Evaluation &found) const {
+  char line[160];
+  int size = snprintf(line, sizeof(line),
+                      "step %" PRIu64 "  eval loss %.6f  perplexity %.4g",
+                      completed, found.loss, found.perplexity());
+  if (found.hasAccuracy())
+    snprintf(line + size, sizeof(line) - size_t(size), "  accuracy %.4f",
+             found.accuracy());
+  return line;
+}
+
 Status Run::evaluate(Progress &progress, bool &isBest) {
   HONE_ASSIGN(Evaluation found,
               trainer.evaluate(*inputs.evalData, order.batchSize));
   evaluated = found;
-  char line[160];
-  int size = snprintf(line, sizeof(line),
-                      "step %" PRIu64 "  eval loss %.6f  perplexity %.4g",
-                      completed, evaluated->loss, evaluated->perplexity());
-  if (evaluated->hasAccuracy())
-    snprintf(line + size, sizeof(line) - size_t(size), "  accuracy %.4f",
-             evaluated->accuracy());
-  progress.note(line);
+  progress.note(textOf(found).c_str());
   isBest = keepsBest() && bestSoFar.add(completed, *evaluated);
+  report(*evaluated, isBest);
   return log.evaluation(completed, *evaluated);
+}
+
+void Run::report(const Evaluation &found, bool isBest) {
+  inputs.report.evaluation(completed, found.loss,
+                           found.hasAccuracy() ? found.accuracy()
+                                               : std::nan(""),
+                           found.tokens, isBest);
+}
+
+Status Run::evaluateStart(Progress &progress) {
+  if (!inputs.evalData || completed > 0)
+    return Status::ok();
+  HONE_ASSIGN(const Evaluation found,
+              trainer.evaluate(*inputs.evalData, order.batchSize));
+  progress.note(textOf(found).c_str());
+  report(found, /*isBest=*/false);
+  return Status::ok();
 }
 
 Status Run::save() {
@@ -247,6 +271,7 @@ Status Run::save() {
   HONE_TRY(log.sync());
   HONE_TRY(replay.sync());
   HONE_TRY(comparisons.sync());
+  inputs.report.flush();
   savedAt = completed;
   Status status = store.save(
       int64_t(completed), identity, trainer.trainables().checkpointVectors(),
@@ -260,6 +285,7 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   Progress progress(platform::StandardOutput,
                     platform::isTerminal(platform::StandardOutput),
                     completed + 1, steps, plannedBytes);
+  HONE_TRY(evaluateStart(progress));
   outcome = stopRequested();
   bool isBest = false;
   if (stopsEarly())

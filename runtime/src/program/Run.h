@@ -18,6 +18,7 @@
 #include "program/ComparisonLog.h"
 #include "program/Options.h"
 #include "program/Progress.h"
+#include "program/RunReport.h"
 #include "program/StepLog.h"
 #include "step/RunIdentity.h"
 #include "step/Trainer.h"
@@ -40,6 +41,7 @@ public:
     const Dataset *evalData; ///< may be null
     const std::string &name; ///< of the run, in the log
     PeakMeter &peak;         ///< of the whole process
+    RunReport &report;       ///< started between start() and train()
   };
 
   Run(Inputs inputs, Trainer &trainer, CheckpointStore store);
@@ -81,6 +83,11 @@ private:
   Status compareGradients(Progress &progress);
   /// `isBest`: nothing before was better, and it is to be kept.
   Status evaluate(Progress &progress, bool &isBest);
+  /// What a new run begins with, for its report alone.
+  Status evaluateStart(Progress &progress);
+  /// A line for a person.
+  std::string textOf(const Evaluation &found) const;
+  void report(const Evaluation &found, bool isBest);
   /// Whether the best evaluation is kept.
   bool keepsBest() const { return inputs.options.keepsBest(); }
   Status takeUpBest(const CheckpointStore::Found &found);

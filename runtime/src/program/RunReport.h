@@ -1,51 +1,89 @@
 //===- RunReport.h - report.html of a run ---------------------------------===//
 //
-// One file for a browser, without network or other files: report.html of this
-// folder, whose own script draws the data that is written into it. It is read
-// by people who did not see the run, so it says what ran and what was promised
-// beside what was measured.
+// What a run says to people who did not see it: what ran, what was promised
+// beside what was measured, what came out. It grows with the run, so that a run
+// that is killed has a page. However long a run is, its page has about as many
+// lines: neighbouring steps share one, with the mean, the least and the
+// greatest of their values.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "base/Status.h"
 #include "module/Memory.h"
-#include "program/Run.h"
+#include "program/Options.h"
+#include "program/ReportFile.h"
+#include "program/ReportLine.h"
+#include "program/SampleDisplay.h"
+#include "program/StepLog.h"
 
+#include <array>
+#include <chrono>
 #include <string>
 
 namespace hone::rt {
 
-class OutputFile;
-struct RunHistory;
+struct ComparedSteps;
+class Module;
+class Run;
 
-/// What one sample costs before and after training.
-struct SampleLosses {
-  std::string text;   ///< as describeSample() has it; empty: there is none
-  std::string source; ///< the file that it is from
-  double before = 0, after = 0; ///< NaN: unknown
-};
-
-struct RunReport {
+class RunReport {
+public:
   static constexpr const char *FileName = "report.html";
+  /// Of a whole run's steps, beside one at each checkpoint.
+  static constexpr uint64_t MostLines = 1000;
+  /// Of what a line may be read as.
+  static constexpr uint64_t Format = 1;
 
-  const Module &module;
-  const Options &options;
-  const Run &run;
-  const RunPlan &plan;
-  std::string runName;   ///< in the log
-  std::string dataNotes; ///< one a line
-  std::string finished;  ///< "finished", "stopped"
-  SampleLosses sample;
+  struct About {
+    const Module &module;
+    const Options &options;
+    const RunPlan &plan;
+    const std::string &runName; ///< in the log
+    std::string dataNotes;      ///< one a line
+  };
 
-  /// Writes it into --output. What of the log cannot be read is left out and
-  /// said. Errors: as OutputFile.
-  Status write() const;
+  /// What is told of a run that has done `completed` of `steps` steps: where it
+  /// goes on, its page does; one that is not there is made from its log.
+  void start(const About &about, const Run &run);
+
+  /// A step, of this many tokens.
+  void step(const StepRecord &record, uint64_t tokens);
+  /// `accuracy`: NaN if there is none.
+  void evaluation(uint64_t step, double loss, double accuracy, uint64_t tokens,
+                  bool isBest);
+  /// Writes the steps that wait for others to share their line; before a
+  /// checkpoint, with which a run goes on.
+  void flush();
+  /// A sample of the data file `source`, and what it loses.
+  void sample(uint64_t step, uint64_t index, const std::string &source,
+              const Sample &sample, const Tokenizer *tokenizer, double loss);
+  void compared(uint64_t step, const ComparedSteps &steps);
+  /// `state`: "finished", "stopped".
+  void end(uint64_t step, const char *state, const PeakMeter &peak);
 
 private:
-  Status writeRun(OutputFile &file, const RunHistory &history,
-                  const std::string &missing) const;
+  /// A number of the steps that share a line.
+  struct Stretch {
+    double sum = 0, least = 0, most = 0;
+    uint64_t count = 0;
+    void add(double value);
+  };
+  static constexpr size_t Columns = 7;
+
+  void takeUpLog(const Run &run, const std::string &runName);
+  void writeRun(const About &about, const Run &run);
+  double secondsSinceLine();
+  void write();
+
+  ReportFile file;
+  ReportLine line;
+  uint64_t stride = 1, steps = 0;
+  uint64_t first = 0, last = 0; ///< steps that wait; 0: none do
+  double tokens = 0;            ///< NaN: unknown
+  bool isTimed = false;
+  std::array<Stretch, Columns> stretches;
+  std::chrono::steady_clock::time_point lineAt;
 };
 
 } // namespace hone::rt

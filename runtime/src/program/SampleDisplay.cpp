@@ -74,6 +74,28 @@ std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
   return out + "  ids  " + ids + "\n";
 }
 
+SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer) {
+  constexpr int64_t mostExpected = 128, mostOfText = 32;
+  SamplePrompt out;
+  int64_t first = 1;
+  while (first < sample.length && !isTarget(sample, first))
+    ++first;
+  if (first == 1) // perhaps after a token that begins every text
+    first = std::min(mostOfText, sample.length / 2);
+  if (first < 1 || first >= sample.length || first > SamplePrompt::MostTokens)
+    return out;
+  int64_t end = first;
+  while (end < sample.length && end - first < mostExpected &&
+         isTarget(sample, end))
+    ++end;
+  out.ids.assign(sample.ids, sample.ids + first);
+  if (tokenizer != nullptr) {
+    out.prompt = tokenizer->decode(sample.ids, size_t(first));
+    out.expected = tokenizer->decode(sample.ids + first, size_t(end - first));
+  }
+  return out;
+}
+
 void showSamples(const Dataset &data, const Tokenizer *tokenizer,
                  uint64_t count, bool inColour) {
   count = std::min(count, data.sampleCount());

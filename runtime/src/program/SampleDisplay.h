@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace hone::rt {
 
@@ -17,6 +18,17 @@ inline constexpr int64_t ShownTokens = 256;
 /// tokenizer only ids.
 std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
                            bool inColour);
+
+/// Where a sample is cut to see how a model goes on: before its first target,
+/// or in a text that is all targets early in it.
+struct SamplePrompt {
+  static constexpr int64_t MostTokens = 512; ///< more are no prompt
+  std::vector<int32_t> ids;                  ///< empty: there is none
+  std::string prompt, expected;
+};
+
+/// Without a tokenizer both texts are empty.
+SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer);
 
 /// Prints the first `count` samples of `data`.
 void showSamples(const Dataset &data, const Tokenizer *tokenizer,
