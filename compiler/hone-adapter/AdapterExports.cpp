@@ -31,25 +31,29 @@ using rt::Dtype;
 
 /// "blk.0.attn_q" for "model.layers.0.self_attn.q_proj"; "" if there is no such
 /// module. llama.cpp's gguf-py (tensor_mapping.py) and convert_hf_to_gguf.py
-/// are the sources; the names are those of Llama and its relatives.
+/// are the sources; the names are those of Llama and its relatives, and of
+/// GPT-2.
 static std::string ggufNameOf(StringRef module) {
   if (module == "lm_head")
     return "output";
-  if (!module.consume_front("model.layers."))
+  if (!module.consume_front("model.layers.") &&
+      !module.consume_front("transformer.h."))
     return "";
   auto [layer, rest] = module.split('.');
   unsigned number;
   if (layer.getAsInteger(10, number) || std::to_string(number) != layer)
     return "";
-  StringRef name = llvm::StringSwitch<StringRef>(rest)
-                       .Case("self_attn.q_proj", "attn_q")
-                       .Case("self_attn.k_proj", "attn_k")
-                       .Case("self_attn.v_proj", "attn_v")
-                       .Case("self_attn.o_proj", "attn_output")
-                       .Case("mlp.gate_proj", "ffn_gate")
-                       .Case("mlp.up_proj", "ffn_up")
-                       .Case("mlp.down_proj", "ffn_down")
-                       .Default("");
+  StringRef name =
+      llvm::StringSwitch<StringRef>(rest)
+          .Case("self_attn.q_proj", "attn_q")
+          .Case("self_attn.k_proj", "attn_k")
+          .Case("self_attn.v_proj", "attn_v")
+          .Cases({"self_attn.o_proj", "attn.c_proj"}, "attn_output")
+          .Case("mlp.gate_proj", "ffn_gate")
+          .Cases({"mlp.up_proj", "mlp.c_fc"}, "ffn_up")
+          .Cases({"mlp.down_proj", "mlp.c_proj"}, "ffn_down")
+          .Case("attn.c_attn", "attn_qkv")
+          .Default("");
   return name.empty() ? "" : "blk." + layer.str() + "." + name.str();
 }
 
@@ -68,8 +72,8 @@ static Status notInFormat(const std::string &place, const std::string &problem,
 static constexpr const char *mergeInstead =
     "merge it into a model, and convert that";
 
-/// What neither format has.
-static Status checkPlain(const PeftAdapter &adapter) {
+/// What neither format has, of a model of `family`.
+static Status checkPlain(const PeftAdapter &adapter, const Family &family) {
   if (!adapter.saved().empty()) {
     const SavedTensor &first = adapter.saved().front();
     return notInFormat(adapter.placeOf(*first.tensor),
@@ -79,7 +83,7 @@ static Status checkPlain(const PeftAdapter &adapter) {
                                 : "saved module"),
                        mergeInstead);
   }
-  if (adapter.config().fan_in_fan_out)
+  if (adapter.config().fan_in_fan_out && !family.isConv1d)
     return notInFormat(adapter.file().path(),
                        "expected modules that hold [out, in], found those of "
                        "fan_in_fan_out",
@@ -114,10 +118,15 @@ struct LayerModule {
 } // namespace
 
 static LayerModule layerModule(StringRef module) {
-  size_t at = module.find("layers.");
-  if (at == StringRef::npos)
+  StringRef inBody = module;
+  for (StringRef list : {"layers.", ".h."})
+    if (size_t at = module.find(list); at != StringRef::npos) {
+      inBody = module.substr(at + list.size());
+      break;
+    }
+  if (inBody.size() == module.size())
     return {-1, module.str()};
-  auto [number, rest] = module.substr(at + 7).split('.');
+  auto [number, rest] = inBody.split('.');
   uint32_t layer;
   if (rest.empty() || number.getAsInteger(10, layer))
     return {-1, module.str()};
@@ -143,11 +152,17 @@ static Result<Matrices> matricesOf(mlir::MLIRContext &context,
   return matrices;
 }
 
+/// 0 if config.json does not say.
+static Result<int64_t> layersIn(const BaseModel &model) {
+  HONE_ASSIGN(const int64_t layers, sizeIn(model, "num_hidden_layers"));
+  return layers ? Result<int64_t>(layers) : sizeIn(model, "n_layer");
+}
+
 /// That config.json is of the model that the adapter was trained on, as far as
 /// sizes say.
 static Status checkFits(const PeftAdapter &adapter, const BaseModel &model,
                         const Matrices &matrices) {
-  HONE_ASSIGN(int64_t layers, sizeIn(model, "num_hidden_layers"));
+  HONE_ASSIGN(int64_t layers, layersIn(model));
   auto misfit = [&](const rt::TensorInfo &tensor, const std::string &expected) {
     return Status(ErrorCode::AdapterOfOtherModel, adapter.placeOf(tensor),
                   "expected " + expected + ", as " + model.configPath() +
@@ -186,7 +201,6 @@ struct Opened {
 static Result<Opened> open(const ExportRequest &request, const char *program,
                            bool (*knows)(const Family &)) {
   HONE_ASSIGN(PeftAdapter adapter, PeftAdapter::open(request.adapter));
-  HONE_TRY(checkPlain(adapter));
   HONE_ASSIGN(BaseModel model, BaseModel::openConfig(request.model));
   const Family *family = familyOf(model.modelType());
   if (!family || !knows(*family)) {
@@ -200,6 +214,7 @@ static Result<Opened> open(const ExportRequest &request, const char *program,
                            "'",
                        "supported: " + known);
   }
+  HONE_TRY(checkPlain(adapter, *family));
   mlir::MLIRContext context;
   // A model that Hone cannot train has an adapter all the same.
   Result<Matrices> matrices = matricesOf(context, request);
@@ -296,6 +311,12 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
                          "llama.cpp has no name for " + update.module +
                              " of a " + family->modelType.str() + " model",
                          mergeInstead);
+    if (update.module == "lm_head" &&
+        model.config().flag("tie_word_embeddings", family->tiesEmbeddings))
+      return notInFormat(adapter.placeOf(*update.a),
+                         "llama.cpp has no head of its own for a model whose "
+                         "head is its embedding",
+                         mergeInstead);
     HONE_ASSIGN(int64_t heads, headsOf(model, *family, adapter, update));
     writer.addTensor(name + ".weight.lora_a", update.a->shape, request.dtype,
                      [&, tensor = update.a] {
@@ -323,7 +344,7 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
 /// file does not have as it begins: without effect.
 static Result<std::string> mlxConfig(const PeftAdapter &adapter,
                                      const BaseModel &model) {
-  HONE_ASSIGN(int64_t layers, sizeIn(model, "num_hidden_layers"));
+  HONE_ASSIGN(int64_t layers, layersIn(model));
   if (layers == 0)
     return rt::badJson(ErrorCode::BadConfig, model.configPath(), nullptr,
                        "expected num_hidden_layers, found none",
@@ -359,6 +380,13 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
          ",\n  \"num_layers\": " + std::to_string(layers - lowest) + "\n}\n";
 }
 
+/// "model.h.0.attn.c_attn" for "transformer.h.0.attn.c_attn".
+static std::string mlxNameOf(StringRef module, const Family &family) {
+  const ElsewhereNames &names = family.elsewhere;
+  return module.consume_front(names.body) ? names.bodyInMlx.str() + module.str()
+                                          : module.str();
+}
+
 Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
   HONE_ASSIGN(const Opened opened,
               open(request, "mlx-lm", [](const Family &family) {
@@ -372,7 +400,7 @@ Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
   for (const LowRankUpdate &update : adapter.updates())
     for (auto [suffix, tensor] :
          {std::pair(".lora_a", update.a), std::pair(".lora_b", update.b)}) {
-      specs.push_back({update.module + suffix,
+      specs.push_back({mlxNameOf(update.module, *family) + suffix,
                        request.dtype,
                        {tensor->shape[1], tensor->shape[0]}});
       tensors[specs.back().name] = tensor;

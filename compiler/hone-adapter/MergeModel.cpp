@@ -85,6 +85,7 @@ private:
   Status writeFloats(rt::SafetensorsWriter &writer, const rt::SafetensorsFile &,
                      const rt::TensorInfo &from, Dtype to);
   Status writeIndex(NewFolder &folder);
+  std::optional<Dtype> unsaidType() const;
   Status writeConfig(NewFolder &folder);
 
   const MergeRequest &request;
@@ -468,9 +469,30 @@ Status Merger::writeIndex(NewFolder &folder) {
   return folder.write(indexName, rt::renderShardIndex(shardOf, totalBytes));
 }
 
+/// That of the most elements which are floats, if config.json does not say it.
+std::optional<Dtype> Merger::unsaidType() const {
+  std::map<Dtype, uint64_t> bytes;
+  for (const auto &[path, specs] : files)
+    for (const rt::TensorSpec &spec : specs)
+      if (rt::isConvertible(spec.dtype))
+        bytes[spec.dtype] +=
+            rt::tensorBytes(spec.dtype, spec.shape).value_or(0);
+  const auto most = llvm::max_element(bytes, [](const auto &a, const auto &b) {
+    return a.second / rt::dtypeBytes(a.first) <
+           b.second / rt::dtypeBytes(b.first);
+  });
+  if (most == bytes.end() ||
+      model.config().has("dtype", torchName(most->first)) ||
+      model.config().has("torch_dtype", torchName(most->first)))
+    return std::nullopt;
+  return most->first;
+}
+
 Status Merger::writeConfig(NewFolder &folder) {
+  const bool losesGroups = model.quantization() && !request.keepsGroups;
   const ConfigChanges changes = {
-      request.dtype, model.quantization() && !request.keepsGroups, untiesHead};
+      request.dtype || request.keepsGroups ? request.dtype : unsaidType(),
+      losesGroups, untiesHead};
   if (!changes.dtype && !changes.losesGroups && !changes.untiesHead)
     return folder.copy("config.json", model.configPath());
   return folder.write("config.json", renderConfig(model.config(), changes));

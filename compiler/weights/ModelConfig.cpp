@@ -67,8 +67,7 @@ static std::string renderJson(const Json &value, unsigned indent) {
   return "null";
 }
 
-/// As config.json and Transformers call it.
-static const char *torchName(Dtype dtype) {
+const char *hone::torchName(Dtype dtype) {
   switch (dtype) {
   case Dtype::F64:
     return "float64";

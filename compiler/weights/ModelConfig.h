@@ -31,6 +31,9 @@ struct ConfigChanges {
   bool untiesHead = false;
 };
 
+/// As config.json and Transformers call it: "bfloat16".
+const char *torchName(rt::Dtype dtype);
+
 /// The text of config.json with `changes`; all other keys stay, in their order.
 std::string renderConfig(const rt::Json &config, const ConfigChanges &changes);
 

@@ -21,8 +21,9 @@ struct ElsewhereNames {
   /// llama.cpp rotates neighbouring pairs of a head for the architecture,
   /// Transformers its halves: rows of q and k are reordered.
   bool interleavesHeads = false;
-  /// mlx-lm has the family, and Transformers' names in it.
+  /// mlx-lm has the family, and Transformers' names in it, but for the body's.
   bool isInMlx = false;
+  llvm::StringLiteral body = "model.", bodyInMlx = "model.";
 };
 
 struct Family {
@@ -40,6 +41,8 @@ struct Family {
   /// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING; empty: the spec's own
   /// default.
   llvm::StringLiteral targetModule = "";
+  /// Transformers holds its matrices as [in, out]: PEFT's fan_in_fan_out.
+  bool isConv1d = false;
 };
 
 /// For Family::create.

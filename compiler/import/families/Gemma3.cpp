@@ -57,7 +57,10 @@ class Gemma3 : public Decoder {
 } // namespace
 
 const Family hone::gemma3 = {
-    "gemma3_text",        "Gemma3ForCausalLM",
-    create<Gemma3>,       {"", /*interleavesHeads=*/false, /*isInMlx=*/true},
-    "model.embed_tokens", /*tiesEmbeddings=*/true,
+    "gemma3_text",
+    "Gemma3ForCausalLM",
+    create<Gemma3>,
+    {"gemma3", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    "model.embed_tokens",
+    /*tiesEmbeddings=*/true,
     /*headDim=*/256};

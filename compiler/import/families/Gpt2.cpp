@@ -104,8 +104,10 @@ class Gpt2 : public GptDecoder {
 const Family hone::gpt2 = {"gpt2",
                            "GPT2LMHeadModel",
                            create<Gpt2>,
-                           {},
+                           {"gpt2", /*interleavesHeads=*/false,
+                            /*isInMlx=*/true, "transformer.", "model."},
                            "transformer.wte",
                            /*tiesEmbeddings=*/true,
                            /*headDim=*/0,
-                           "c_attn"};
+                           "c_attn",
+                           /*isConv1d=*/true};

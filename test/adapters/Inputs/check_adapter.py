@@ -190,7 +190,12 @@ NAMES = {
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
+    "attn.c_attn": "attn_qkv",
+    "attn.c_proj": "attn_output",
+    "mlp.c_fc": "ffn_up",
+    "mlp.c_proj": "ffn_down",
 }
+ARCHITECTURES = {"llama": "llama", "mistral": "llama", "gemma3_text": "gemma3"}
 
 
 def check_gguf(model, adapter, path):
@@ -201,7 +206,7 @@ def check_gguf(model, adapter, path):
     expect(fields["general.type"] == "adapter", "general.type")
     expect(fields["adapter.type"] == "lora", "adapter.type")
     interleaves = config["model_type"] in ("llama", "mistral")
-    expect(fields["general.architecture"] == ("llama" if interleaves else config["model_type"]), "architecture")
+    expect(fields["general.architecture"] == ARCHITECTURES.get(config["model_type"], config["model_type"]), "architecture")
     # llama.cpp's scale is alpha / rank.
     alpha = adapter.config["lora_alpha"] * (math.sqrt(rank) if rooted else 1)
     expect(math.isclose(fields["adapter.lora.alpha"], alpha, rel_tol=1e-7), "adapter.lora.alpha")
@@ -226,7 +231,8 @@ def check_mlx(model, adapter, folder):
     parameters = config["lora_parameters"]
     expect(config["fine_tune_type"] == "lora", "fine_tune_type")
     expect(parameters["rank"] == adapter.config["r"], "rank")
-    layers = json.loads((model / "config.json").read_text())["num_hidden_layers"]
+    model_config = json.loads((model / "config.json").read_text())
+    layers = model_config.get("num_hidden_layers") or model_config["n_layer"]
     adapted = set()
     tensors = read(folder / "adapters.safetensors")
     for module, pair in adapter.pairs.items():
@@ -235,7 +241,9 @@ def check_mlx(model, adapter, folder):
         adapted.add(int(layer))
         expect(parameters["scale"] == adapter.scale(module), "scale")
         for suffix, rows in pair.items():
-            _, shape, data = tensors.pop(f"{module}.lora_{suffix}")
+            # mlx-lm calls GPT-2's body as all others.
+            own = re.sub(r"^transformer\.", "model.", module)
+            _, shape, data = tensors.pop(f"{own}.lora_{suffix}")
             expect(shape == [len(rows[0]), len(rows)], f"{module}: {shape}")
             values = [x for column in zip(*rows) for x in column]
             expect(decode("F32", data) == values, f"{module}.lora_{suffix}")

@@ -11,6 +11,7 @@
 
 import json
 import pathlib
+import re
 import sys
 
 
@@ -44,8 +45,9 @@ def check_gguf(model_dir, path):
     config = json.loads((model_dir / "config.json").read_text())
     value = {key: field.contents() for key, field in reader.fields.items()}
     arch = {name: key for key, name in gguf.MODEL_ARCH_NAMES.items()}[value["general.architecture"]]
-    names = gguf.get_tensor_name_map(arch, config["num_hidden_layers"])
-    known = set(names.mapping[key][1] for key in names.mapping)
+    names = gguf.get_tensor_name_map(arch, config.get("num_hidden_layers") or config["n_layer"])
+    # What its converter calls the modules of Transformers, and no module else.
+    known = set(names.mapping[key][1] for key in names.mapping if re.match(r"(model\.layers|transformer\.h)\.", key))
     for tensor in reader.tensors:
         base, factor = tensor.name.rsplit(".", 1)
         if base.removesuffix(".weight") not in known or factor not in ("lora_a", "lora_b"):
@@ -67,8 +69,10 @@ def check_mlx(adapter_dir, folder):
     config = json.loads((adapter_dir / "adapter_config.json").read_text())
     factors = load_file(adapter_dir / "adapter_model.safetensors")
     modules = sorted({name.rsplit(".", 1)[0] for name in written})
+    body = "transformer." if any(".transformer.h." in name for name in factors) else "model."
     for module in modules:
-        a, b = (factors[f"base_model.model.{module}.lora_{x}.weight"] for x in "AB")
+        own = body + module.removeprefix("model.")
+        a, b = (factors[f"base_model.model.{own}.lora_{x}.weight"] for x in "AB")
         x = numpy.random.default_rng(0).standard_normal((3, a.shape[1])).astype(numpy.float32)
         expected = config["lora_alpha"] / config["r"] * (x @ a.T @ b.T)
         # As mlx_lm.tuner.lora.LoRALinear.__call__ has it.
