@@ -30,6 +30,8 @@ struct TargetRequest {
   std::string triple = "native"; ///< see parse()
   std::string cpu;               ///< as in -mcpu; empty: the triple's baseline
   std::string features;          ///< as in -mattr, e.g. "+avx2,+fma"
+  /// Of a device: the processor beside it, as parse() takes it; empty: native.
+  std::string host = {};
 
   /// Reads the spec's `target:`: "native", which is this machine and all it
   /// has, "reference", an x86-64 level ("x86-64-v3"), or a triple

@@ -25,6 +25,7 @@
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/weights/ModelBlocks.h"
 #include "compiler/weights/ModelSources.h"
+#include "compiler/weights/WeightManifest.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
 #include "passes/methods/Methods.h"
@@ -386,7 +387,8 @@ modelBlocks(const Compiled &program, const WeightIndex &tensors) {
 static Status emitFolder(Session &session,
                          const std::vector<Compiled> &programs,
                          const ModelSources &sources,
-                         std::vector<std::string> archives) {
+                         std::vector<std::string> archives,
+                         const std::string *manifest) {
   const CompileRequest &request = session.request;
   const Compiled &first = programs.front();
   const std::vector<Parameter> loaded = first.placed.parameters.loaded();
@@ -400,7 +402,8 @@ static Status emitFolder(Session &session,
                        *first.settled.target,
                        std::move(archives),
                        request.linker,
-                       request.quantization};
+                       request.quantization,
+                       manifest};
   for (const Compiled &program : programs)
     folder.programs.push_back({nameOf(program.planned.program),
                                *program.placed.module,
@@ -489,13 +492,23 @@ Status hone::compile(const CompileRequest &request) {
   Compiled &first = programs.front();
   std::vector<std::string> archives;
   ModelSources sources;
+  if (request.writesBinary()) {
+    HONE_ASSIGN(archives, findRuntimeArchives(request.runtimeDir,
+                                              first.settled.target->toolchain(),
+                                              spec.hasTask()));
+  }
+  std::optional<WeightManifest> manifest;
+  if (request.manifest) {
+    if (spec.lora.none)
+      return Status(ErrorCode::OptionsDisagree, "--weights-manifest",
+                    "with lora: none the weights say which files the model has",
+                    "leave one of both out");
+    const HuggingFaceModel *model = first.settled.model.get();
+    manifest = describeWeights(first.placed.parameters.loaded(),
+                               model ? model->initializerRange : 0.02);
+    sources.hash = manifest->sourceHash;
+  }
   if (request.needsWeights()) {
-    if (request.artifact == Artifact::Binary) {
-      HONE_ASSIGN(archives,
-                  findRuntimeArchives(request.runtimeDir,
-                                      first.settled.target->toolchain(),
-                                      spec.hasTask()));
-    }
     if (!first.tensors) {
       HONE_ASSIGN(first.tensors,
                   findTensors(spec, /*model=*/nullptr,
@@ -520,7 +533,7 @@ Status hone::compile(const CompileRequest &request) {
         request.artifact == Artifact::Mlir)
       HONE_TRY(writeModule(request.output, *program.placed.module));
   }
-  if (!request.needsWeights())
+  if (!request.writesCode())
     return Status::ok();
 
   switch (request.artifact) {
@@ -531,7 +544,8 @@ Status hone::compile(const CompileRequest &request) {
   case Artifact::Object:
     return emitFile(session, first, sources.hash, EmitKind::object);
   default:
-    HONE_TRY(emitFolder(session, programs, sources, std::move(archives)));
+    HONE_TRY(emitFolder(session, programs, sources, std::move(archives),
+                        manifest ? &manifest->json : nullptr));
     noteOtherMachine(request, *first.settled.target);
     return Status::ok();
   }

@@ -45,6 +45,8 @@ struct CompileRequest {
   bool selfCheck = false;
   bool timing = false;
   bool quantization = false; ///< print what quantising did to each tensor
+  /// In place of the weights, write what they have to be (WeightManifest.h).
+  bool manifest = false;
 
   bool printsPlanOnly() const {
     return plan != PlanFormat::None && output.empty();
@@ -52,13 +54,14 @@ struct CompileRequest {
   std::string programPath(Program program) const {
     return output + "/" + nameOf(program);
   }
-  /// IR and plans need only config.json of the model, and code its weights.
-  bool needsWeights() const {
+  bool writesCode() const {
     return artifact != Artifact::Mlir && !stopAfter && !printsPlanOnly() &&
            !selfCheck;
   }
+  /// IR and plans need only config.json of the model, and code its weights.
+  bool needsWeights() const { return writesCode() && !manifest; }
   bool writesBinary() const {
-    return artifact == Artifact::Binary && needsWeights();
+    return artifact == Artifact::Binary && writesCode();
   }
 };
 

@@ -37,6 +37,19 @@ static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
     remedy = "leave it out, or list features with their signs, such as "
              "[+avx512bf16]";
   }
+  if (created && !spec.target.host.empty()) {
+    key = "target.host";
+    remedy = "leave it out, or write native or x86-64-v3 beside the triple of "
+             "a GPU";
+    if ((*created)->hasHostKernels()) {
+      created = llvm::createStringError("only a GPU has a host, and the target "
+                                        "is " +
+                                        (*created)->describe());
+    } else {
+      wanted.host = spec.target.host;
+      created = hone::createTarget(wanted);
+    }
+  }
   if (!created)
     return Status(ErrorCode::UnknownTarget, spec.placeOf(key),
                   llvm::toString(created.takeError()), remedy);

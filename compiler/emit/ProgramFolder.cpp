@@ -3,6 +3,7 @@
 #include "compiler/emit/ProgramFolder.h"
 
 #include "base/MappedFile.h"
+#include "base/OutputFile.h"
 #include "base/Process.h"
 #include "compiler/driver/CommandLine.h"
 #include "compiler/emit/RenameTogether.h"
@@ -87,8 +88,13 @@ static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
     renames.push_back({files.back().path, path});
     return files.back().path;
   };
-  HONE_ASSIGN(PackedWeights packed,
-              packWeights(folder, add("weights.hone.safetensors"), times));
+  PackedWeights packed;
+  if (folder.manifest) {
+    HONE_TRY(rt::writeFile(add("weights.manifest.json"), *folder.manifest));
+  } else {
+    HONE_ASSIGN(packed,
+                packWeights(folder, add("weights.hone.safetensors"), times));
+  }
   for (FolderProgram &program : folder.programs) {
     program.description.weightDigests = packed.digests;
     program.description.weightFileBytes = packed.bytes;

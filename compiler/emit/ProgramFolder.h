@@ -31,6 +31,8 @@ struct ProgramFolder {
   std::vector<std::string> archives; ///< see findRuntimeArchives
   std::string linker;                ///< see LinkRequest
   bool describesQuantization;        ///< on standard output
+  /// Written in place of the weights, which have no digests then; or null.
+  const std::string *manifest = nullptr;
 };
 
 /// Makes `folder`, unless it is there. On an error nothing new is in it.

@@ -9,7 +9,8 @@
 #include "compiler/hone-make-model/RandomWeights.h"
 #include "base/Json.h"
 #include "base/OutputFile.h"
-#include "base/Philox.h"
+#include "compiler/weights/WeightManifest.h"
+#include "formats/RandomTensor.h"
 #include "formats/Safetensors.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -17,53 +18,12 @@
 #include "llvm/Support/Parallel.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 using namespace hone;
 using rt::Dtype;
 
 static constexpr uint64_t chunkElements = 1 << 20;
 static constexpr uint64_t chunksInFlight = 8;
-
-namespace {
-/// Element i is center + width * u, u uniform in [-1, 1).
-struct Distribution {
-  float center, width;
-};
-} // namespace
-
-static Distribution distributionOf(llvm::StringRef name,
-                                   const RandomWeights &options) {
-  llvm::StringRef module = name.rsplit('.').first.rsplit('.').second;
-  if (name.ends_with("norm.weight") ||
-      (module.starts_with("ln_") && name.ends_with(".weight")))
-    return {static_cast<float>(options.normCenter), 0.1f};
-  return {0.0f, static_cast<float>(options.standardDeviation * std::sqrt(3.0))};
-}
-
-/// Elements [first, first + count) of the tensor called `name`; `first` is a
-/// multiple of 4, the numbers in one Philox block.
-static void fill(uint64_t seed, const std::string &name, Distribution d,
-                 uint64_t first, uint64_t count, Dtype dtype, char *out) {
-  uint64_t stream = rt::hashName(name);
-  unsigned bytes = rt::dtypeBytes(dtype);
-  for (uint64_t i = 0; i < count; i += 4) {
-    uint64_t block = (first + i) / 4;
-    std::array<uint32_t, 4> bits =
-        rt::philox4x32({uint32_t(block), uint32_t(block >> 32),
-                        uint32_t(stream), uint32_t(stream >> 32)},
-                       {uint32_t(seed), uint32_t(seed >> 32)});
-    for (uint64_t j = 0; j < std::min<uint64_t>(4, count - i); ++j) {
-      float unit = static_cast<float>(bits[j] >> 8) * 0x1p-23f - 1.0f;
-      float value = d.center + d.width * unit;
-      uint16_t half = rt::floatToBfloat16(value);
-      const void *from = dtype == Dtype::BF16 ? static_cast<void *>(&half)
-                                              : static_cast<void *>(&value);
-      std::memcpy(out + (i + j) * bytes, from, bytes);
-    }
-  }
-}
 
 static Status writeFile(const RandomWeights &options, const std::string &path,
                         std::vector<rt::TensorSpec> tensors) {
@@ -73,7 +33,8 @@ static Status writeFile(const RandomWeights &options, const std::string &path,
   unsigned bytes = rt::dtypeBytes(options.dtype);
   std::vector<char> buffer(chunksInFlight * chunkElements * bytes);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
-    Distribution distribution = distributionOf(tensor.name, options);
+    rt::Distribution distribution = distributionOf(
+        tensor.name, options.standardDeviation, options.normCenter);
     uint64_t elements = tensor.elements();
     uint64_t group = chunksInFlight * chunkElements;
     for (uint64_t first = 0; first < elements; first += group) {
@@ -81,9 +42,10 @@ static Status writeFile(const RandomWeights &options, const std::string &path,
       llvm::parallelFor(
           0, (count + chunkElements - 1) / chunkElements, [&](size_t chunk) {
             uint64_t begin = chunk * chunkElements;
-            fill(options.seed, tensor.name, distribution, first + begin,
-                 std::min(chunkElements, count - begin), options.dtype,
-                 buffer.data() + begin * bytes);
+            rt::fillRandom(options.seed, tensor.name, distribution,
+                           first + begin,
+                           std::min(chunkElements, count - begin),
+                           options.dtype, buffer.data() + begin * bytes);
           });
       HONE_TRY(writer.write(buffer.data(), count * bytes));
     }

@@ -101,6 +101,10 @@ struct Options {
   cl::opt<bool> reportQuantization{
       "report-quantization", cl::cat(category),
       cl::desc("print the relative error of each quantised tensor")};
+  cl::opt<bool> manifest{
+      "weights-manifest", cl::cat(category),
+      cl::desc("compile from config.json alone, and write "
+               "weights.manifest.json in place of the weights")};
   cl::opt<std::string> dumpDir{
       "dump-dir", cl::value_desc("folder"), cl::cat(category),
       cl::desc("write the IR after each phase: 01-import.mlir, ...")};
@@ -193,6 +197,7 @@ int main(int argc, char **argv) {
   request.selfCheck = options.selfCheck;
   request.timing = options.timing;
   request.quantization = options.reportQuantization;
+  request.manifest = options.manifest;
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
   return reportStatus(compile(request));

@@ -48,6 +48,12 @@ Status hone::checkRequest(const CompileRequest &request) {
     return unused("--linker", "--emit=binary");
   if (request.quantization && !request.writesBinary())
     return unused("--report-quantization", "--emit=binary");
+  if (request.manifest && !request.writesCode())
+    return unused("--weights-manifest", "a compilation that writes code");
+  if (request.manifest && request.quantization)
+    return Status(ErrorCode::OptionsDisagree, "--report-quantization",
+                  "with --weights-manifest nothing is quantised",
+                  "leave one of both out");
   return Status::ok();
 }
 

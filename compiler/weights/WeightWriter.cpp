@@ -392,19 +392,30 @@ Status PartWriter::write(const Part &part, Dtype dtype) {
                        : groups.status();
 }
 
+std::vector<StoredPart>
+hone::storedParts(llvm::ArrayRef<Parameter> parameters) {
+  std::vector<StoredPart> parts;
+  for (const Parameter &parameter : parameters)
+    for (auto [kind, tensor] :
+         llvm::enumerate(storedTensors(parameter.type, parameter.storage)))
+      parts.push_back({{parameter.name + tensor.suffix.str(),
+                        fileDtype(tensor.type.getElementType()),
+                        tensor.type.getShape().vec()},
+                       &parameter,
+                       static_cast<unsigned>(kind)});
+  return parts;
+}
+
 Status hone::writeWeights(const std::string &path, const WeightFile &file,
                           const WeightIndex &source,
                           std::vector<QuantizationError> *errors) {
   std::vector<rt::TensorSpec> specs;
   llvm::StringMap<Part> parts;
-  for (const Parameter &parameter : file.parameters)
-    for (auto [kind, tensor] :
-         llvm::enumerate(storedTensors(parameter.type, parameter.storage))) {
-      std::string name = parameter.name + tensor.suffix.str();
-      specs.push_back({name, fileDtype(tensor.type.getElementType()),
-                       tensor.type.getShape().vec()});
-      parts[name] = {&parameter, static_cast<decltype(Part::kind)>(kind)};
-    }
+  for (const StoredPart &part : storedParts(file.parameters)) {
+    parts[part.spec.name] = {part.parameter,
+                             static_cast<decltype(Part::kind)>(part.kind)};
+    specs.push_back(part.spec);
+  }
   std::map<std::string, const std::string *> blocks = {
       {tokenizerName, &file.tokenizer}, {chatName, &file.chat}};
   for (const WeightBlock &block : file.more)

@@ -24,6 +24,16 @@ struct WeightBlock {
   std::string name, bytes;
 };
 
+/// A tensor of the file that is made of a parameter.
+struct StoredPart {
+  rt::TensorSpec spec;
+  const Parameter *parameter;
+  unsigned kind; ///< numbers, scales, biases: the order of storedTensors()
+};
+
+/// All of them, in the order of `parameters`.
+std::vector<StoredPart> storedParts(llvm::ArrayRef<Parameter> parameters);
+
 struct WeightFile {
   llvm::ArrayRef<Parameter> parameters;
   std::string tokenizer; ///< the tensor hone.tokenizer; none if empty

@@ -108,11 +108,12 @@ hone::createCudaTarget(const TargetRequest &request) {
     return llvm::createStringError("target '" + kTriple +
                                    "' has no features to choose: an "
                                    "architecture has all of its own");
-  auto host = createHostMachine(TargetRequest());
+  auto host = createHostMachine(TargetRequest::parse(request.host));
   if (!host)
     return host.takeError();
   if (!*host)
-    return nullptr;
+    return llvm::createStringError("there is no host called '" + request.host +
+                                   "'");
   return std::make_unique<CudaTarget>(std::move(*host), *architecture);
 }
 

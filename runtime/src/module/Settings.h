@@ -224,6 +224,10 @@ struct TargetSettings : Section {
       "LLVM's name of the processor; default for native: this machine's"};
   Words features{*this, "features", {}, Bits::Numerics, SetBy::Spec,
       "LLVM features to add or remove, as in [+avx512f, -fma]"};
+  /// In a binary nothing: its features are what it may compute with.
+  Word host{*this, "host", "", Bits::None, SetBy::Spec,
+      "of a program for a GPU, the processor beside it: native, or a level such "
+      "as x86-64-v3; default: native"};
   /// In a binary: the threads that the plan was made for.
   Integer threads{*this, "threads", 0, Bits::None, SetBy::Spec,
       "threads that plans are made for; a budget holds for up to so many, and "

@@ -3,6 +3,7 @@
 #include "Machine.h"
 
 #include "Parser.h"
+#include "Recorder.h"
 #include "Workgroup.h"
 
 #include <algorithm>
@@ -35,6 +36,11 @@ const char *nameOf(Fault::Kind kind) {
   }
   return "";
 }
+
+Machine::Machine(const Options &options)
+    : settings(options), recorder(Recorder::fromEnvironment()) {}
+
+Machine::~Machine() = default;
 
 std::unique_ptr<Machine> Machine::create(const Options &options) {
   std::unique_ptr<Machine> machine(new Machine(options));
@@ -140,6 +146,8 @@ bool Machine::launch(const Module &module, const Kernel &kernel,
   launch.startTime = clock + 1;
 
   firstOfLaunch.clear();
+  if (recorder)
+    recorder->begin(deviceMemory, modules);
   Workgroup group(*this, launch);
   std::vector<uint32_t> order;
   if (settings.order == Order::Random) {
@@ -158,6 +166,8 @@ bool Machine::launch(const Module &module, const Kernel &kernel,
       break;
   }
   error = firstOfLaunch;
+  if (recorder && error.empty())
+    recorder->end(deviceMemory, launch);
   return error.empty();
 }
 

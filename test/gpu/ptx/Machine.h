@@ -76,8 +76,11 @@ struct Launch {
 /// A device's limit.
 constexpr uint32_t kMaxShared = 227 * 1024;
 
+class Recorder;
+
 class Machine {
 public:
+  ~Machine();
   /// Null: the system refuses the address ranges.
   static std::unique_ptr<Machine> create(const Options &options);
 
@@ -109,7 +112,7 @@ public:
   uint64_t random();
 
 private:
-  explicit Machine(const Options &options) : settings(options) {}
+  explicit Machine(const Options &options);
 
   Options settings;
   Memory deviceMemory;
@@ -120,6 +123,7 @@ private:
   std::set<std::tuple<int, std::string, uint32_t, uint32_t>> known;
   uint32_t clock = 0;
   uint64_t randomState = 0;
+  std::unique_ptr<Recorder> recorder; ///< null: nobody asks
 };
 
 } // namespace hone::ptx

@@ -35,6 +35,11 @@ public:
   const Region *find(uint64_t address, uint64_t bytes) const;
   /// The last one that begins at or before `address`, or null.
   const Region *nearest(uint64_t address) const;
+  /// each(region) for all allocations, by address.
+  template <typename Each> void visit(Each each) const {
+    for (const auto &[start, region] : regions)
+      each(*region);
+  }
   bool contains(uint64_t address) const { return address - base < range; }
 
   /// Where the machine has these bytes; only of addresses in an allocation.

@@ -155,6 +155,16 @@ bool Shadow::isWrittenSince(uint64_t at, unsigned bytes, uint32_t time) const {
   return false;
 }
 
+Shadow::Touched Shadow::touched(uint64_t at, uint32_t time) const {
+  const Cell &word = words[at / 4];
+  if (!(word.writer & kSplit))
+    return {word.readTime >= time, word.writeTime >= time};
+  if (word.writeTime < time)
+    return {};
+  const Cell &cell = parts[at];
+  return {cell.readTime >= time, cell.writeTime >= time};
+}
+
 void Shadow::setWritten(uint64_t at, uint64_t bytes, bool isWritten) {
   if (bytes < 32 && at % 8 + bytes <= 8) {
     const uint8_t mask = uint8_t(((1u << bytes) - 1) << at % 8);

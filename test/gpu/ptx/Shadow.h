@@ -56,6 +56,12 @@ public:
   /// Whether one was written in this launch.
   bool isWrittenSince(uint64_t at, unsigned bytes, uint32_t time) const;
 
+  struct Touched {
+    bool read = false, written = false;
+  };
+  /// What has happened to the byte since.
+  Touched touched(uint64_t at, uint32_t time) const;
+
   void setWritten(uint64_t at, uint64_t bytes, bool written);
   bool isWritten(uint64_t at, uint64_t bytes) const;
 

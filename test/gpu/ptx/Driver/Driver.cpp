@@ -109,6 +109,8 @@ void Driver::launch(const Module *module, const Kernel *kernel,
       isStuck = true;
       return;
     }
+    if (options.skipsKernels)
+      return;
     std::vector<const void *> pointers;
     for (size_t offset : offsets)
       pointers.push_back(arguments.data() + offset);
@@ -146,9 +148,9 @@ void Driver::writeReport() {
   FILE *file = fopen(options.reportFile.c_str(), "w");
   if (!file)
     return;
-  fprintf(file, "%sallocations: %llu\npinned bytes: %llu\n",
-          device->report().c_str(), (unsigned long long)allocations,
-          (unsigned long long)pinnedBytes);
+  fprintf(file, "%slaunches: %llu\nallocations: %llu\npinned bytes: %llu\n",
+          device->report().c_str(), (unsigned long long)launches,
+          (unsigned long long)allocations, (unsigned long long)pinnedBytes);
   fclose(file);
 }
 

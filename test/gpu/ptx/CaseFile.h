@@ -1,0 +1,30 @@
+//===- CaseFile.h - Launches, and what they must leave --------------------===//
+//
+// A case is a file of launches: their text and closures, the bytes that each
+// reads and that were not there yet, and all bytes that it leaves. A device
+// that runs them one after another must leave the same. A case names memory by
+// allocation and offset, so it can be run where addresses are others.
+//
+//   "hone case 1\n", then records, each a letter and what belongs to it, in the
+//   machine's byte order (little endian):
+//   M  u64 bytes, text        a module; modules are counted from 0
+//   A  u32 id, u64 bytes      an allocation begins, whose bytes nobody knows
+//   F  u32 id                 an allocation ends
+//   W  u32 id, u64 offset, u64 bytes, bytes        what the host has written
+//   L  u32 module, u32 bytes, name, u32 grid[3], u32 block[3], u32 shared,
+//      u32 parameters, each: u32 bytes, u32 id, value
+//      kNoAllocation as id: the value is plain; else it is an offset of u64
+//   E  as W: what the last launch has left there
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include <cstdint>
+
+namespace hone::ptx {
+
+constexpr char kCaseHeader[] = "hone case 1\n";
+constexpr uint32_t kNoAllocation = ~uint32_t(0);
+
+} // namespace hone::ptx
