@@ -9,18 +9,41 @@ import json
 import sys
 
 import peft
+import safetensors.torch
 import torch
 import transformers
 
 from protocol import read_batches, serve
 
 
+def load_model(options, dtype):
+    """From a model directory, or with only its config.json from a weights file
+    of Hone's that has its tensors by their names."""
+    if not options.get("weights"):
+        return transformers.AutoModelForCausalLM.from_pretrained(
+            options["model"], dtype=dtype, attn_implementation="sdpa")
+    config = transformers.AutoConfig.from_pretrained(options["model"])
+    device = options.get("device", "cpu")
+    with torch.device(device):
+        model = transformers.AutoModelForCausalLM.from_config(
+            config, dtype=dtype, attn_implementation="sdpa")
+    missing, _ = model.load_state_dict(
+        safetensors.torch.load_file(options["weights"], device=device),
+        strict=False)
+    # A tied head is the embedding.
+    missing = [name for name in missing if name != "lm_head.weight"]
+    if missing:
+        raise RuntimeError(f"{options['weights']} has no {missing[0]}")
+    return model
+
+
 def make_step(options):
     dtype = getattr(torch, options["dtype"])
+    device = options.get("device", "cpu")
     torch.manual_seed(0)
-    torch.set_num_threads(options["threads"])
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        options["model"], dtype=dtype, attn_implementation="sdpa")
+    if options["threads"]:
+        torch.set_num_threads(options["threads"])
+    model = load_model(options, dtype).to(device)
     model.config.use_cache = False
     if options["checkpointing"]:
         model.gradient_checkpointing_enable(
@@ -35,10 +58,12 @@ def make_step(options):
     parameters = [p for p in model.parameters() if p.requires_grad]
     kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
     optimizer = kind[options["optimizer"]](
-        parameters, lr=options["learning_rate"], weight_decay=0.0)
-    forward = torch.compile(model) if options["compile"] else model
+        parameters, lr=options["learning_rate"], weight_decay=0.0,
+        **({"fused": True} if device != "cpu" else {}))
+    mode = "reduce-overhead" if options.get("graphs") else None
+    forward = torch.compile(model, mode=mode) if options["compile"] else model
     batches = itertools.cycle(
-        [torch.tensor(batch) for batch in read_batches(options)])
+        [torch.tensor(batch, device=device) for batch in read_batches(options)])
 
     def step():
         ids = next(batches)
@@ -51,6 +76,7 @@ def make_step(options):
     return step
 
 
-serve(lambda: make_step(json.loads(sys.argv[1])),
-      {"torch": torch.__version__, "peft": peft.__version__,
-       "transformers": transformers.__version__})
+if __name__ == "__main__":
+    serve(lambda: make_step(json.loads(sys.argv[1])),
+          {"torch": torch.__version__, "peft": peft.__version__,
+           "transformers": transformers.__version__})

@@ -3,7 +3,10 @@
 #include "device/CudaDevice.h"
 
 #include "base/ByteCount.h"
+#include "base/MappedFile.h"
+#include "base/Sha256.h"
 #include "platform/Pages.h"
+#include "platform/System.h"
 
 #include <cstdlib>
 
@@ -187,6 +190,16 @@ Result<hone_frame> CudaDevice::load(const hone_module &given,
   return frame;
 }
 
+/// Where ptxas's code of the text may be, for this device alone: it starts at
+/// once, while the driver compiles a text for seconds.
+static std::string assembledCodePath(const hone_module &module,
+                                     int capability) {
+  const std::string program = platform::programPath();
+  return program.substr(0, program.rfind('/') + 1) +
+         Sha256::hex(module.device_code).substr(0, 16) + ".sm_" +
+         std::to_string(capability) + ".cubin";
+}
+
 Status CudaDevice::loadCode(const hone_module &module) {
   const std::string place = "device " + std::to_string(description.number) +
                             " (" + description.name + ")";
@@ -199,8 +212,14 @@ Status CudaDevice::loadCode(const hone_module &module) {
   char log[4096] = "";
   LoadOption options[] = {kErrorLog, kErrorLogBytes};
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
-  if (Code result =
-          driver.loadCode(&code, module.device_code, 2, options, values);
+  Result<MappedFile> assembled =
+      MappedFile::open(assembledCodePath(module, description.capability));
+  const bool isLoaded =
+      assembled.isOk() && driver.loadCode(&code, assembled.value().data(), 0,
+                                          nullptr, nullptr) == kSuccess;
+  if (Code result = isLoaded ? kSuccess
+                             : driver.loadCode(&code, module.device_code, 2,
+                                               options, values);
       result != kSuccess)
     return refused(driver.describe(result) + (*log ? "\n" : "") + log);
   uint32_t fields = 0;

@@ -18,7 +18,8 @@ static constexpr size_t shownKernels = 12;
 Profile::Profile(const hone_module &module) {
   for (uint32_t i = 0; i < module.kernel_count; ++i) {
     const hone_kernel &kernel = module.kernels[i];
-    rows.push_back({kernel.block, kernel.name, 0, 0});
+    rows.push_back(
+        {kernel.block, kernel.name, kernel.symbol ? kernel.symbol : "", 0, 0});
   }
 }
 
@@ -94,6 +95,10 @@ Status Profile::write(const std::string &path) const {
     appendJsonString(text, row.block);
     text += ", \"kernel\": ";
     appendJsonString(text, row.kernel);
+    if (!row.symbol.empty()) {
+      text += ", \"symbol\": ";
+      appendJsonString(text, row.symbol);
+    }
     snprintf(number, sizeof(number),
              ", \"calls\": %" PRIu64 ", \"seconds\": %.9g}", row.calls,
              row.seconds);

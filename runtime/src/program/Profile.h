@@ -30,13 +30,15 @@ public:
   /// Milliseconds and share of a step: first for each block, then for the
   /// kernels that take most.
   std::string render() const;
-  /// {"steps", "seconds", "kernels": [{"block", "kernel", "calls",
-  /// "seconds"}]}, seconds over all steps. Errors: CannotCreate, IoError.
+  /// {"steps", "seconds", "kernels": [{"block", "kernel", "symbol", "calls",
+  /// "seconds"}]}, seconds over all steps; only a device's kernels have
+  /// symbols. Errors: CannotCreate, IoError.
   Status write(const std::string &path) const;
 
 private:
   struct Row {
     std::string block, kernel; ///< "decoder.backward", "lora_linear mlp.up"
+    std::string symbol;        ///< of a device's kernel
     uint64_t calls = 0;
     double seconds = 0;
   };
