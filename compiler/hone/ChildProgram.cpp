@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -79,10 +80,11 @@ private:
 };
 } // namespace
 
-Result<int> hone::runProgram(const std::string &path,
-                             const std::vector<std::string> &arguments) {
+/// Starts it with `files` open. Errors: CannotRead.
+static Result<pid_t> start(const std::string &path,
+                           const std::vector<std::string> &arguments,
+                           const posix_spawn_file_actions_t *files) {
   llvm::outs().flush();
-  PassedSignals signals;
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t standard;
@@ -92,16 +94,60 @@ Result<int> hone::runProgram(const std::string &path,
   posix_spawnattr_setsigdefault(&attributes, &standard);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = 0;
-  const int error = posix_spawn(&child, path.c_str(), nullptr, &attributes,
+  const int error = posix_spawn(&child, path.c_str(), files, &attributes,
                                 argumentsOf(path, arguments).data(), environ);
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
     return cannotStart(path, error);
   running = child;
+  return child;
+}
+
+static int waitFor(pid_t child) {
   int state = 0;
   while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
   }
   return WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+}
+
+Result<int> hone::runProgram(const std::string &path,
+                             const std::vector<std::string> &arguments) {
+  PassedSignals signals;
+  HONE_ASSIGN(const pid_t child, start(path, arguments, nullptr));
+  return waitFor(child);
+}
+
+Result<ProgramOutput>
+hone::captureProgram(const std::string &path,
+                     const std::vector<std::string> &arguments) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return cannotStart(path, errno);
+  PassedSignals signals;
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
+                                   0);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY,
+                                   0);
+  const Result<pid_t> child = start(path, arguments, &files);
+  posix_spawn_file_actions_destroy(&files);
+  close(ends[1]);
+  ProgramOutput output;
+  char part[4096];
+  for (ssize_t size = 1; child.isOk() && size != 0;) {
+    size = read(ends[0], part, sizeof(part));
+    if (size > 0)
+      output.text.append(part, size_t(size));
+    else if (size < 0 && errno != EINTR)
+      break;
+  }
+  close(ends[0]);
+  if (!child.isOk())
+    return child.status();
+  output.code = waitFor(child.value());
+  return output;
 }
 
 std::string hone::shellCommand(const std::vector<std::string> &words) {

@@ -20,6 +20,15 @@ Status becomeProgram(const std::string &path,
 Result<int> runProgram(const std::string &path,
                        const std::vector<std::string> &arguments);
 
+struct ProgramOutput {
+  int code = 0; ///< as runProgram() has it
+  std::string text;
+};
+/// The same, with what it writes to standard output; what it says to people
+/// is dropped. Errors: CannotRead.
+Result<ProgramOutput> captureProgram(const std::string &path,
+                                     const std::vector<std::string> &arguments);
+
 /// The command as a person types it in a shell.
 std::string shellCommand(const std::vector<std::string> &words);
 

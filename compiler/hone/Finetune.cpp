@@ -11,6 +11,7 @@
 #include "base/OutputFile.h"
 #include "compiler/emit/ProgramFolder.h"
 #include "compiler/hone/ChildProgram.h"
+#include "compiler/hone/GeneratedTexts.h"
 #include "compiler/hone/RunChoice.h"
 #include "formats/JsonFile.h"
 #include "platform/Files.h"
@@ -188,6 +189,22 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
   return rt::writeFile(inFolder(output, kRunSpec), text);
 }
 
+/// Shows in the report what the model says before training and after it. With
+/// streamed weights that would take too long.
+static void sayTexts(const std::string &output, const Spec &spec,
+                     const CachedPrograms &programs) {
+  if (spec.lora.none || spec.weights.streaming != "false")
+    return;
+  const Result<unsigned> texts =
+      addGeneratedTexts(output, programs.path("generate"));
+  if (texts.isOk() && texts.value() > 0)
+    say("texts",
+        llvm::formatv("{0} prompts from the data, as the model goes on "
+                      "with them before training and after it, are "
+                      "in the report",
+                      texts.value()));
+}
+
 /// Whether a person reads and answers.
 static bool hasTerminal() {
   return platform::isTerminal(0) && platform::isTerminal(1);
@@ -235,6 +252,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   HONE_ASSIGN(const int code, runProgram(programs.path("train"), arguments));
   if (code != 0)
     return code;
+  sayTexts(output, spec, programs);
   if (!opens) {
     say("report", inFolder(output, "report.html"));
     say("chat", chat);

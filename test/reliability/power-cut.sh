@@ -82,7 +82,7 @@ survives() {
 broken() { # broken STEP CALLS
   local name file resumed
   for name in run other; do
-    for file in adapter_{model.safetensors,config.json}; do
+    for file in adapter_{model.safetensors,config.json} README.md; do
       [[ ! -e $cut/runs/$name/$file ]] ||
         cmp -s "$disk/runs/$name/$file" "$cut/runs/$name/$file" ||
         { echo "$file is torn" && return; }

@@ -16,6 +16,7 @@
 #include "platform/System.h"
 #include "program/GenerateProgram.h"
 #include "program/GivenFiles.h"
+#include "program/ModelCard.h"
 #include "program/ModelFiles.h"
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
@@ -268,6 +269,8 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   profile.stop(run.completedSteps());
   if (outcome == ExitCode::Success)
     reportSamples(setup, report, run.completedSteps());
+  if (!setup.module.config().lora.none)
+    ModelCard::write(setup.module, options, run);
   report.compared(run.completedSteps(), run.compared());
   setup.peak.sample();
   report.end(run.completedSteps(),

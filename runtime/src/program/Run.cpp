@@ -258,10 +258,9 @@ void Run::report(const Evaluation &found, bool isBest) {
 Status Run::evaluateStart(Progress &progress) {
   if (!inputs.evalData || completed > 0)
     return Status::ok();
-  HONE_ASSIGN(const Evaluation found,
-              trainer.evaluate(*inputs.evalData, order.batchSize));
-  progress.note(textOf(found).c_str());
-  report(found, /*isBest=*/false);
+  HONE_ASSIGN(started, trainer.evaluate(*inputs.evalData, order.batchSize));
+  progress.note(textOf(*started).c_str());
+  report(*started, /*isBest=*/false);
   return Status::ok();
 }
 

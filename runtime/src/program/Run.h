@@ -69,6 +69,8 @@ public:
   const ComparedSteps &compared() const { return comparisons.steps(); }
   /// Of this process; none: it made none.
   const std::optional<Evaluation> &lastEvaluation() const { return evaluated; }
+  /// Of what a new run began with; none: this process did not begin it.
+  const std::optional<Evaluation> &firstEvaluation() const { return started; }
   const BestEvaluation &best() const { return bestSoFar; }
   /// Where the adapter of the best evaluation is.
   std::string bestFolder() const;
@@ -113,7 +115,7 @@ private:
   ReplayWriter replay;
   ComparisonLog comparisons;
   std::optional<GradientComparison> comparison; ///< none: nothing is compared
-  std::optional<Evaluation> evaluated;
+  std::optional<Evaluation> started, evaluated;
   BestEvaluation bestSoFar;
   /// What a checkpoint says of evaluations that this process does not make.
   CheckpointFields otherEvaluation;
