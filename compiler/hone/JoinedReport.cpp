@@ -209,7 +209,7 @@ public:
       if (!isPage && !isBegun)
         HONE_TRY(beginRun(name));
       isBegun = true;
-      isReport |= line->kind == "run";
+      isReport |= line->kind == "run" || line->kind == "step";
       if (isPage) {
         HONE_TRY(beginRun(values.value().array()[2].string()));
         continue;

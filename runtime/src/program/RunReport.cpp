@@ -54,7 +54,7 @@ void RunReport::start(const About &about, const Run &run) {
   const bool resumes = completed > 0 && file.resume(path, completed);
   if (!resumes)
     file.create(path, about.module.config().modelName);
-  writeRun(about, run);
+  writeRun(about, run, resumes ? completed : 0);
   if (!resumes && completed > 0)
     takeUpLog(run, about.runName);
   lineAt = std::chrono::steady_clock::now();
@@ -268,14 +268,14 @@ static void writeSettings(ReportLine &line, const Options &given) {
   line.close(']');
 }
 
-void RunReport::writeRun(const About &about, const Run &run) {
+void RunReport::writeRun(const About &about, const Run &run, uint64_t step) {
   if (!file.isOpen())
     return;
   const Options &options = about.options;
   const ModuleConfig &config = about.module.config();
   const std::string header =
       describeModel(about.module) + describeRun(about.module, options, run);
-  line.begin("run", run.completedSteps());
+  line.begin("run", step);
   line.open('{');
   line.key("format").whole(Format);
   line.key("name").text(folderName(options.output));
@@ -296,7 +296,7 @@ void RunReport::writeRun(const About &about, const Run &run) {
   line.close('}');
   line.endValues();
   line.beginRow();
-  line.numberCell("%.0f", double(run.completedSteps()));
+  line.numberCell("%.0f", double(step));
   line.cell(header, allColumns - 1);
   write();
 }

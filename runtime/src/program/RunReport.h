@@ -72,7 +72,8 @@ private:
   static constexpr size_t Columns = 7;
 
   void takeUpLog(const Run &run, const std::string &runName);
-  void writeRun(const About &about, const Run &run);
+  /// `step`: after which what it says is known.
+  void writeRun(const About &about, const Run &run, uint64_t step);
   double secondsSinceLine();
   void write();
 
