@@ -206,7 +206,8 @@ def check_gguf(model, adapter, path):
     expect(fields["general.type"] == "adapter", "general.type")
     expect(fields["adapter.type"] == "lora", "adapter.type")
     interleaves = config["model_type"] in ("llama", "mistral")
-    expect(fields["general.architecture"] == ARCHITECTURES.get(config["model_type"], config["model_type"]), "architecture")
+    architecture = ARCHITECTURES.get(config["model_type"], config["model_type"])
+    expect(fields["general.architecture"] == architecture, "architecture")
     # llama.cpp's scale is alpha / rank.
     alpha = adapter.config["lora_alpha"] * (math.sqrt(rank) if rooted else 1)
     expect(math.isclose(fields["adapter.lora.alpha"], alpha, rel_tol=1e-7), "adapter.lora.alpha")
