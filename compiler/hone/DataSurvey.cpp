@@ -5,6 +5,10 @@
 #include "chat/TemplateText.h"
 #include "compiler/text/ChatBuilder.h"
 #include "compiler/text/TokenizerBuilder.h"
+#include "data/DataFile.h"
+#include "data/Gzip.h"
+
+#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,13 +48,44 @@ std::vector<llvm::StringRef> hone::linesOf(llvm::StringRef text) {
   return lines;
 }
 
+std::vector<std::string> DataReading::options() const {
+  std::vector<std::string> out;
+  if (!map.empty())
+    out.insert(out.end(), {"--map", map});
+  if (skipUnusable)
+    out.push_back("--skip-unusable");
+  return out;
+}
+
+/// Whether the file is one text, as Dataset::prepare will find.
+static Result<bool> isOneText(const std::string &path) {
+  HONE_ASSIGN(rt::MappedFile file, rt::MappedFile::open(path));
+  if (rt::isGzip(file.bytes())) // whose name alone is looked at
+    return rt::kindOf(path) == rt::FileKind::Text;
+  HONE_ASSIGN(const rt::DataFile data,
+              rt::DataFile::open(std::move(file), "", {}));
+  return !data.hasRecords();
+}
+
+/// Prints all errors but the last, which it returns.
+static Status lastOf(const std::vector<Status> &errors, uint64_t count) {
+  for (size_t i = 0; i + 1 < errors.size(); ++i)
+    llvm::errs() << errors[i].render();
+  if (count > 1)
+    llvm::errs() << count << " samples cannot be used, of which "
+                 << errors.size()
+                 << " are shown; --skip-unusable leaves them out\n";
+  return errors.back();
+}
+
 Result<DataSurvey> DataSurvey::make(const std::string &folder,
                                     const SurveyOptions &options) {
   DataSurvey survey;
   survey.text = std::make_unique<Text>();
   Text &text = *survey.text;
   HONE_ASSIGN(text.table, buildTokenizerTable(folder));
-  HONE_ASSIGN(text.chat, buildChatBlock(folder));
+  HONE_ASSIGN(text.chat,
+              buildChatBlock(folder, options.chatTemplate, text.table));
   if (!text.table.empty()) {
     HONE_ASSIGN(text.tokenizer, rt::Tokenizer::fromTable(text.table, folder));
   }
@@ -65,13 +100,32 @@ Result<DataSurvey> DataSurvey::make(const std::string &folder,
   wanted.parseSpecialTokens = options.parseSpecialTokens;
   if (!options.chatDate.empty())
     rt::parseDate(options.chatDate, wanted.date);
-  auto prepare = [&] {
-    return rt::Dataset::prepare(wanted, survey.tokenizer());
+  wanted.mapText = options.reading.map;
+  HONE_ASSIGN(wanted.map, rt::KeyMap::parse(options.reading.map));
+  // The errors of all samples are seen by leaving these samples out.
+  std::vector<Status> errors;
+  uint64_t errorCount = 0;
+  wanted.skipUnusable = options.reading.skipUnusable || options.shownErrors > 1;
+  wanted.onUnusable = [&](const Status &status) {
+    if (++errorCount <= options.shownErrors)
+      errors.push_back(status);
   };
-  HONE_ASSIGN(survey.samples, prepare());
-  if (survey.isPacked() && options.longest == 0) {
+  if (options.longest == 0) {
+    HONE_ASSIGN(const bool isText, isOneText(options.path));
+    if (isText)
+      wanted.maxSequenceLength = kTextLength;
+  }
+  Result<rt::Dataset> samples =
+      rt::Dataset::prepare(wanted, survey.tokenizer());
+  if (!options.reading.skipUnusable && errorCount > 0)
+    return lastOf(errors, errorCount);
+  HONE_TRY(samples);
+  survey.samples = std::move(samples.value());
+  if (survey.isPacked() && options.longest == 0 &&
+      wanted.maxSequenceLength != kTextLength) { // a compressed one
     wanted.maxSequenceLength = kTextLength;
-    HONE_ASSIGN(survey.samples, prepare());
+    HONE_ASSIGN(survey.samples,
+                rt::Dataset::prepare(wanted, survey.tokenizer()));
   }
   if (!survey.isPacked()) {
     std::vector<uint32_t> lengths;

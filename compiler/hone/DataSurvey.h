@@ -42,18 +42,31 @@ private:
 /// The lines of a text, such as a data set's notes, without their ends.
 std::vector<llvm::StringRef> linesOf(llvm::StringRef text);
 
+/// How a file is read, as train's options say it.
+struct DataReading {
+  std::string map;           ///< --map
+  bool skipUnusable = false; ///< --skip-unusable
+
+  std::vector<std::string> options() const;
+};
+
 struct SurveyOptions {
   std::string path;
   bool parseSpecialTokens = false;
   std::string chatDate;
   /// Longer samples are counted apart; 0: as long as a sample may be.
   int64_t longest = 0;
+  DataReading reading;
+  std::string chatTemplate = "model"; ///< as chat_template of a spec
+  /// Errors of samples that are printed before the first ends the reading.
+  unsigned shownErrors = 1;
 };
 
 class DataSurvey {
 public:
   /// Reads `options.path` for the model in `folder`. Errors: those of the
-  /// tokenizer's builder and of Dataset::prepare.
+  /// tokenizer's builder and of Dataset::prepare; of several samples that
+  /// cannot be used all but the last that are shown are printed.
   static Result<DataSurvey> make(const std::string &folder,
                                  const SurveyOptions &options);
 

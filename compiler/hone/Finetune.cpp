@@ -82,14 +82,27 @@ static void sayLonger(const Chosen &chosen) {
                << " for 99 % of them, which takes more memory and time\n";
 }
 
+/// What `overrides` say of it, as the spec will have it.
+static std::string chatTemplateOf(const std::vector<SpecOverride> &overrides) {
+  std::string found = "model";
+  for (const SpecOverride &each : overrides)
+    if (auto [key, value] = StringRef(each.setting).split('=');
+        key == "chat_template")
+      found = value.trim().str();
+  return found;
+}
+
 static Result<Chosen> choose(const std::string &modelFolder,
-                             const std::string &dataPath) {
+                             const std::string &dataPath,
+                             const DataReading &reading,
+                             const std::vector<SpecOverride> &overrides) {
   Chosen chosen;
   HONE_ASSIGN(chosen.model, ModelFacts::read(modelFolder));
   say("model", describeSource(chosen.model));
   if (!dataPath.empty()) {
     HONE_ASSIGN(const DataSurvey survey,
-                DataSurvey::make(modelFolder, {dataPath, false, "", 0}));
+                DataSurvey::make(modelFolder, {dataPath, false, "", 0, reading,
+                                               chatTemplateOf(overrides)}));
     chosen.data = DataFacts::of(survey, dataPath);
     say("data", dataPath);
     for (StringRef line : linesOf(survey.data().notes()))
@@ -102,7 +115,8 @@ static Result<Chosen> choose(const std::string &modelFolder,
 }
 
 Status hone::writeChosenSpec(const InitRequest &request) {
-  HONE_ASSIGN(const Chosen chosen, choose(request.model, request.data));
+  HONE_ASSIGN(const Chosen chosen, choose(request.model, request.data,
+                                          request.reading, request.overrides));
   HONE_ASSIGN(
       const std::string text,
       renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
@@ -136,8 +150,9 @@ static Result<std::vector<std::string>> readLines(const std::string &path) {
   return std::vector<std::string>(lines.begin(), lines.end());
 }
 
-/// "notes.jsonl" to "notes-adapter".
-static std::string defaultOutput(const std::string &data) {
+/// "notes.jsonl" and "notes.jsonl.gz" to "notes-adapter".
+static std::string defaultOutput(StringRef data) {
+  data.consume_back(".gz");
   return llvm::sys::path::stem(data).str() + "-adapter";
 }
 
@@ -185,6 +200,8 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
   std::string options;
   for (const std::string &option : chosen.choice.options)
     options += option + "\n";
+  for (const std::string &option : request.reading.options())
+    options += option + "\n";
   HONE_TRY(rt::writeFile(inFolder(output, kRunOptions), options));
   return rt::writeFile(inFolder(output, kRunSpec), text);
 }
@@ -217,7 +234,9 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   const std::string specPath = inFolder(output, kRunSpec);
   uint64_t samples = 0;
   if (!platform::exists(specPath)) {
-    HONE_ASSIGN(const Chosen chosen, choose(request.model, request.data));
+    HONE_ASSIGN(const Chosen chosen,
+                choose(request.model, request.data, request.reading,
+                       request.overrides));
     HONE_TRY(makeRunFolder(output, chosen, request));
     samples = chosen.data.samples - chosen.choice.heldOut;
     say("spec", specPath + ", which can be changed before the next run");
@@ -237,6 +256,12 @@ Result<int> hone::finetune(const FinetuneRequest &request,
                   "give -o another folder");
   HONE_ASSIGN(const std::vector<std::string> chosenOptions,
               readLines(inFolder(output, kRunOptions)));
+  for (const std::string &option : request.reading.options())
+    if (!llvm::is_contained(chosenOptions, option))
+      return Status(ErrorCode::OptionsDisagree, option,
+                    "the run in " + output + " reads its data otherwise",
+                    "give -o another folder, or change " +
+                        inFolder(output, kRunOptions));
   HONE_ASSIGN(const RunSource run, sourceOf(output));
   HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
   sayPlan(programs.plan, spec, samples);

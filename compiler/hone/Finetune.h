@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/Status.h"
+#include "compiler/hone/DataSurvey.h"
 #include "compiler/hone/Toolchain.h"
 
 #include <string>
@@ -19,6 +20,7 @@ struct FinetuneRequest {
   std::vector<SpecOverride> overrides;
   std::vector<std::string> options; ///< of train
   bool chats = false;               ///< open the conversation afterwards
+  DataReading reading;
 };
 
 /// Chooses a spec unless the output has one, compiles, trains. The program's
@@ -31,6 +33,7 @@ struct InitRequest {
   std::string data;   ///< may be empty
   std::string output; ///< a file; empty: standard output
   std::vector<SpecOverride> overrides;
+  DataReading reading;
 };
 
 /// Writes the spec that finetune would choose. Errors: CannotCreate if the file

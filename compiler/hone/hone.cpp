@@ -48,6 +48,21 @@ std::vector<SpecOverride> overridesOf(const cl::list<std::string> &set) {
   return {set.begin(), set.end()};
 }
 
+/// How data is read, as options of train say it too.
+struct ReadingOptions {
+  explicit ReadingOptions(Command &command)
+      : map{"map", cl::value_desc("key=key,..."), cl::sub(command.command),
+            cl::cat(command.category),
+            cl::desc("keys of the data that have other names: "
+                     "prompt=question,completion=answer")},
+        skipUnusable{"skip-unusable", cl::sub(command.command),
+                     cl::cat(command.category),
+                     cl::desc("leave out samples that cannot be used, and say "
+                              "how many and why")} {}
+  cl::opt<std::string> map;
+  cl::opt<bool> skipUnusable;
+};
+
 struct FinetuneCommand : Command {
   FinetuneCommand() : Command("finetune", "train an adapter on a data file") {}
   cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
@@ -67,6 +82,7 @@ struct FinetuneCommand : Command {
                                      "choosing it; hone keys lists the keys")};
   cl::opt<bool> chat{"chat", cl::sub(command), cl::cat(category),
                      cl::desc("open a conversation after training")};
+  ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &toolchain) const override {
     return finetune({model,
@@ -74,7 +90,8 @@ struct FinetuneCommand : Command {
                      output,
                      overridesOf(set),
                      {options.begin(), options.end()},
-                     chat},
+                     chat,
+                     {reading.map, reading.skipUnusable}},
                     toolchain);
   }
 };
@@ -93,9 +110,14 @@ struct InitCommand : Command {
   cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
                             cl::sub(command), cl::cat(category),
                             cl::desc("set a key instead of choosing it")};
+  ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &) const override {
-    return done(writeChosenSpec({model, data, output, overridesOf(set)}));
+    return done(writeChosenSpec({model,
+                                 data,
+                                 output,
+                                 overridesOf(set),
+                                 {reading.map, reading.skipUnusable}}));
   }
 };
 
@@ -155,10 +177,27 @@ struct DataCommand : Command {
       "parse-special-tokens", cl::sub(command), cl::cat(category),
       cl::desc("read special tokens that a text spells as tokens, for a file "
                "that a chat template wrote")};
+  ReadingOptions reading{*this};
+  cl::opt<std::string> chatTemplate{
+      "chat-template", cl::init("model"), cl::sub(command), cl::cat(category),
+      cl::desc("chatml, llama3, gemma or plain in place of the model's, as "
+               "chat_template of a spec")};
+  cl::opt<unsigned> errors{"show-errors", cl::init(20), cl::sub(command),
+                           cl::cat(category),
+                           cl::desc("print the first N samples that cannot be "
+                                    "used")};
 
   Result<int> run(const Toolchain &) const override {
-    return done(reportData(
-        {model, {data, parse, chatDate, int64_t(longest)}, format, samples}));
+    return done(reportData({model,
+                            {data,
+                             parse,
+                             chatDate,
+                             int64_t(longest),
+                             {reading.map, reading.skipUnusable},
+                             chatTemplate,
+                             std::max(1u, unsigned(errors))},
+                            format,
+                            samples}));
   }
 };
 
@@ -196,6 +235,7 @@ struct EvaluateCommand : Command {
                             cl::sub(command), cl::cat(category)};
   cl::opt<bool> base{"base", cl::sub(command), cl::cat(category),
                      cl::desc("measure the model without the adapter")};
+  ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &toolchain) const override {
     HONE_ASSIGN(const RunSource run, sourceOf(source));
@@ -207,6 +247,9 @@ struct EvaluateCommand : Command {
     std::vector<std::string> arguments{"--eval-only", "--eval-data", data};
     if (!base)
       arguments.insert(arguments.end(), {"--adapter", run.adapter});
+    const DataReading how{reading.map, reading.skipUnusable};
+    const std::vector<std::string> options = how.options();
+    arguments.insert(arguments.end(), options.begin(), options.end());
     return done(becomeProgram(programs.path("train"), arguments));
   }
 };

@@ -5,7 +5,9 @@
 #include "base/MappedFile.h"
 #include "chat/ChatModel.h"
 #include "chat/TemplateLexer.h"
+#include "compiler/text/ChatPresets.h"
 #include "compiler/text/TokenizerFolder.h"
+#include "text/TokenizerTable.h"
 
 using namespace hone::rt;
 
@@ -23,10 +25,12 @@ namespace {
 class ChatBuilder {
 public:
   explicit ChatBuilder(const std::string &modelDir) : folder(modelDir) {}
-  Result<std::string> build();
+  Result<std::string> build(const std::string &preset,
+                            std::string_view tokenizer);
 
 private:
   Status findTemplate();
+  Status takePreset(const std::string &name, std::string_view tokenizer);
 
   TokenizerFolder folder;
   std::string source, place;
@@ -73,20 +77,42 @@ Status ChatBuilder::findTemplate() {
   return Status::ok();
 }
 
-Result<std::string> ChatBuilder::build() {
+Status ChatBuilder::takePreset(const std::string &name,
+                               std::string_view tokenizer) {
+  const ChatPreset *preset = findChatPreset(name);
+  place = "chat_template: " + name;
+  if (preset == nullptr)
+    return Status(ErrorCode::WrongOption, place, "there is no such preset",
+                  "write model, chatml, llama3, gemma or plain");
+  HONE_ASSIGN(const TokenizerTable table,
+              TokenizerTable::open(tokenizer, folder.path("tokenizer.json")));
+  for (const char *token : preset->tokens)
+    if (!table.added().spellsSpecial(token, 0))
+      return Status(ErrorCode::TokenizerMisfit, place,
+                    std::string("it writes ") + token +
+                        ", which is no special token of this tokenizer",
+                    "take a preset whose tokens it has, or plain, which needs "
+                    "none");
+  source = preset->source;
+  return Status::ok();
+}
+
+Result<std::string> ChatBuilder::build(const std::string &preset,
+                                       std::string_view tokenizer) {
   Status status = folder.readMembers("tokenizer_config.json",
                                      {"chat_template", "bos_token", "eos_token",
                                       "unk_token", "sep_token", "pad_token",
                                       "cls_token", "mask_token"},
                                      config);
   if (status.isOk())
-    status = findTemplate();
+    status = preset == "model" ? findTemplate() : takePreset(preset, tokenizer);
   HONE_TRY(status);
   if (source.empty())
     return std::string();
   // Without the folder, so that equal models make equal files.
   std::string block = "{\"place\": ";
-  appendJsonString(block, place.substr(folder.path("").size()));
+  appendJsonString(
+      block, preset == "model" ? place.substr(folder.path("").size()) : place);
   block += ", \"variables\": {";
   ChatTemplate::Variables variables;
   for (const char *name : SpecialNames) {
@@ -107,8 +133,10 @@ Result<std::string> ChatBuilder::build() {
   return block + "}\n";
 }
 
-Result<std::string> buildChatBlock(const std::string &modelDir) {
-  return ChatBuilder(modelDir).build();
+Result<std::string> buildChatBlock(const std::string &modelDir,
+                                   const std::string &preset,
+                                   std::string_view tokenizer) {
+  return ChatBuilder(modelDir).build(preset, tokenizer);
 }
 
 } // namespace hone

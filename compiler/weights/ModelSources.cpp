@@ -57,6 +57,7 @@ Result<ModelSources> hone::findSources(WeightIndex tensors, const Spec &spec,
                       std::to_string(vocabSize) + ", but the tokenizer has " +
                       std::to_string(table.tokenCount()) + " tokens",
                   "take the tokenizer from the same place as the weights");
-  HONE_ASSIGN(sources.chat, buildChatBlock(folder));
+  HONE_ASSIGN(sources.chat,
+              buildChatBlock(folder, spec.chat_template, sources.tokenizer));
   return std::move(sources);
 }

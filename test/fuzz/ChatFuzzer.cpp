@@ -41,7 +41,10 @@ static void requireSame(const std::vector<ChatTurn> &turns) {
   for (size_t i = 0; i < turns.size(); ++i) {
     const ChatTurn &one = turns[i], &other = again.value()[i];
     if (one.role != other.role || one.content != other.content ||
-        one.reasoning != other.reasoning)
+        one.reasoning != other.reasoning || one.parts != other.parts ||
+        one.hasContent != other.hasContent || one.name != other.name ||
+        one.callId != other.callId ||
+        one.calls.array().size() != other.calls.array().size())
       std::abort();
   }
 }

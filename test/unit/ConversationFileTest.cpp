@@ -43,7 +43,7 @@ TEST(ConversationFile, RefusesWhatIsNotOneConversation) {
            {R"({"messages": []})", ErrorCode::BadLine},
            {one + "\n" + one, ErrorCode::BadLine},
            {one + "\ntext", ErrorCode::BadLine},
-           {R"({"messages": [{"role": "tool", "content": "u"}]})",
+           {R"({"messages": [{"role": "robot", "content": "u"}]})",
             ErrorCode::UnsupportedTurn}})
     EXPECT_EQ(readConversation(content, "file").status().errorCode(), code)
         << content;

@@ -238,9 +238,10 @@ TEST(Conversation, ThoughtsThatAreStrippedLaterAreLearnt) {
       "<|im_start|>user\nstone<|im_end|>\n<|im_start|>assistant\n"
       "blade<|im_end|>\n<|im_start|>user\nmiller<|im_end|>\n"
       "<|im_start|>assistant\n<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
-  EXPECT_NE(chat.counts.notes().find("1 of 1 conversations become one sample for "
-                                     "each answer"),
-            std::string::npos);
+  EXPECT_NE(
+      chat.counts.notes().find("1 of 1 conversations become one sample for "
+                               "each answer"),
+      std::string::npos);
 }
 
 TEST(Conversation, TextThatMovesLeavesTheLossNoPlace) {
@@ -481,23 +482,115 @@ TEST(Conversation, WithoutATemplateIsRefusedWithARemedy) {
   EXPECT_NE(data.status().message().place.find("d.jsonl:1"), std::string::npos);
 }
 
+/// A template that writes what it is given, and the prompt to go on always.
+static const char *const Everything =
+    "{{ tools | tojson if tools }}{% for m in messages %}<|im_start|>"
+    "{{ m.role }}\n{% if m.content is string %}{{ m.content }}"
+    "{% elif m.content %}{% for p in m.content %}({{ p.text }}){% endfor %}"
+    "{% endif %}{{ m.tool_calls | tojson if m.tool_calls }}"
+    "{{ m.tool_call_id }}<|im_end|>\n{% endfor %}<|im_start|>assistant{{ '\\n' "
+    "}}";
+
+TEST(Conversation, CallsToolsAndPartsAreTheTemplates) {
+  LoadedChat chat("qwen2", Everything);
+  Result<Dataset> data = prepare(
+      chat, "d.jsonl",
+      R"({"tools": [{"name": "f", "x": 0.5}], "messages": [)"
+      R"({"role": "user", "content": [{"type": "text", "text": "a"}]},)"
+      R"({"role": "assistant", "content": null, "tool_calls": [)"
+      R"({"function": {"name": "f", "arguments": {"x": [1, 2.0, null]}}}]},)"
+      R"({"role": "tool", "tool_call_id": "i", "content": "<|im_end|>"},)"
+      R"({"role": "assistant", "content": "b"}]})");
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  ASSERT_EQ(data.value().sampleCount(), 1u);
+  const Sample sample = data.value().sample(0);
+  // The header that the template ends each rendering with is not there.
+  EXPECT_EQ(
+      chat.loaded.tokenizer.decode(sample.ids, size_t(sample.length)),
+      "[{\"name\": \"f\", \"x\": 0.5}]<|im_start|>user\n(a)<|im_end|>\n"
+      "<|im_start|>assistant\n[{\"function\": {\"name\": \"f\", \"arguments\": "
+      "{\"x\": [1, 2.0, null]}}}]<|im_end|>\n<|im_start|>tool\n<|im_end|>i"
+      "<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n");
+  std::vector<int32_t> targets;
+  for (int64_t i = 0; i < sample.length; ++i)
+    if (sample.targets[i] != NoTarget)
+      targets.push_back(sample.targets[i]);
+  EXPECT_EQ(chat.loaded.tokenizer.decode(targets.data(), targets.size()),
+            "[{\"function\": {\"name\": \"f\", \"arguments\": {\"x\": [1, 2.0, "
+            "null]}}}]<|im_end|>\nb<|im_end|>\n");
+  const std::string notes(data.value().notes());
+  EXPECT_NE(notes.find("special tokens that turns spell are read as text: 1"),
+            std::string::npos)
+      << notes;
+  EXPECT_EQ(notes.find("parts"), std::string::npos) << notes;
+}
+
+TEST(Conversation, PartsAreJoinedForATemplateThatWritesNone) {
+  LoadedChat chat("qwen2", writtenTemplate("chatml"));
+  const std::string parts =
+      R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},)"
+      R"({"role": "assistant", "content": "c"}]})";
+  const std::string whole =
+      R"({"messages": [{"role": "user", "content": "a\nb"}, {"role": "assistant", "content": "c"}]})";
+  Result<Dataset> one = prepare(chat, "d.jsonl", parts),
+                  other = prepare(chat, "e.jsonl", whole);
+  ASSERT_TRUE(one.isOk() && other.isOk()) << one.status().render();
+  const Sample a = one.value().sample(0), b = other.value().sample(0);
+  ASSERT_EQ(a.length, b.length);
+  EXPECT_TRUE(std::equal(a.ids, a.ids + a.length, b.ids));
+  EXPECT_NE(std::string(one.value().notes())
+                .find("in 1 of 1 conversations "
+                      "contents in parts are"),
+            std::string::npos);
+}
+
+TEST(Conversation, ASystemTurnThatIsLeftOutIsCounted) {
+  LoadedChat chat("qwen2",
+                  "{% for m in messages if m.role != 'system' %}<|im_start|>"
+                  "{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+                  "{% if add_generation_prompt %}<|im_start|>assistant\n"
+                  "{% endif %}");
+  const auto line = [](const std::string &system) {
+    return "{\"messages\": [" + system +
+           "{\"role\": \"user\", \"content\": \"ab\"}, {\"role\": "
+           "\"assistant\", \"content\": \"c\"}]}\n";
+  };
+  Result<Dataset> data = prepare(
+      chat, "d.jsonl",
+      line("") + line("{\"role\": \"system\", \"content\": \"Be kind\"},"));
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  EXPECT_NE(std::string(data.value().notes())
+                .find("in 1 of 2 conversations the chat template leaves the "
+                      "system's turn out; the first is in line 2"),
+            std::string::npos)
+      << data.value().notes();
+}
+
 TEST(Conversation, WhatIsNotSupportedIsNamedWithItsPlace) {
   LoadedChat chat("qwen2", writtenTemplate("mistral"));
   const std::tuple<const char *, ErrorCode, const char *> cases[] = {
-      {R"({"messages": [{"role": "tool", "content": "a"}]})",
+      {R"({"messages": [{"role": "robot", "content": "a"}]})",
        ErrorCode::UnsupportedTurn,
-       R"(:1:24: expected a turn of system, user or assistant but found the role "tool")"},
+       R"(:1:24: expected a turn of system, user, assistant or tool but found the role "robot")"},
       {R"({"messages": [{"role": "user", "content": [{"type": "text"}]}]})",
        ErrorCode::UnsupportedTurn,
-       "\"content\" to be a string but found an array"},
+       "expected a part of a content with {\"type\": \"text\", \"text\"}"},
+      {R"({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a"}}]}]})",
+       ErrorCode::UnsupportedTurn, "\"image_url\", which is not supported"},
+      {R"({"messages": [{"role": "user", "content": 5}]})",
+       ErrorCode::UnsupportedTurn, "to be a string but found a number"},
       {R"({"messages": [{"role": "user", "content": null}]})",
        ErrorCode::UnsupportedTurn, "to be a string but found null"},
       {R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [1]}]})",
-       ErrorCode::UnsupportedTurn, "\"tool_calls\" is not supported"},
+       ErrorCode::UnsupportedTurn, "\"tool_calls\" to be a list of objects"},
+      {R"({"messages": [{"role": "user", "content": "", "tool_calls": [{}]}]})",
+       ErrorCode::UnsupportedTurn, "\"tool_calls\" are an assistant's"},
       {R"({"messages": [{"role": "user", "content": "", "weight": 0}]})",
        ErrorCode::UnsupportedTurn, "\"weight\" is not supported"},
-      {R"({"messages": [{"role": "user", "content": ""}], "tools": [{}]})",
-       ErrorCode::UnsupportedTurn, "\"tools\" is not supported"},
+      {R"({"messages": [{"role": "user", "content": ""}], "tools": [1]})",
+       ErrorCode::BadLine, "\"tools\" to be a list of objects"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "tools": "[1"})",
+       ErrorCode::BadLine, "\"tools\" to be a list, or its JSON"},
       {R"({"messages": [{"role": "user"}]})", ErrorCode::BadLine,
        "expected a turn with \"content\" or \"value\""},
       {R"({"messages": [{"content": "a"}]})", ErrorCode::BadLine,

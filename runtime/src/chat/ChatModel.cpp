@@ -43,7 +43,95 @@ Result<ChatModel> ChatModel::open(std::string_view block,
   model.tokenizer = tokenizer;
   HONE_ASSIGN(model.layout,
               ChatTemplate::parse(source, name, std::move(variables), date));
+  model.probe();
   return model;
+}
+
+//===----------------------------------------------------------------------===//
+// What a template does
+//===----------------------------------------------------------------------===//
+
+static ChatTurn turnOf(ChatRole role, const char *content) {
+  ChatTurn turn;
+  turn.role = role;
+  turn.content = content;
+  return turn;
+}
+
+/// Finds out by rendering: a template says of itself neither.
+void ChatModel::probe() {
+  static constexpr const char *Word = "hone";
+  std::vector<ChatTurn> turns(1);
+  turns[0].parts = {Word};
+  turns[0].isInParts = true;
+  ChatMessages messages(std::move(turns));
+  std::string text;
+  // A list that is printed as it is writes its keys, too.
+  takesParts = layout.render(messages, 1, true, "probe", text).isOk() &&
+               text.find(Word) != std::string::npos &&
+               text.find("'type'") == std::string::npos &&
+               text.find("\"type\"") == std::string::npos;
+  endlessPrompt = findEndlessPrompt();
+}
+
+/// The prompt of a next answer that a template writes whether it is asked to or
+/// not, as the first of Llama 3 did; else nothing.
+std::string ChatModel::findEndlessPrompt() const {
+  static constexpr const char *Answer = "hone";
+  std::vector<ChatTurn> turns = {turnOf(ChatRole::User, "a"),
+                                 turnOf(ChatRole::Assistant, Answer),
+                                 turnOf(ChatRole::User, "b")};
+  ChatMessages messages(std::move(turns));
+  std::string asked, whole, prompted, longer;
+  const auto renders = [&](size_t count, bool prompt, std::string &out) {
+    return layout.render(messages, count, prompt, "probe", out).isOk();
+  };
+  if (!renders(1, false, asked) || !renders(2, false, whole) ||
+      !renders(2, true, prompted) || !renders(3, false, longer) ||
+      whole != prompted)
+    return "";
+  const size_t answer = whole.rfind(Answer);
+  if (answer == std::string::npos)
+    return "";
+  const size_t end = answer + std::string_view(Answer).size();
+  size_t common = end;
+  while (common < whole.size() && common < longer.size() &&
+         whole[common] == longer[common])
+    ++common;
+  if (common == whole.size())
+    return ""; // a next turn follows it
+  // Headers of users and assistants may begin alike: with a special token, or
+  // with a line.
+  size_t start = end, line = end;
+  bool isSpecial = false;
+  for (size_t at = end; at < common; ++at) {
+    if (whole[at] == '\n')
+      line = at + 1;
+    if (!tokenizer.contents().added().spellsSpecial(whole, at))
+      continue;
+    if (at > end)
+      start = at;
+    isSpecial |= at > end;
+  }
+  if (!isSpecial)
+    start = line > end ? line : common;
+  const std::string prompt = whole.substr(start);
+  return asked.size() >= prompt.size() &&
+                 asked.compare(asked.size() - prompt.size(), prompt.size(),
+                               prompt) == 0
+             ? prompt
+             : "";
+}
+
+Status ChatModel::render(ChatMessages &messages, size_t count,
+                         bool generationPrompt, const std::string &place,
+                         std::string &out) const {
+  HONE_TRY(layout.render(messages, count, generationPrompt, place, out));
+  const size_t size = endlessPrompt.size();
+  if (!generationPrompt && size != 0 && out.size() >= size &&
+      out.compare(out.size() - size, size, endlessPrompt) == 0)
+    out.resize(out.size() - size);
+  return Status::ok();
 }
 
 //===----------------------------------------------------------------------===//

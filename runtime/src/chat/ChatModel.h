@@ -32,6 +32,21 @@ public:
 
   const ChatTemplate &chatTemplate() const { return layout; }
 
+  /// `turns` and `tools`, with marks in their texts.
+  ChatMessages messages(std::vector<ChatTurn> turns,
+                        const Json &tools = Json()) const {
+    return ChatMessages(
+        std::move(turns), tools,
+        [this](std::string &text) { return mark(text); }, takesParts);
+  }
+  /// Whether the template writes contents in parts; else they are joined.
+  bool writesParts() const { return takesParts; }
+  /// Renders without what the template writes at the end of each conversation,
+  /// the prompt of a next answer, unless that is asked for. As
+  /// ChatTemplate::render.
+  Status render(ChatMessages &messages, size_t count, bool generationPrompt,
+                const std::string &place, std::string &out) const;
+
   /// Puts DataMark before each special token that `text` spells: encode then
   /// takes it for text. Data must not be able to speak for the template.
   /// Returns how many there were.
@@ -49,7 +64,12 @@ public:
   }
 
 private:
+  void probe();
+  std::string findEndlessPrompt() const;
+
   ChatTemplate layout;
+  bool takesParts = false;
+  std::string endlessPrompt; ///< at the end of each rendering
   Tokenizer tokenizer;
 };
 

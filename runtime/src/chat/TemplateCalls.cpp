@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace hone::rt {
 
@@ -78,7 +79,8 @@ TemplateValue TemplateInterpreter::pairs(const SyntaxNode &node,
   Value::List out;
   for (const auto &[name, value] : dict.members()) {
     const Value key = makeString(node, name);
-    out.push_back(ok() ? makeList(node, {key, value}) : Value());
+    out.push_back(ok() ? makeList(node, {key, value}, /*asTuple=*/true)
+                       : Value());
   }
   return ok() ? makeList(node, std::move(out)) : Value();
 }
@@ -104,11 +106,17 @@ TemplateValue TemplateInterpreter::sortedPairs(const SyntaxNode &node,
 // Filters
 //===----------------------------------------------------------------------===//
 
-TemplateValue TemplateInterpreter::evalFilter(const SyntaxNode &node) {
-  const Value value = evalChild(node, 0);
-  Value::List arguments(3);
+/// After the first child; at least three.
+TemplateValue::List TemplateInterpreter::evalArguments(const SyntaxNode &node) {
+  Value::List arguments(std::max<size_t>(3, node.count - 1));
   for (uint32_t i = 1; i < node.count && ok(); ++i)
     arguments[i - 1] = evalChild(node, i);
+  return arguments;
+}
+
+TemplateValue TemplateInterpreter::evalFilter(const SyntaxNode &node) {
+  const Value value = evalChild(node, 0);
+  const Value::List arguments = evalArguments(node);
   return ok() ? applyFilter(node, TemplateFilter(node.number), value, arguments)
               : Value();
 }
@@ -206,7 +214,7 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
     if (filter == TemplateFilter::Reverse) {
       std::reverse(items.begin(), items.end());
       return value.isString()
-                 ? join(node, makeList(node, items), "")
+                 ? join(node, makeList(node, items), "").likeMarkup(value)
                  : Value::generator(makeList(node, std::move(items)));
     }
     if (!items.empty())
@@ -224,9 +232,23 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
   case TemplateFilter::DictSort:
     return value.isDict() ? sortedPairs(node, value)
                           : failOperand(node, "sorted by its keys", value);
+  case TemplateFilter::Float:
+  case TemplateFilter::Abs:
+  case TemplateFilter::Round:
+    return applyNumberFilter(node, filter, value, arguments);
+  case TemplateFilter::Unique:
+  case TemplateFilter::Sort:
+  case TemplateFilter::Sum:
+  case TemplateFilter::Min:
+  case TemplateFilter::Max:
+    return applySequenceFilter(node, filter, value, arguments);
   case TemplateFilter::Int: {
     if (value.isInteger())
       return Value::integer(value.integer());
+    if (value.isFloat())
+      return std::fabs(value.real()) < 0x1p62
+                 ? Value::integer(int64_t(value.real()))
+                 : fail(node, "an integer beyond 64 bits");
     const Value standard =
         arguments[0].isUndefined() ? Value::integer(0) : arguments[0];
     if (value.isUndefined())
@@ -253,26 +275,37 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
     return Value();
   switch (filter) {
   case TemplateFilter::Trim:
-    return strip(node, text, true, true, arguments[0]);
+    return strip(node, text, true, true, arguments[0]).likeMarkup(value);
   case TemplateFilter::Upper:
-    return changeCaseOf(node, text, LetterCase::Upper);
+    return changeCaseOf(node, text, LetterCase::Upper).likeMarkup(value);
   case TemplateFilter::Lower:
-    return changeCaseOf(node, text, LetterCase::Lower);
+    return changeCaseOf(node, text, LetterCase::Lower).likeMarkup(value);
   case TemplateFilter::Capitalize:
-    return changeCaseOf(node, text, LetterCase::Capitalize);
+    return changeCaseOf(node, text, LetterCase::Capitalize).likeMarkup(value);
   case TemplateFilter::Title:
     return changeCaseOf(node, text, LetterCase::TitleFilter);
   case TemplateFilter::Replace:
     return replace(node, text, arguments);
   case TemplateFilter::Indent:
-    return indent(node, text, arguments);
-  default: // String, Safe
-    return makeString(node, std::move(text));
+    return indent(node, text, arguments).likeMarkup(value);
+  case TemplateFilter::Safe:
+    return makeString(node, std::move(text)).asSafe();
+  case TemplateFilter::Format: {
+    if (value.isMarkup())
+      return failMarkup(node);
+    Value::List given;
+    for (uint32_t i = 1; i < node.count && tree.child(node, i) != 0; ++i)
+      given.push_back(arguments[i - 1]);
+    return formatPercent(node, text, given);
+  }
+  default: // String
+    return makeString(node, std::move(text)).likeMarkup(value);
   }
 }
 
 TemplateValue TemplateInterpreter::evalMap(const SyntaxNode &node) {
   const Value list = evalChild(node, 0);
+  const Value::List arguments = evalArguments(node);
   Value::List items, out;
   // Nothing, None or 0 among them, has no items here, unlike in a loop.
   if (!ok() || (list.isTrue() && !toItems(node, list, items)))
@@ -280,10 +313,10 @@ TemplateValue TemplateInterpreter::evalMap(const SyntaxNode &node) {
   for (const Value &item : items) {
     if (!step(node))
       return Value();
-    out.push_back(node.kind == Syntax::MapField
-                      ? evalMember(node, item, textOf(node))
-                      : applyFilter(node, TemplateFilter(node.number), item,
-                                    Value::List(3)));
+    out.push_back(
+        node.kind == Syntax::MapField
+            ? memberAt(node, item, textOf(node))
+            : applyFilter(node, TemplateFilter(node.number), item, arguments));
   }
   return ok() ? Value::generator(makeList(node, std::move(out))) : Value();
 }
@@ -299,7 +332,7 @@ TemplateValue TemplateInterpreter::evalSelect(const SyntaxNode &node) {
   for (const Value &item : items) {
     if (!step(node))
       return Value();
-    const Value subject = field.empty() ? item : evalMember(node, item, field);
+    const Value subject = field.empty() ? item : memberAt(node, item, field);
     if (ok() && test(node, TemplateTest(node.number), subject, argument) ==
                     (node.what != 0))
       out.push_back(item);
@@ -333,7 +366,26 @@ bool TemplateInterpreter::test(const SyntaxNode &node, TemplateTest test,
   case TemplateTest::Sequence:
     return isIterable;
   case TemplateTest::Number:
-    return value.isInteger();
+    return value.isNumber();
+  case TemplateTest::Float:
+    return kind == Kind::Float;
+  case TemplateTest::Callable:
+    return kind == Kind::Macro;
+  case TemplateTest::LowerCase:
+  case TemplateTest::UpperCase: {
+    // str.islower: of letters that have a case, at least one and all of it.
+    std::string text, same;
+    if (!toText(node, value, text))
+      return false;
+    const Value changed =
+        changeCaseOf(node, text,
+                     test == TemplateTest::LowerCase ? LetterCase::Lower
+                                                     : LetterCase::Upper);
+    return ok() && changed.text() == text &&
+           std::any_of(text.begin(), text.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+           });
+  }
   case TemplateTest::Integer:
     return kind == Kind::Integer;
   case TemplateTest::Boolean:
@@ -384,12 +436,16 @@ bool TemplateInterpreter::test(const SyntaxNode &node, TemplateTest test,
 
 TemplateValue TemplateInterpreter::evalMethod(const SyntaxNode &node) {
   const Value object = evalChild(node, 0);
-  Value::List arguments(3);
-  for (uint32_t i = 1; i < node.count && ok(); ++i)
-    arguments[i - 1] = evalChild(node, i);
+  const Value::List arguments = evalArguments(node);
   if (!ok())
     return Value();
   const auto method = TemplateMethod(node.number);
+  if (method == TemplateMethod::Cycle) {
+    if (object.kind() != Value::Kind::Loop ||
+        size_t(object.integer()) >= loops.size() || node.count < 2)
+      return fail(node, "there is nothing to cycle through");
+    return arguments[loops[size_t(object.integer())].index % (node.count - 1)];
+  }
   const bool isOfDict =
       method == TemplateMethod::Items || method == TemplateMethod::Keys ||
       method == TemplateMethod::Values || method == TemplateMethod::Get;
@@ -444,21 +500,26 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
                                                 const Value::List &arguments) {
   const std::string &text = object.text();
   const Value &first = arguments[0];
+  const auto which = TemplateMethod(node.number);
+  if (object.isMarkup() &&
+      (which == TemplateMethod::Replace || which == TemplateMethod::Join ||
+       which == TemplateMethod::Format))
+    return failMarkup(node);
   if (!step(node, text.size() / 64))
     return Value();
   const auto makeParts = [&](const std::vector<std::string_view> &parts) {
     Value::List out;
     for (size_t i = 0; i < parts.size() && ok(); ++i)
-      out.push_back(makeString(node, std::string(parts[i])));
+      out.push_back(makeString(node, std::string(parts[i])).likeMarkup(object));
     return ok() ? makeList(node, std::move(out)) : Value();
   };
   switch (TemplateMethod(node.number)) {
   case TemplateMethod::Strip:
-    return strip(node, text, true, true, first);
+    return strip(node, text, true, true, first).likeMarkup(object);
   case TemplateMethod::LStrip:
-    return strip(node, text, true, false, first);
+    return strip(node, text, true, false, first).likeMarkup(object);
   case TemplateMethod::RStrip:
-    return strip(node, text, false, true, first);
+    return strip(node, text, false, true, first).likeMarkup(object);
   case TemplateMethod::Split:
   case TemplateMethod::RSplit: {
     const bool isSpace = first.isUndefined() || first.isNone();
@@ -505,21 +566,47 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
         TemplateMethod(node.number) == TemplateMethod::RemovePrefix;
     const size_t size = first.text().size();
     if (isStart && hasPrefix(text, first.text()))
-      return makeString(node, text.substr(size));
+      return makeString(node, text.substr(size)).likeMarkup(object);
     if (!isStart && hasSuffix(text, first.text()))
-      return makeString(node, text.substr(0, text.size() - size));
+      return makeString(node, text.substr(0, text.size() - size))
+          .likeMarkup(object);
     return object;
   }
   case TemplateMethod::Replace:
     return replace(node, text, arguments);
   case TemplateMethod::Upper:
-    return changeCaseOf(node, text, LetterCase::Upper);
+    return changeCaseOf(node, text, LetterCase::Upper).likeMarkup(object);
   case TemplateMethod::Lower:
-    return changeCaseOf(node, text, LetterCase::Lower);
+    return changeCaseOf(node, text, LetterCase::Lower).likeMarkup(object);
   case TemplateMethod::Capitalize:
-    return changeCaseOf(node, text, LetterCase::Capitalize);
+    return changeCaseOf(node, text, LetterCase::Capitalize).likeMarkup(object);
   case TemplateMethod::Title:
-    return changeCaseOf(node, text, LetterCase::TitleMethod);
+    return changeCaseOf(node, text, LetterCase::TitleMethod).likeMarkup(object);
+  case TemplateMethod::Format: {
+    Value::List given;
+    for (uint32_t i = 1; i < node.count && tree.child(node, i) != 0; ++i)
+      given.push_back(arguments[i - 1]);
+    return formatBraces(node, text, given);
+  }
+  case TemplateMethod::IsDigit:
+  case TemplateMethod::IsAlpha:
+  case TemplateMethod::IsSpace: {
+    const auto method = TemplateMethod(node.number);
+    if (method == TemplateMethod::IsSpace)
+      return Value::boolean(!text.empty() &&
+                            pythonStrip(text, true, false).empty());
+    if (std::any_of(text.begin(), text.end(),
+                    [](char c) { return uint8_t(c) >= 0x80; }))
+      return fail(node, "what letters and digits are beyond ASCII is not in "
+                        "the subset of Jinja that chat templates may use here");
+    const bool all =
+        !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+          return method == TemplateMethod::IsDigit
+                     ? c >= '0' && c <= '9'
+                     : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        });
+    return Value::boolean(all);
+  }
   case TemplateMethod::Join: {
     Value::List items;
     if (!toItems(node, first, items))

@@ -5,17 +5,25 @@
 #include "chat/TemplateNames.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace hone::rt {
 
 TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
   switch (node.kind) {
+  case Syntax::Refused:
+    return fail(node, textOf(node) + " is not in the subset of Jinja that chat "
+                                     "templates may use here");
+  case Syntax::Captured:
+    return captured.back();
   case Syntax::None:
     return Value::none();
   case Syntax::Boolean:
     return Value::boolean(node.number != 0);
   case Syntax::Integer:
     return Value::integer(node.number);
+  case Syntax::Float:
+    return makeReal(node, std::strtod(textOf(node).c_str(), nullptr));
   case Syntax::String:
     return makeString(node, textOf(node));
   case Syntax::Name:
@@ -24,7 +32,7 @@ TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
     Value::List items;
     for (uint32_t i = 0; i < node.count && ok(); ++i)
       items.push_back(evalChild(node, i));
-    return ok() ? makeList(node, std::move(items)) : Value();
+    return ok() ? makeList(node, std::move(items), node.number != 0) : Value();
   }
   case Syntax::Dict: {
     const Value empty = Value::dict(memory, {});
@@ -94,6 +102,7 @@ TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
   case Syntax::Add:
   case Syntax::Subtract:
   case Syntax::Multiply:
+  case Syntax::Divide:
   case Syntax::FloorDivide:
   case Syntax::Modulo:
     return evalArithmetic(node);
@@ -207,7 +216,8 @@ TemplateValue TemplateInterpreter::evalItem(const SyntaxNode &node) {
                  ? object.items()[size_t(at)]
                  : makeString(
                        node, std::string(charactersOf(object.text(), size_t(at),
-                                                      size_t(at) + 1)));
+                                                      size_t(at) + 1)))
+                       .likeMarkup(object);
   }
   return checked(
       node,
@@ -251,10 +261,11 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
                                         : object.text().size() / 16))
     return Value();
   if (object.isString() && step == 1)
-    return makeString(
-        node, begin >= end ? std::string()
-                           : std::string(charactersOf(
-                                 object.text(), size_t(begin), size_t(end))));
+    return makeString(node, begin >= end ? std::string()
+                                         : std::string(charactersOf(
+                                               object.text(), size_t(begin),
+                                               size_t(end))))
+        .likeMarkup(object);
   Value::List items, from;
   if (!toItems(node, object, from))
     return Value();
@@ -263,11 +274,11 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
   for (int64_t at = begin; step < 0 ? at > end : at < end; at += stride)
     items.push_back(from[size_t(at)]);
   if (object.isList())
-    return makeList(node, std::move(items));
+    return makeList(node, std::move(items), object.isTuple());
   std::string text;
   for (const Value &character : items)
     text += character.text();
-  return makeString(node, std::move(text));
+  return makeString(node, std::move(text)).likeMarkup(object);
 }
 
 TemplateValue TemplateInterpreter::evalCompare(const SyntaxNode &node) {
@@ -299,20 +310,9 @@ bool TemplateInterpreter::compare(const SyntaxNode &node,
   default:
     break;
   }
-  int order;
-  if (left.isInteger() && right.isInteger()) {
-    order = left.integer() < right.integer()   ? -1
-            : left.integer() > right.integer() ? 1
-                                               : 0;
-  } else if (left.isString() && right.isString()) {
-    order = left.text().compare(right.text()); // as code points would
-    step(node, left.text().size() / 64);
-  } else {
-    const bool rightIsWrong =
-        right.isUndefined() || left.isString() || left.isInteger();
-    failOperand(node, "compared by size", rightIsWrong ? right : left);
+  int order = 0;
+  if (!orderOf(node, left, right, order))
     return false;
-  }
   switch (how) {
   case TemplateComparison::Less:
     return order < 0;
@@ -323,6 +323,30 @@ bool TemplateInterpreter::compare(const SyntaxNode &node,
   default:
     return order >= 0;
   }
+}
+
+bool TemplateInterpreter::orderOf(const SyntaxNode &node, const Value &left,
+                                  const Value &right, int &order) {
+  const auto compare = [](auto a, auto b) { return a < b ? -1 : a > b; };
+  if (left.isInteger() && right.isInteger()) {
+    order = compare(left.integer(), right.integer());
+    return ok();
+  }
+  if (left.isNumber() && right.isNumber()) {
+    double a = 0, b = 0;
+    if (!toReal(node, left, a) || !toReal(node, right, b))
+      return false;
+    order = compare(a, b);
+    return ok();
+  }
+  if (left.isString() && right.isString()) {
+    order = left.text().compare(right.text()); // as code points would
+    return step(node, left.text().size() / 64);
+  }
+  const bool rightIsWrong =
+      right.isUndefined() || left.isString() || left.isNumber();
+  failOperand(node, "compared by size", rightIsWrong ? right : left);
+  return false;
 }
 
 bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
@@ -351,81 +375,6 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
   return false;
 }
 
-TemplateValue TemplateInterpreter::evalArithmetic(const SyntaxNode &node) {
-  const Value left = evalChild(node, 0);
-  const Value right =
-      node.kind == Syntax::Negate ? Value::integer(0) : evalChild(node, 1);
-  if (!ok())
-    return Value();
-  if (node.kind == Syntax::Add && left.isString() && right.isString()) {
-    if (left.text().size() + right.text().size() > limits.values)
-      return checked(node, fail(node, "the template makes a text that is too "
-                                      "long"));
-    std::string text;
-    text.reserve(left.text().size() + right.text().size());
-    text.append(left.text()).append(right.text());
-    return makeString(node, std::move(text));
-  }
-  if (node.kind == Syntax::Add && left.isList() && right.isList()) {
-    Value::List items = left.items();
-    items.insert(items.end(), right.items().begin(), right.items().end());
-    return makeList(node, std::move(items));
-  }
-  if (node.kind == Syntax::Multiply && left.isString() && right.isInteger()) {
-    const uint64_t times = uint64_t(std::max<int64_t>(right.integer(), 0));
-    if (!left.text().empty() && times > limits.values / left.text().size())
-      return fail(node, "the template makes a text that is too long");
-    std::string text;
-    if (!left.text().empty())
-      for (uint64_t i = 0; i < times; ++i)
-        text += left.text();
-    return makeString(node, std::move(text));
-  }
-  const char *name = node.kind == Syntax::Negate        ? "negated"
-                     : node.kind == Syntax::Add         ? "added"
-                     : node.kind == Syntax::Subtract    ? "subtracted"
-                     : node.kind == Syntax::Multiply    ? "multiplied"
-                     : node.kind == Syntax::FloorDivide ? "divided"
-                                                        : "taken modulo";
-  if (!left.isInteger() || !right.isInteger()) {
-    if (left.isUndefined() || right.isUndefined())
-      return failOperand(node, name, left.isUndefined() ? left : right);
-    return fail(node, std::string(left.describe()) + " and " +
-                          right.describe() + " cannot be " + name);
-  }
-  const int64_t a = left.integer(), b = right.integer();
-  int64_t result = 0;
-  bool overflows = false;
-  switch (node.kind) {
-  case Syntax::Negate:
-    overflows = __builtin_sub_overflow(int64_t(0), a, &result);
-    break;
-  case Syntax::Add:
-    overflows = __builtin_add_overflow(a, b, &result);
-    break;
-  case Syntax::Subtract:
-    overflows = __builtin_sub_overflow(a, b, &result);
-    break;
-  case Syntax::Multiply:
-    overflows = __builtin_mul_overflow(a, b, &result);
-    break;
-  default: {
-    if (b == 0)
-      return fail(node, "division by zero");
-    overflows = a == INT64_MIN && b == -1;
-    if (overflows)
-      break;
-    // Python rounds down, C++ towards zero.
-    const bool isBelow = a % b != 0 && (a < 0) != (b < 0);
-    result = node.kind == Syntax::FloorDivide ? a / b - isBelow
-                                              : a % b + (isBelow ? b : 0);
-  }
-  }
-  if (overflows)
-    return fail(node, "an integer beyond 64 bits");
-  return Value::integer(result);
-}
-
 /// str(value), as it is printed.
 bool TemplateInterpreter::toText(const SyntaxNode &node, const Value &value,
                                  std::string &out) {
@@ -445,8 +394,17 @@ bool TemplateInterpreter::toText(const SyntaxNode &node, const Value &value,
   case Kind::Integer:
     out += std::to_string(value.integer());
     return ok();
+  case Kind::Float:
+    appendFloat(out, value.real());
+    return ok();
+  case Kind::List:
+  case Kind::Dict:
+    if (toRepr(value, limits.values, work, out))
+      return ok();
+    [[fallthrough]];
   default:
-    failOperand(node, "written as text; tojson can", value);
+    if (step(node))
+      failOperand(node, "written as text; tojson can", value);
     return false;
   }
 }

@@ -74,13 +74,14 @@ TemplateValue TemplateInterpreter::makeString(const SyntaxNode &node,
 }
 
 TemplateValue TemplateInterpreter::makeList(const SyntaxNode &node,
-                                            Value::List items) {
+                                            Value::List items, bool asTuple) {
   if (!step(node, items.size()))
     return Value();
   for (const Value &item : items)
     if (item.isNamespace())
       return failOperand(node, "put into a list", item);
-  return checked(node, Value::list(memory, std::move(items)));
+  return checked(node, asTuple ? Value::tuple(memory, std::move(items))
+                               : Value::list(memory, std::move(items)));
 }
 
 TemplateFault TemplateInterpreter::render(const Variables &variables,
@@ -95,11 +96,15 @@ TemplateFault TemplateInterpreter::render(const Variables &variables,
   marked.clear();
   scopes.assign(1, {0, {}});
   loops.clear();
+  captured.clear();
   for (const TemplateSignature &function : TemplateFunctions)
     if (date.isKnown() || function.which != int(TemplateFunction::StrftimeNow))
       for (uint32_t i = 0; i < tree.texts.size(); ++i)
         if (tree.texts[i] == function.name)
           set(i, Value::macro(0)); // so that it is defined
+  for (uint32_t i = 0; i < tree.texts.size(); ++i)
+    if (tree.texts[i] == "namespace")
+      set(i, Value::macro(0));
   for (const auto &[name, value] : variables)
     for (uint32_t i = 0; i < tree.texts.size(); ++i)
       if (tree.texts[i] == name)
@@ -107,6 +112,7 @@ TemplateFault TemplateInterpreter::render(const Variables &variables,
   run(tree.root);
   scopes.clear(); // before the values' memory is looked at
   loops.clear();
+  captured.clear();
   return fault;
 }
 
@@ -238,6 +244,15 @@ TemplateInterpreter::Flow TemplateInterpreter::run(uint32_t index) {
   case Syntax::SetBlock:
     runSet(statement);
     break;
+  case Syntax::FilterBlock:
+    runFilterBlock(statement);
+    break;
+  case Syntax::With:
+    flow = runWith(statement);
+    break;
+  case Syntax::Refused:
+    eval(index);
+    break;
   case Syntax::Macro:
     set(statement.text, Value::macro(index));
     break;
@@ -290,11 +305,46 @@ void TemplateInterpreter::runSet(const SyntaxNode &node) {
     return;
   }
   std::string text;
-  if (!capture(tree.child(node, 0), text))
+  pushScope(scopes.size() - 1);
+  capture(tree.child(node, 0), text);
+  popScope();
+  if (!ok())
     return;
-  const Value value = makeString(node, std::move(text));
+  Value value = makeString(node, std::move(text));
+  if (tree.child(node, 2) != 0) {
+    captured.push_back(std::move(value));
+    value = evalChild(node, 2);
+    captured.pop_back();
+  }
   if (ok())
     assign(tree.child(node, 1), value);
+}
+
+void TemplateInterpreter::runFilterBlock(const SyntaxNode &node) {
+  std::string text, filtered;
+  pushScope(scopes.size() - 1);
+  capture(tree.child(node, 0), text);
+  popScope();
+  captured.push_back(makeString(node, std::move(text)));
+  const Value value = ok() ? evalChild(node, 1) : Value();
+  captured.pop_back();
+  if (ok() && toText(node, value, filtered))
+    put(node, filtered);
+}
+
+/// Values are computed before any of the names is set.
+TemplateInterpreter::Flow TemplateInterpreter::runWith(const SyntaxNode &node) {
+  Value::List values;
+  for (uint32_t i = 1; i < node.count && ok(); ++i)
+    values.push_back(evalChild(this->node(tree.child(node, i)), 0));
+  if (!ok())
+    return Flow::Next;
+  pushScope(scopes.size() - 1);
+  for (uint32_t i = 1; i < node.count; ++i)
+    set(this->node(tree.child(node, i)).text, values[i - 1]);
+  const Flow flow = run(tree.child(node, 0));
+  popScope();
+  return flow;
 }
 
 /// Children: list, body, else, filter, targets.
@@ -388,6 +438,8 @@ TemplateValue TemplateInterpreter::evalFunction(const SyntaxNode &node) {
       return Value();
     return checked(node, Value::makeNamespace(memory, std::move(members)));
   }
+  if (function == TemplateFunction::Dict)
+    return evalDict(node);
   Value arguments[3];
   for (uint32_t i = 0; i < 3 && i < node.count && ok(); ++i)
     arguments[i] = evalChild(node, i);
@@ -437,7 +489,10 @@ TemplateValue TemplateInterpreter::evalMacro(const SyntaxNode &node) {
   const Value *known = lookup(node.text);
   if (known == nullptr || known->kind() != Value::Kind::Macro ||
       known->integer() == 0)
-    return fail(node, "'" + textOf(node) + "' is called before it is defined");
+    return fail(node, "'" + textOf(node) +
+                          "' is no macro that is defined before, nor a "
+                          "function of the subset of Jinja that chat templates "
+                          "may use here");
   const SyntaxNode &macro = this->node(uint32_t(known->integer()));
   const uint32_t parameters = macro.count - 1;
   std::vector<std::pair<uint32_t, Value>> bound;

@@ -78,7 +78,8 @@ private:
   bool checkMemory(const SyntaxNode &node);
   Value checked(const SyntaxNode &node, Value value);
   Value makeString(const SyntaxNode &node, std::string text);
-  Value makeList(const SyntaxNode &node, Value::List items);
+  Value makeList(const SyntaxNode &node, Value::List items,
+                 bool asTuple = false);
 
   const SyntaxNode &node(uint32_t index) const { return tree.nodes[index]; }
   const std::string &textOf(const SyntaxNode &node) const {
@@ -93,6 +94,8 @@ private:
   Flow runIf(const SyntaxNode &node);
   Flow runFor(const SyntaxNode &node);
   void runSet(const SyntaxNode &node);
+  void runFilterBlock(const SyntaxNode &node);
+  Flow runWith(const SyntaxNode &node);
   bool capture(uint32_t block, std::string &out);
   void put(const SyntaxNode &node, std::string_view text);
   void mark(const SyntaxNode &node, size_t begin);
@@ -113,7 +116,39 @@ private:
   bool compare(const SyntaxNode &node, TemplateComparison how,
                const Value &left, const Value &right);
   bool contains(const SyntaxNode &node, const Value &in, const Value &what);
+  Value evalDict(const SyntaxNode &node);
+  /// Of two values that are both strings or both numbers: below 0, 0, above.
+  bool orderOf(const SyntaxNode &node, const Value &left, const Value &right,
+               int &order);
+
+  // Numbers (TemplateNumbers.cpp).
   Value evalArithmetic(const SyntaxNode &node);
+  Value arithmetic(const SyntaxNode &node, Syntax kind, const Value &left,
+                   const Value &right);
+  Value integerArithmetic(const SyntaxNode &node, Syntax kind, int64_t left,
+                          int64_t right);
+  Value realArithmetic(const SyntaxNode &node, Syntax kind, double left,
+                       double right);
+  Value failMarkup(const SyntaxNode &node);
+  Value makeReal(const SyntaxNode &node, double value);
+  bool toReal(const SyntaxNode &node, const Value &value, double &out);
+  Value applyNumberFilter(const SyntaxNode &node, TemplateFilter filter,
+                          const Value &value, const Value::List &arguments);
+
+  // Lists as a whole (TemplateSequences.cpp).
+  Value applySequenceFilter(const SyntaxNode &node, TemplateFilter filter,
+                            const Value &value, const Value::List &arguments);
+  Value sortItems(const SyntaxNode &node, Value::List items, bool reverse,
+                  bool caseSensitive, const Value &attribute);
+  bool sortKey(const SyntaxNode &node, const Value &item,
+               const Value &attribute, bool caseSensitive, Value &key);
+  /// A field of a field, "a.b.0", as filters name them.
+  Value memberAt(const SyntaxNode &node, const Value &item,
+                 const std::string &path);
+  Value formatPercent(const SyntaxNode &node, const std::string &text,
+                      const Value::List &arguments);
+  Value formatBraces(const SyntaxNode &node, const std::string &text,
+                     const Value::List &arguments);
   Value evalConcatenation(const SyntaxNode &node);
   Value evalFunction(const SyntaxNode &node);
   Value evalMacro(const SyntaxNode &node);
@@ -127,6 +162,7 @@ private:
 
   // Filters, tests and methods (TemplateCalls.cpp).
   Value evalFilter(const SyntaxNode &node);
+  Value::List evalArguments(const SyntaxNode &node);
   Value applyFilter(const SyntaxNode &node, TemplateFilter filter,
                     const Value &value, const Value::List &arguments);
   Value evalMap(const SyntaxNode &node);
@@ -160,6 +196,7 @@ private:
   TemplateDate date;
   std::vector<Scope> scopes;
   std::vector<Loop> loops;
+  std::vector<Value> captured; ///< by blocks whose filters are computed
   std::string *output = nullptr, *rendered = nullptr;
   std::vector<TextSpan> marked;
   unsigned depth = 0;

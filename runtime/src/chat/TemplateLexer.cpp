@@ -1,7 +1,7 @@
 //===- TemplateLexer.cpp - A chat template as tokens ----------------------===//
 //
-// Follows jinja2/lexer.py, of which `raw` blocks and line statements are left
-// out: no known chat template has them.
+// Follows jinja2/lexer.py, of which line statements are left out: Transformers
+// does not turn them on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -132,23 +132,91 @@ Status TemplateLexer::text() {
   }
   const char kind = source[tag + 1];
   const char sign = tag + 2 < source.size() ? source[tag + 2] : '\0';
-  std::string_view kept = data;
-  if (sign == '-') {
-    kept = pythonStrip(data, false, true);
-  } else if (sign != '+' && kind != '{') {
-    const size_t start = data.rfind('\n') + 1; // 0 when there is none
-    const std::string_view indent = data.substr(start);
-    if ((start > 0 || lineStarts) && pythonStrip(indent, true, false).empty())
-      kept = data.substr(0, start);
-  }
+  const std::string_view kept =
+      beforeTag(data, kind == '{' && sign != '-' ? '+' : sign);
   if (!kept.empty())
     add(TemplateToken::Text, std::string(kept));
   skip(data.size() + 2 + (sign == '-' || sign == '+'));
   if (kind == '#')
     return comment();
+  if (size_t bytes; kind == '%' && startsRaw(bytes))
+    return raw(bytes);
   return kind == '{'
              ? inside(TemplateToken::OutputBegin, TemplateToken::OutputEnd)
              : inside(TemplateToken::BlockBegin, TemplateToken::BlockEnd);
+}
+
+/// What is left of the text before a tag of blocks, whose sign this is.
+std::string_view TemplateLexer::beforeTag(std::string_view data,
+                                          char sign) const {
+  if (sign == '-')
+    return pythonStrip(data, false, true);
+  if (sign == '+')
+    return data;
+  const size_t start = data.rfind('\n') + 1; // 0 when there is none
+  const std::string_view indent = data.substr(start);
+  const bool isIndent =
+      (start > 0 || lineStarts) && pythonStrip(indent, true, false).empty();
+  return isIndent ? data.substr(0, start) : data;
+}
+
+/// Whether the rest of {% raw %} is here, and how long it is.
+bool TemplateLexer::startsRaw(size_t &bytes) const {
+  size_t end = at;
+  const auto spaces = [&] {
+    while (size_t space = spaceAt(end))
+      end += space;
+  };
+  spaces();
+  if (source.compare(end, 3, "raw") != 0)
+    return false;
+  end += 3;
+  spaces();
+  const bool strips = source.compare(end, 3, "-%}") == 0;
+  if (!strips && source.compare(end, 2, "%}") != 0)
+    return false;
+  end += strips ? 3 : 2;
+  if (strips)
+    spaces();
+  bytes = end - at;
+  return true;
+}
+
+/// Up to {% endraw %}; `bytes` are left of the tag that it began with.
+Status TemplateLexer::raw(size_t bytes) {
+  skip(bytes);
+  lineStarts = source[at - 1] == '\n';
+  for (size_t tag = at; (tag = source.find("{%", tag)) != std::string::npos;
+       ++tag) {
+    size_t end = tag + 2;
+    const char sign = end < source.size() ? source[end] : '\0';
+    end += sign == '-' || sign == '+';
+    while (size_t space = spaceAt(end))
+      end += space;
+    if (source.compare(end, 6, "endraw") != 0)
+      continue;
+    end += 6;
+    while (size_t space = spaceAt(end))
+      end += space;
+    const bool strips = source.compare(end, 3, "-%}") == 0;
+    const bool keeps = source.compare(end, 3, "+%}") == 0;
+    if (!strips && !keeps && source.compare(end, 2, "%}") != 0)
+      continue;
+    end += strips || keeps ? 3 : 2;
+    if (strips)
+      while (size_t space = spaceAt(end))
+        end += space;
+    else if (!keeps && end < source.size() && source[end] == '\n')
+      ++end;
+    const std::string_view data = std::string_view(source).substr(at, tag - at);
+    const std::string_view kept = beforeTag(data, sign);
+    if (!kept.empty())
+      add(TemplateToken::Text, std::string(kept));
+    skip(end - at);
+    lineStarts = source[at - 1] == '\n';
+    return Status::ok();
+  }
+  return bad("expected {% endraw %} after {% raw %} but found the end");
 }
 
 Status TemplateLexer::comment() {
@@ -229,19 +297,42 @@ Status TemplateLexer::inside(TemplateToken::Kind begin,
   }
 }
 
+/// Underscores, other bases and what is beyond 64 bits are left out.
 Status TemplateLexer::number() {
+  const auto digit = [&](size_t i) {
+    return i < source.size() && source[i] >= '0' && source[i] <= '9';
+  };
   size_t last = at;
   int64_t value = 0;
-  for (; last < source.size() && source[last] >= '0' && source[last] <= '9';
-       ++last) {
-    if (value > (INT64_MAX - 9) / 10)
-      return unsupported("a number beyond 64 bits");
-    value = value * 10 + (source[last] - '0');
+  bool isLong = false;
+  for (; digit(last); ++last) {
+    isLong |= value > (INT64_MAX - 9) / 10;
+    if (!isLong)
+      value = value * 10 + (source[last] - '0');
   }
-  const char next = last < source.size() ? source[last] : '\0';
-  const char second = last + 1 < source.size() ? source[last + 1] : '\0';
-  if (isNameByte(next, true) || (next == '.' && second >= '0' && second <= '9'))
-    return unsupported("a number that is no decimal integer");
+  const size_t whole = last;
+  const bool isIndex = at > 0 && source[at - 1] == '.'; // messages.0.role
+  if (!isIndex && last < source.size() && source[last] == '.' &&
+      digit(last + 1))
+    for (++last; digit(last);)
+      ++last;
+  if (!isIndex && last < source.size() &&
+      (source[last] == 'e' || source[last] == 'E')) {
+    const size_t sign = last + 1 < source.size() &&
+                        (source[last + 1] == '+' || source[last + 1] == '-');
+    if (digit(last + 1 + sign))
+      for (last += 1 + sign; digit(last);)
+        ++last;
+  }
+  if (last < source.size() && isNameByte(source[last], true))
+    return unsupported("a number that is not decimal");
+  if (last != whole) {
+    add(TemplateToken::Float, source.substr(at, last - at));
+    at = last;
+    return Status::ok();
+  }
+  if (isLong)
+    return unsupported("a number beyond 64 bits");
   if (last - at > 1 && source[at] == '0' && value != 0)
     return bad("expected a number without leading zeros");
   at = last;

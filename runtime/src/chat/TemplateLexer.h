@@ -25,6 +25,7 @@ struct TemplateToken {
     Name,
     String,
     Integer,
+    Float,
     Operator,
     End,
   };
@@ -50,6 +51,8 @@ public:
 private:
   Status text();
   Status comment();
+  bool startsRaw(size_t &bytes) const;
+  Status raw(size_t bytes);
   Status inside(TemplateToken::Kind begin, TemplateToken::Kind end);
   bool atEnd(std::string_view closing, bool isBlock);
   Status string();
@@ -59,6 +62,7 @@ private:
   void add(TemplateToken::Kind kind, std::string value = {},
            int64_t number = 0);
   void skip(size_t bytes);
+  std::string_view beforeTag(std::string_view data, char sign) const;
   size_t spaceAt(size_t position) const;
   Status bad(const std::string &problem) const;
   Status unsupported(const std::string &what) const;

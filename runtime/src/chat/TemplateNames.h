@@ -49,6 +49,23 @@ inline constexpr TemplateSignature TemplateFilters[] = {
     {"dictsort", int(TemplateFilter::DictSort), 0, 0},
     {"indent", int(TemplateFilter::Indent), 0, 3, {"width", "first", "blank"}},
     {"safe", int(TemplateFilter::Safe), 0, 0},
+    {"float", int(TemplateFilter::Float), 0, 1, {"default"}},
+    {"abs", int(TemplateFilter::Abs), 0, 0},
+    {"round", int(TemplateFilter::Round), 0, 2, {"precision", "method"}},
+    {"unique",
+     int(TemplateFilter::Unique),
+     0,
+     2,
+     {"case_sensitive", "attribute"}},
+    {"sort",
+     int(TemplateFilter::Sort),
+     0,
+     3,
+     {"reverse", "case_sensitive", "attribute"}},
+    {"sum", int(TemplateFilter::Sum), 0, 2, {"attribute", "start"}},
+    {"min", int(TemplateFilter::Min), 0, 2, {"case_sensitive", "attribute"}},
+    {"max", int(TemplateFilter::Max), 0, 2, {"case_sensitive", "attribute"}},
+    {"format", int(TemplateFilter::Format), 0, 3},
 };
 
 inline constexpr TemplateSignature TemplateTests[] = {
@@ -61,6 +78,7 @@ inline constexpr TemplateSignature TemplateTests[] = {
     {"sequence", int(TemplateTest::Sequence), 0, 0},
     {"number", int(TemplateTest::Number), 0, 0},
     {"integer", int(TemplateTest::Integer), 0, 0},
+    {"float", int(TemplateTest::Float), 0, 0},
     {"boolean", int(TemplateTest::Boolean), 0, 0},
     {"true", int(TemplateTest::True), 0, 0},
     {"false", int(TemplateTest::False), 0, 0},
@@ -79,6 +97,9 @@ inline constexpr TemplateSignature TemplateTests[] = {
     {"odd", int(TemplateTest::Odd), 0, 0},
     {"even", int(TemplateTest::Even), 0, 0},
     {"divisibleby", int(TemplateTest::DivisibleBy), 1, 1},
+    {"lower", int(TemplateTest::LowerCase), 0, 0},
+    {"upper", int(TemplateTest::UpperCase), 0, 0},
+    {"callable", int(TemplateTest::Callable), 0, 0},
 };
 
 inline constexpr TemplateSignature TemplateFunctions[] = {
@@ -89,6 +110,7 @@ inline constexpr TemplateSignature TemplateFunctions[] = {
      {"message"}},
     {"strftime_now", int(TemplateFunction::StrftimeNow), 1, 1, {"format"}},
     {"range", int(TemplateFunction::Range), 1, 3},
+    {"dict", int(TemplateFunction::Dict), 0, 1},
 };
 
 inline constexpr TemplateSignature TemplateMethods[] = {
@@ -114,6 +136,10 @@ inline constexpr TemplateSignature TemplateMethods[] = {
     {"keys", int(TemplateMethod::Keys), 0, 0},
     {"values", int(TemplateMethod::Values), 0, 0},
     {"get", int(TemplateMethod::Get), 1, 2},
+    {"format", int(TemplateMethod::Format), 0, 3},
+    {"isdigit", int(TemplateMethod::IsDigit), 0, 0},
+    {"isalpha", int(TemplateMethod::IsAlpha), 0, 0},
+    {"isspace", int(TemplateMethod::IsSpace), 0, 0},
 };
 
 /// What `loop` has.

@@ -18,9 +18,14 @@ using Nodes = TemplateParser::Nodes;
 uint32_t TemplateParser::tupleOrExpression() {
   const uint32_t line = now().line;
   Nodes values = {expression()};
-  while (ok() && takeOperator(","))
+  while (ok() && takeOperator(",")) {
+    if (now().kind == Token::BlockEnd || now().kind == Token::OutputEnd)
+      return make(Syntax::List, line, values, 0, /*isTuple=*/1); // "a,"
     values.push_back(expression());
-  return values.size() == 1 ? values.front() : make(Syntax::List, line, values);
+  }
+  return values.size() == 1
+             ? values.front()
+             : make(Syntax::List, line, values, 0, /*isTuple=*/1);
 }
 
 uint32_t TemplateParser::expression(bool withCondition) {
@@ -139,12 +144,12 @@ uint32_t TemplateParser::product() {
     Syntax kind;
     if (isOperator("*"))
       kind = Syntax::Multiply;
+    else if (isOperator("/"))
+      kind = Syntax::Divide;
     else if (isOperator("//"))
       kind = Syntax::FloorDivide;
     else if (isOperator("%"))
       kind = Syntax::Modulo;
-    else if (isOperator("/") || isOperator("**"))
-      return refuse("the operator '" + now().text + "'");
     else
       return left;
     const uint32_t line = now().line;
@@ -164,13 +169,21 @@ uint32_t TemplateParser::unary(bool withFilter) {
   if (takeOperator("-")) {
     value = unary(false);
     value = make(Syntax::Negate, line, {value});
-  } else if (isOperator("+")) {
-    return refuse("the sign '+' before a value");
+  } else if (takeOperator("+")) {
+    unary(false);
+    value = refuseLater("the sign '+' before a value", line);
   } else {
     value = primary();
   }
   value = postfix(value);
-  return withFilter ? filters(value) : value;
+  if (withFilter)
+    value = filters(value);
+  if (isOperator("**")) {
+    next();
+    unary();
+    value = refuseLater("the operator '**'", line);
+  }
+  return value;
 }
 
 uint32_t TemplateParser::primary() {
@@ -185,6 +198,9 @@ uint32_t TemplateParser::primary() {
   case Token::Integer:
     next();
     return make(Syntax::Integer, token.line, {}, 0, token.number);
+  case Token::Float:
+    next();
+    return make(Syntax::Float, token.line, {}, intern(token.text));
   case Token::Name: {
     next();
     const std::string &name = token.text;
@@ -210,7 +226,6 @@ uint32_t TemplateParser::primary() {
   }
 }
 
-/// A tuple is a list here: no supported operation tells them apart.
 uint32_t TemplateParser::parenthesis() {
   const uint32_t line = now().line;
   next();
@@ -223,7 +238,7 @@ uint32_t TemplateParser::parenthesis() {
     isTuple = true;
   }
   expectOperator(")");
-  return isTuple ? make(Syntax::List, line, values)
+  return isTuple ? make(Syntax::List, line, values, 0, /*isTuple=*/1)
                  : (ok() ? values.front() : 0);
 }
 
@@ -261,9 +276,13 @@ uint32_t TemplateParser::postfix(uint32_t object) {
       object = attribute(object);
     else if (takeOperator("["))
       object = subscript(object);
-    else if (isOperator("("))
-      return refuse("a call of what is not a function's or a method's name");
-    else
+    else if (isOperator("(")) {
+      Nodes positional, keywords;
+      const uint32_t line = now().line;
+      arguments(positional, keywords);
+      object = refuseLater(
+          "a call of what is not a function's or a method's name", line);
+    } else
       break;
   }
   return object;
@@ -285,16 +304,22 @@ uint32_t TemplateParser::attribute(uint32_t object) {
                                [&](const char *field) {
                                  return name == field;
                                }) == std::end(LoopFields))
-      return refuse("'loop." + name + "'", line);
+      return refuseLater("'loop." + name + "'", line);
     return make(Syntax::Attribute, line, {object}, intern(name));
   }
   const TemplateSignature *signature = findSignature(TemplateMethods, name);
-  if (signature == nullptr || isLoop)
-    return refuse("the method '" + name + "'", line);
   Nodes positional, keywords, parts = {object};
   arguments(positional, keywords);
-  if (!bind("method", *signature, positional, keywords, parts))
-    return 0;
+  if (isLoop && name == "cycle" && keywords.empty()) {
+    parts.insert(parts.end(), positional.begin(), positional.end());
+    return make(Syntax::Method, line, parts, intern(name),
+                int64_t(TemplateMethod::Cycle));
+  }
+  if (signature == nullptr || isLoop)
+    return refuseLater("the method '" + name + "'", line);
+  std::string refused;
+  if (!bind("method", *signature, positional, keywords, parts, refused))
+    return refuseLater(refused, line);
   return make(Syntax::Method, line, parts, intern(name), signature->which);
 }
 
@@ -306,8 +331,12 @@ uint32_t TemplateParser::subscript(uint32_t object) {
   for (size_t i = 1; ok() && i < 4; ++i) {
     if (!isOperator(":") && !isOperator("]"))
       parts[i] = expression();
-    if (isOperator(",") && !isSlice)
-      return refuse("a list of subscripts");
+    if (isOperator(",") && !isSlice) {
+      while (ok() && takeOperator(","))
+        expression();
+      expectOperator("]");
+      return refuseLater("a list of subscripts", line);
+    }
     if (i == 3 || !takeOperator(":"))
       break;
     isSlice = true;
@@ -326,7 +355,10 @@ void TemplateParser::arguments(Nodes &positional, Nodes &keywords) {
   while (ok() && !isOperator(")")) {
     const uint32_t line = now().line;
     if (isOperator("*") || isOperator("**")) {
-      refuse("an argument with '" + now().text + "'");
+      const std::string what = "an argument with '" + now().text + "'";
+      next();
+      expression();
+      positional.push_back(refuseLater(what, line));
     } else if (now().kind == Token::Name && after().kind == Token::Operator &&
                after().text == "=") {
       const std::string name = now().text;
@@ -349,14 +381,14 @@ void TemplateParser::arguments(Nodes &positional, Nodes &keywords) {
 /// that is not given.
 bool TemplateParser::bind(const char *kind, const TemplateSignature &signature,
                           const Nodes &positional, const Nodes &keywords,
-                          Nodes &out) {
+                          Nodes &out, std::string &refused) {
   if (!ok())
     return false;
   const std::string name = std::string(kind) + " '" + signature.name + "'";
   Nodes bound(signature.most, 0);
   if (positional.size() > signature.most) {
-    refuse("the " + name + " with more than " + std::to_string(signature.most) +
-           " arguments");
+    refused = "the " + name + " with more than " +
+              std::to_string(signature.most) + " arguments";
     return false;
   }
   std::copy(positional.begin(), positional.end(), bound.begin());
@@ -367,15 +399,15 @@ bool TemplateParser::bind(const char *kind, const TemplateSignature &signature,
                                    text == signature.parameters[i]))
       ++i;
     if (i == signature.most || bound[i] != 0) {
-      refuse("the argument '" + text + "' of the " + name);
+      refused = "the argument '" + text + "' of the " + name;
       return false;
     }
     bound[i] = tree.child(node(keyword), 0);
   }
   for (unsigned i = 0; i < signature.least; ++i)
     if (bound[i] == 0) {
-      fail("expected " + std::to_string(signature.least) +
-           " arguments of the " + name);
+      refused = "the " + name + " with fewer than " +
+                std::to_string(signature.least) + " arguments";
       return false;
     }
   out.insert(out.end(), bound.begin(), bound.end());
@@ -388,17 +420,22 @@ uint32_t TemplateParser::call(uint32_t line, const std::string &name) {
   arguments(positional, keywords);
   if (name == "namespace") {
     if (!positional.empty())
-      return refuse("a namespace made of a mapping");
+      return refuseLater("a namespace made of a mapping", line);
     return make(Syntax::Function, line, keywords, 0,
                 int64_t(TemplateFunction::Namespace));
   }
+  if (name == "dict" && positional.size() <= 1) {
+    positional.insert(positional.end(), keywords.begin(), keywords.end());
+    return make(Syntax::Function, line, positional, 0,
+                int64_t(TemplateFunction::Dict));
+  }
   if (const TemplateSignature *known = findSignature(TemplateFunctions, name)) {
     Nodes parts;
-    if (!bind("function", *known, positional, keywords, parts))
-      return 0;
+    std::string refused;
+    if (!bind("function", *known, positional, keywords, parts, refused))
+      return refuseLater(refused, line);
     return make(Syntax::Function, line, parts, 0, known->which);
   }
-  macroCalls.emplace_back(name, line);
   positional.insert(positional.end(), keywords.begin(), keywords.end());
   return make(Syntax::MacroCall, line, positional, intern(name));
 }
@@ -409,9 +446,12 @@ uint32_t TemplateParser::filters(uint32_t value) {
       value = filter(value);
     else if (isName(now(), "is"))
       value = test(value);
-    else if (isOperator("("))
-      return refuse("a call of a filter's result");
-    else
+    else if (isOperator("(")) {
+      Nodes positional, keywords;
+      const uint32_t line = now().line;
+      arguments(positional, keywords);
+      value = refuseLater("a call of a filter's result", line);
+    } else
       break;
   }
   return value;
@@ -424,25 +464,27 @@ bool TemplateParser::constantString(uint32_t index, std::string &out) {
   return true;
 }
 
-/// `map`: of a field, or of a filter without arguments.
+/// `map`: of a field, or of a filter.
 uint32_t TemplateParser::mapping(uint32_t list, uint32_t line) {
   Nodes positional, keywords;
   if (isOperator("("))
     arguments(positional, keywords);
-  std::string name;
+  std::string name, refused = "the filter 'map' with these arguments";
   if (keywords.size() == 1 && positional.empty() &&
       tree.texts[node(keywords[0]).text] == "attribute" &&
-      constantString(tree.child(node(keywords[0]), 0), name) &&
-      name.find('.') == std::string::npos)
+      constantString(tree.child(node(keywords[0]), 0), name))
     return make(Syntax::MapField, line, {list}, intern(name));
-  if (positional.size() == 1 && keywords.empty() &&
-      constantString(positional[0], name)) {
+  if (!positional.empty() && constantString(positional[0], name)) {
     const TemplateSignature *known = findSignature(TemplateFilters, name);
-    if (known != nullptr && known->least == 0)
-      return make(Syntax::MapFilter, line, {list}, 0, known->which);
-    return refuse("the filter 'map' with '" + name + "'");
+    Nodes parts = {list};
+    if (known == nullptr)
+      refused = "the filter 'map' with '" + name + "'";
+    else if (bind("filter", *known,
+                  Nodes(positional.begin() + 1, positional.end()), keywords,
+                  parts, refused))
+      return make(Syntax::MapFilter, line, parts, 0, known->which);
   }
-  return refuse("the filter 'map' with these arguments");
+  return refuseLater(refused, line);
 }
 
 /// select, reject, selectattr and rejectattr.
@@ -454,22 +496,23 @@ uint32_t TemplateParser::selection(uint32_t list, const std::string &name,
   const bool ofField = name == "selectattr" || name == "rejectattr";
   std::string field, testName;
   size_t used = 0;
+  std::string refused = "the filter '" + name + "' with these arguments";
   if (!keywords.empty() ||
       (ofField &&
        (positional.empty() || !constantString(positional[used++], field) ||
-        field.empty() || field.find('.') != std::string::npos)))
-    return refuse("the filter '" + name + "' with these arguments");
+        field.empty())))
+    return refuseLater(refused, line);
   int64_t which = int64_t(TemplateTest::Truth);
   Nodes parts = {list};
   if (used < positional.size()) {
     if (!constantString(positional[used++], testName))
-      return refuse("the filter '" + name + "' with these arguments");
+      return refuseLater(refused, line);
     const TemplateSignature *known = findSignature(TemplateTests, testName);
     if (known == nullptr)
-      return refuse("the test '" + testName + "'", line);
+      return refuseLater("the test '" + testName + "'", line);
     const Nodes rest(positional.begin() + ptrdiff_t(used), positional.end());
-    if (!bind("test", *known, rest, {}, parts))
-      return 0;
+    if (!bind("test", *known, rest, {}, parts, refused))
+      return refuseLater(refused, line);
     which = known->which;
   }
   return make(Syntax::Select, line, parts, intern(field), which,
@@ -488,13 +531,13 @@ uint32_t TemplateParser::filter(uint32_t value) {
       name == "rejectattr")
     return selection(value, name, line);
   const TemplateSignature *known = findSignature(TemplateFilters, name);
-  if (known == nullptr)
-    return refuse("the filter '" + name + "'", line);
   Nodes positional, keywords, parts = {value};
   if (isOperator("("))
     arguments(positional, keywords);
-  if (!bind("filter", *known, positional, keywords, parts))
-    return 0;
+  std::string refused = "the filter '" + name + "'";
+  if (known == nullptr ||
+      !bind("filter", *known, positional, keywords, parts, refused))
+    return refuseLater(refused, line);
   return make(Syntax::Filter, line, parts, intern(name), known->which);
 }
 
@@ -507,14 +550,12 @@ uint32_t TemplateParser::test(uint32_t value) {
   if (!ok())
     return 0;
   const TemplateSignature *known = findSignature(TemplateTests, name);
-  if (known == nullptr)
-    return refuse("the test '" + name + "'", line);
   Nodes positional, keywords, parts = {value};
   const Token &token = now();
   if (isOperator("(")) {
     arguments(positional, keywords);
   } else if (token.kind == Token::String || token.kind == Token::Integer ||
-             isOperator("[") || isOperator("{") ||
+             token.kind == Token::Float || isOperator("[") || isOperator("{") ||
              (token.kind == Token::Name && token.text != "else" &&
               token.text != "or" && token.text != "and")) {
     if (isName(token, "is"))
@@ -522,8 +563,10 @@ uint32_t TemplateParser::test(uint32_t value) {
     // As Jinja reads it, so `x is defined if y` is wrong there too.
     positional.push_back(postfix(primary()));
   }
-  if (!bind("test", *known, positional, keywords, parts))
-    return 0;
+  std::string refused = "the test '" + name + "'";
+  if (known == nullptr ||
+      !bind("test", *known, positional, keywords, parts, refused))
+    return refuseLater(refused, line);
   const uint32_t made =
       make(Syntax::Test, line, parts, intern(name), known->which);
   return negated ? make(Syntax::Not, line, {made}) : made;

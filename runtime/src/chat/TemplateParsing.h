@@ -50,8 +50,11 @@ private:
   // Errors.
   bool ok() const { return firstError.isOk(); }
   uint32_t fail(const std::string &problem);
-  /// At `line`, or at the token at hand.
+  /// Ends the parsing: what follows cannot be read. At `line`, or at the token
+  /// at hand.
   uint32_t refuse(const std::string &what, uint32_t line = 0);
+  /// A node that fails when it is computed.
+  uint32_t refuseLater(const std::string &what, uint32_t line);
 
   // Nodes.
   uint32_t intern(const std::string &text);
@@ -66,6 +69,9 @@ private:
   uint32_t forStatement(uint32_t line);
   uint32_t setStatement(uint32_t line);
   uint32_t macroStatement(uint32_t line);
+  uint32_t filterStatement(uint32_t line);
+  uint32_t withStatement(uint32_t line);
+  uint32_t otherStatement(uint32_t line, const std::string &name);
   void targets(Nodes &out, bool mayBeField);
   void endBlock() { expectEnd(Token::BlockEnd); }
 
@@ -93,9 +99,12 @@ private:
   uint32_t test(uint32_t value);
   uint32_t selection(uint32_t list, const std::string &name, uint32_t line);
   uint32_t mapping(uint32_t list, uint32_t line);
+  std::string fieldPath(uint32_t index);
   void arguments(Nodes &positional, Nodes &keywords);
+  /// False without an error: `refused` says what is not supported.
   bool bind(const char *kind, const TemplateSignature &signature,
-            const Nodes &positional, const Nodes &keywords, Nodes &out);
+            const Nodes &positional, const Nodes &keywords, Nodes &out,
+            std::string &refused);
   bool constantString(uint32_t index, std::string &out);
 
   std::vector<Token> tokens;
@@ -105,8 +114,6 @@ private:
   bool inMacro = false;
   TemplateTree tree;
   std::map<std::string, uint32_t> textIds;
-  std::vector<std::string> macros;
-  std::vector<std::pair<std::string, uint32_t>> macroCalls; // name, line
   Status firstError = Status::ok();
 };
 

@@ -38,6 +38,10 @@ uint32_t TemplateParser::refuse(const std::string &what, uint32_t line) {
   return 0;
 }
 
+uint32_t TemplateParser::refuseLater(const std::string &what, uint32_t line) {
+  return make(Syntax::Refused, line, {}, intern(what));
+}
+
 std::string TemplateParser::found() const {
   switch (now().kind) {
   case Token::End:
@@ -49,6 +53,7 @@ std::string TemplateParser::found() const {
   case Token::String:
     return "a string";
   case Token::Integer:
+  case Token::Float:
     return "a number";
   default:
     return "'" + now().text + "'";
@@ -130,16 +135,6 @@ Result<TemplateTree> TemplateParser::run() {
   tree.root = block({});
   if (ok() && now().kind != Token::End)
     fail("found an end of a block that was not begun");
-  for (const auto &[name, line] : macroCalls)
-    if (ok() && std::find(macros.begin(), macros.end(), name) == macros.end())
-      firstError = Status(
-          ErrorCode::UnsupportedChatTemplate,
-          place + ":" + std::to_string(line),
-          "the function '" + name +
-              "' is not in the subset of Jinja that chat templates may use "
-              "here",
-          "rewrite the template without it, or remove it to train on data "
-          "without conversations");
   if (!ok())
     return firstError;
   return std::move(tree);
@@ -216,7 +211,57 @@ uint32_t TemplateParser::statement() {
   }
   if (name.compare(0, 3, "end") == 0 || name == "else" || name == "elif")
     return fail("found {% " + name + " %} where no such block is open");
-  return refuse("the statement '" + name + "'");
+  next();
+  return name == "filter" ? filterStatement(line)
+         : name == "with" ? withStatement(line)
+                          : otherStatement(line, name);
+}
+
+/// {% filter upper %}: what the block writes goes through filters.
+uint32_t TemplateParser::filterStatement(uint32_t line) {
+  uint32_t value = make(Syntax::Captured, line, {});
+  value = filter(value);
+  value = filters(value);
+  endBlock();
+  const uint32_t body = block({"endfilter"});
+  next();
+  endBlock();
+  return make(Syntax::FilterBlock, line, {body, value});
+}
+
+uint32_t TemplateParser::withStatement(uint32_t line) {
+  Nodes parts(1);
+  while (ok() && now().kind != Token::BlockEnd) {
+    if (parts.size() > 1)
+      expectOperator(",");
+    const uint32_t where = now().line;
+    const std::string name = expectName("the name of a variable");
+    expectOperator("=");
+    const uint32_t value = expression();
+    parts.push_back(make(Syntax::Keyword, where, {value}, intern(name)));
+  }
+  endBlock();
+  parts.front() = block({"endwith"});
+  next();
+  endBlock();
+  return make(Syntax::With, line, parts);
+}
+
+/// What is not supported: passed over, with its body if it has one.
+uint32_t TemplateParser::otherStatement(uint32_t line,
+                                        const std::string &name) {
+  while (now().kind != Token::BlockEnd && now().kind != Token::End)
+    next();
+  endBlock();
+  for (const char *withBody : {"call", "block", "autoescape", "trans"})
+    if (name == withBody) {
+      const std::string end = "end" + name;
+      block({end});
+      while (now().kind != Token::BlockEnd && now().kind != Token::End)
+        next(); // its name may be there
+      endBlock();
+    }
+  return refuseLater("the statement '" + name + "'", line);
 }
 
 uint32_t TemplateParser::ifStatement(uint32_t line) {
@@ -271,8 +316,7 @@ uint32_t TemplateParser::forStatement(uint32_t line) {
     return fail("expected 'in' but found " + found());
   const uint32_t list = expression(/*withCondition=*/false);
   const uint32_t condition = takeName("if") ? expression() : 0;
-  if (isName(now(), "recursive"))
-    return refuse("a recursive loop");
+  const bool isRecursive = takeName("recursive");
   endBlock();
   ++loops;
   const uint32_t body = block({"else", "endfor"});
@@ -286,7 +330,8 @@ uint32_t TemplateParser::forStatement(uint32_t line) {
   endBlock();
   Nodes parts = {list, body, otherwise, condition};
   parts.insert(parts.end(), names.begin(), names.end());
-  return make(Syntax::For, line, parts);
+  return isRecursive ? refuseLater("a recursive loop", line)
+                     : make(Syntax::For, line, parts);
 }
 
 uint32_t TemplateParser::setStatement(uint32_t line) {
@@ -299,20 +344,20 @@ uint32_t TemplateParser::setStatement(uint32_t line) {
     parts.insert(parts.end(), names.begin(), names.end());
     return make(Syntax::Set, line, parts);
   }
-  if (isOperator("|"))
-    return refuse("a filter of a set block");
   if (names.size() != 1)
     return fail("expected '=' but found " + found());
+  Nodes parts = {0, names.front()};
+  if (isOperator("|"))
+    parts.push_back(filters(make(Syntax::Captured, line, {})));
   endBlock();
-  const uint32_t body = block({"endset"});
+  parts.front() = block({"endset"});
   next();
   endBlock();
-  return make(Syntax::SetBlock, line, {body, names.front()});
+  return make(Syntax::SetBlock, line, parts);
 }
 
 uint32_t TemplateParser::macroStatement(uint32_t line) {
-  if (loops != 0 || inMacro)
-    return refuse("a macro inside of a loop or a macro");
+  const bool isInside = loops != 0 || inMacro;
   const std::string name = expectName("the name of a macro");
   expectOperator("(");
   Nodes parts(1);
@@ -329,12 +374,17 @@ uint32_t TemplateParser::macroStatement(uint32_t line) {
   }
   expectOperator(")");
   endBlock();
+  const unsigned outerLoops = loops;
+  const bool wasInMacro = inMacro;
+  loops = 0; // of the macro's own text
   inMacro = true;
   parts.front() = block({"endmacro"});
-  inMacro = false;
+  inMacro = wasInMacro;
+  loops = outerLoops;
   next();
   endBlock();
-  macros.push_back(name);
+  if (isInside)
+    return refuseLater("a macro inside of a loop or a macro", line);
   return make(Syntax::Macro, line, parts, intern(name));
 }
 

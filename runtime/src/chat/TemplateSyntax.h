@@ -1,8 +1,8 @@
 //===- TemplateSyntax.h - A chat template as a tree -----------------------===//
 //
 // The subset of Jinja that chat templates are written in. Names of filters,
-// tests, functions and methods are resolved when a template is parsed, so that
-// what is not supported is refused before any data is seen. Nodes lie in one
+// tests, functions and methods are resolved when a template is parsed; what is
+// not supported is a node that fails when it is computed. Nodes lie in one
 // vector and name their children by index; index 0 is no node.
 //
 //===----------------------------------------------------------------------===//
@@ -18,15 +18,17 @@ namespace hone::rt {
 /// In brackets the children; `?` may be 0, `*` any number.
 enum class Syntax : uint8_t {
   // Statements.
-  Block,      ///< [statement*]
-  Text,       ///< text
-  Output,     ///< [value]
-  If,         ///< [condition, block, (condition, block)*, block?]
-  For,        ///< [list, block, else?, filter?, target, target*]
-  Set,        ///< [value, target, target*]
-  SetBlock,   ///< [block, target]
-  Macro,      ///< text [block, Parameter*]
-  Generation, ///< [block]: what an assistant says
+  Block,       ///< [statement*]
+  Text,        ///< text
+  Output,      ///< [value]
+  If,          ///< [condition, block, (condition, block)*, block?]
+  For,         ///< [list, block, else?, filter?, target, target*]
+  Set,         ///< [value, target, target*]
+  SetBlock,    ///< [block, target, value of Captured?]
+  FilterBlock, ///< [block, value of Captured]
+  With,        ///< [block, (Keyword)*]
+  Macro,       ///< text [block, Parameter*]
+  Generation,  ///< [block]: what an assistant says
   Break,
   Continue,
   // Parts of statements.
@@ -34,9 +36,12 @@ enum class Syntax : uint8_t {
   NamespaceField, ///< text: the namespace; number: text of the field
   Keyword,        ///< text [value]
   // Expressions.
+  Refused,  ///< text: what is not supported
+  Captured, ///< what the block at hand wrote
   None,
   Boolean,    ///< number
   Integer,    ///< number
+  Float,      ///< text
   String,     ///< text
   Name,       ///< text
   List,       ///< [value*]
@@ -49,7 +54,7 @@ enum class Syntax : uint8_t {
   Select,     ///< number: TemplateTest; text: attribute or empty;
               ///< what: whether those that pass are kept; [list, argument?]
   MapField,   ///< text [list]
-  MapFilter,  ///< number: TemplateFilter; [list]
+  MapFilter,  ///< number: TemplateFilter; [list, argument?*]
   Function,   ///< number: TemplateFunction; [argument?*]
   MacroCall,  ///< text [argument*, Keyword*]
   Method,     ///< number: TemplateMethod; [object, argument?*]
@@ -62,8 +67,10 @@ enum class Syntax : uint8_t {
   Add,        ///< [left, right], as those that follow
   Subtract,
   Multiply,
+  Divide,
   FloorDivide,
   Modulo,
+  Power,
   Concatenate, ///< [value*]
   Conditional, ///< [condition, value, otherwise?]
 };
@@ -100,6 +107,15 @@ enum class TemplateFilter : uint8_t {
   DictSort,
   Indent,
   Safe,
+  Float,
+  Abs,
+  Round,
+  Unique,
+  Sort,
+  Sum,
+  Min,
+  Max,
+  Format,
   Count
 };
 
@@ -113,6 +129,7 @@ enum class TemplateTest : uint8_t {
   Sequence,
   Number,
   Integer,
+  Float,
   Boolean,
   True,
   False,
@@ -126,6 +143,9 @@ enum class TemplateTest : uint8_t {
   Odd,
   Even,
   DivisibleBy,
+  LowerCase,
+  UpperCase,
+  Callable,
   Truth,
   Count
 };
@@ -134,6 +154,7 @@ enum class TemplateFunction : uint8_t {
   RaiseException,
   StrftimeNow,
   Namespace,
+  Dict,
   Range,
   Count
 };
@@ -161,6 +182,11 @@ enum class TemplateMethod : uint8_t {
   Keys,
   Values,
   Get,
+  Cycle,
+  Format,
+  IsDigit,
+  IsAlpha,
+  IsSpace,
   Count
 };
 

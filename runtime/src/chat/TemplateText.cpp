@@ -4,9 +4,13 @@
 
 #include "base/Utf8.h"
 #include "chat/TemplateLexer.h"
+#include "text/UnicodeClass.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace hone::rt {
 
@@ -208,7 +212,7 @@ static void appendJsonText(std::string &out, std::string_view text,
     const char c = text[next];
     const size_t at =
         c == '\0' ? std::string_view::npos : std::string_view(Letters).find(c);
-    if (uint8_t(c) >= 0x80 && ensureAscii) {
+    if (uint8_t(c) >= 0x80 && c != DataMark && ensureAscii) {
       appendEscape(out, decodeUtf8(text, next));
       continue;
     }
@@ -242,6 +246,9 @@ static bool appendJson(const TemplateValue &value, const JsonFormat &format,
     return true;
   case Kind::Integer:
     out += std::to_string(value.integer());
+    return true;
+  case Kind::Float:
+    appendFloat(out, value.real());
     return true;
   case Kind::String:
     if (value.text().size() > limit || !work.add(value.text().size() / 64))
@@ -278,6 +285,132 @@ static bool appendJson(const TemplateValue &value, const JsonFormat &format,
 bool toJson(const TemplateValue &value, const JsonFormat &format, size_t limit,
             TemplateWork &work, std::string &out) {
   return appendJson(value, format, 0, limit, work, out) && out.size() <= limit;
+}
+
+void appendFloat(std::string &out, double value) {
+  // The fewest digits that give the value again, as d.ddde+XX.
+  char text[32];
+  char *const end = std::to_chars(text, text + sizeof text - 1, value,
+                                  std::chars_format::scientific)
+                        .ptr;
+  *end = '\0';
+  std::string_view all(text, size_t(end - text));
+  if (!std::isfinite(value)) {
+    out += std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+    return;
+  }
+  if (all[0] == '-') {
+    out.push_back('-');
+    all.remove_prefix(1);
+  }
+  const size_t e = all.find('e');
+  std::string digits(1, all[0]);
+  if (e > 2)
+    digits += all.substr(2, e - 2);
+  const int exponent = std::atoi(text + (all.data() - text) + e + 1);
+  const int count = int(digits.size());
+  if (exponent < -4 || exponent >= 16) {
+    out += digits[0];
+    if (count > 1)
+      out += "." + digits.substr(1);
+    char tail[8];
+    std::snprintf(tail, sizeof tail, "e%c%02d", exponent < 0 ? '-' : '+',
+                  std::abs(exponent));
+    out += tail;
+  } else if (exponent < 0) {
+    out += "0." + std::string(size_t(-exponent - 1), '0') + digits;
+  } else {
+    const int whole = exponent + 1;
+    out += count > whole
+               ? digits.substr(0, size_t(whole)) + "." +
+                     digits.substr(size_t(whole))
+               : digits + std::string(size_t(whole - count), '0') + ".0";
+  }
+}
+
+/// Python's repr of a string; false for a character that may need an escape.
+static bool appendReprText(std::string &out, std::string_view text) {
+  const bool hasSingle = text.find('\'') != std::string_view::npos;
+  const bool hasDouble = text.find('"') != std::string_view::npos;
+  const char quote = hasSingle && !hasDouble ? '"' : '\'';
+  out.push_back(quote);
+  for (size_t next = 0; next < text.size();) {
+    const char c = text[next];
+    if (uint8_t(c) >= 0x80 && c != DataMark) {
+      const size_t begin = next;
+      const UnicodeClass kind = classify(decodeUtf8(text, next));
+      if (kind != UnicodeClass::Letter && kind != UnicodeClass::Number)
+        return false;
+      out.append(text.substr(begin, next - begin));
+      continue;
+    }
+    ++next;
+    if (c == '\n' || c == '\r' || c == '\t') {
+      out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+    } else if (c == quote || c == '\\') {
+      out += {'\\', c};
+    } else if (uint8_t(c) < 0x20 || c == 0x7F) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\x%02x", unsigned(uint8_t(c)));
+      out += code;
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back(quote);
+  return true;
+}
+
+bool toRepr(const TemplateValue &value, size_t limit, TemplateWork &work,
+            std::string &out) {
+  if (!work.add(1) || out.size() > limit)
+    return false;
+  using Kind = TemplateValue::Kind;
+  switch (value.kind()) {
+  case Kind::None:
+    out += "None";
+    return true;
+  case Kind::Boolean:
+    out += value.integer() ? "True" : "False";
+    return true;
+  case Kind::Integer:
+    out += std::to_string(value.integer());
+    return true;
+  case Kind::Float:
+    appendFloat(out, value.real());
+    return true;
+  case Kind::String:
+    return value.text().size() <= limit && work.add(value.text().size() / 64) &&
+           appendReprText(out, value.text());
+  case Kind::List: {
+    out.push_back(value.isTuple() ? '(' : '[');
+    for (const TemplateValue &item : value.items()) {
+      if (&item != &value.items().front())
+        out += ", ";
+      if (!toRepr(item, limit, work, out))
+        return false;
+    }
+    if (value.isTuple() && value.items().size() == 1)
+      out.push_back(',');
+    out.push_back(value.isTuple() ? ')' : ']');
+    return true;
+  }
+  case Kind::Dict:
+    out.push_back('{');
+    for (const auto &[name, member] : value.members()) {
+      if (&name != &value.members().front().first)
+        out += ", ";
+      if (!appendReprText(out, name))
+        return false;
+      out += ": ";
+      if (!toRepr(member, limit, work, out))
+        return false;
+    }
+    out.push_back('}');
+    return true;
+  default:
+    return false;
+  }
 }
 
 static bool isLeapYear(int year) {

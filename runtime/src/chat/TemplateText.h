@@ -58,6 +58,14 @@ struct JsonFormat {
 bool toJson(const TemplateValue &value, const JsonFormat &format, size_t limit,
             TemplateWork &work, std::string &out);
 
+/// Python's repr(value), as lists and mappings print. False as toJson; also for
+/// characters of which it is not known here whether Python shows them.
+bool toRepr(const TemplateValue &value, size_t limit, TemplateWork &work,
+            std::string &out);
+
+/// Python's repr of a float.
+void appendFloat(std::string &out, double value);
+
 /// What strftime_now tells.
 struct TemplateDate {
   int year = 0, month = 0, day = 0; ///< 0: it is not known

@@ -3,6 +3,7 @@
 #include "chat/TemplateValue.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace hone::rt {
@@ -40,6 +41,24 @@ TemplateValue TemplateValue::string(ValueMemory &memory, std::string text) {
 TemplateValue TemplateValue::list(ValueMemory &memory, List items) {
   return {Kind::List, std::make_shared<Object>(memory, std::string(),
                                                std::move(items), Members())};
+}
+
+TemplateValue TemplateValue::tuple(ValueMemory &memory, List items) {
+  TemplateValue made = list(memory, std::move(items));
+  made.asTuple = true;
+  return made;
+}
+
+TemplateValue TemplateValue::real(double value) {
+  int64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return TemplateValue(Kind::Float, bits);
+}
+
+double TemplateValue::real() const {
+  double value;
+  std::memcpy(&value, &number, sizeof value);
+  return value;
 }
 
 TemplateValue TemplateValue::dict(ValueMemory &memory, Members members) {
@@ -94,6 +113,8 @@ bool TemplateValue::isTrue() const {
   case Kind::Boolean:
   case Kind::Integer:
     return number != 0;
+  case Kind::Float:
+    return real() != 0;
   case Kind::String:
     return !object->text.empty();
   case Kind::List:
@@ -111,7 +132,10 @@ bool TemplateValue::equals(const TemplateValue &other,
     return false;
   if (isInteger() && other.isInteger())
     return number == other.number;
-  if (tag != other.tag)
+  if (isNumber() && other.isNumber()) // integers beyond 2^53 are no floats here
+    return (isFloat() ? real() : double(number)) ==
+           (other.isFloat() ? other.real() : double(other.number));
+  if (tag != other.tag || asTuple != other.asTuple)
     return false;
   switch (tag) {
   case Kind::String:
@@ -158,6 +182,8 @@ const char *TemplateValue::describe() const {
     return "a boolean";
   case Kind::Integer:
     return "an integer";
+  case Kind::Float:
+    return "a float";
   case Kind::String:
     return "a string";
   case Kind::List:

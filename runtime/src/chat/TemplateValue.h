@@ -40,6 +40,7 @@ public:
     None,
     Boolean,
     Integer,
+    Float,
     String,
     List,
     Dict,
@@ -60,6 +61,7 @@ public:
   static TemplateValue integer(int64_t value) {
     return TemplateValue(Kind::Integer, value);
   }
+  static TemplateValue real(double value);
   static TemplateValue macro(uint32_t node) {
     return TemplateValue(Kind::Macro, node);
   }
@@ -69,6 +71,8 @@ public:
   static TemplateValue undefined(ValueMemory &memory, std::string name);
   static TemplateValue string(ValueMemory &memory, std::string text);
   static TemplateValue list(ValueMemory &memory, List items);
+  /// A list that prints and compares otherwise.
+  static TemplateValue tuple(ValueMemory &memory, List items);
   static TemplateValue dict(ValueMemory &memory, Members members);
   /// What `list`, that no other value shares, has.
   static TemplateValue generator(TemplateValue list) {
@@ -81,6 +85,21 @@ public:
   bool isNone() const { return tag == Kind::None; }
   bool isString() const { return tag == Kind::String; }
   bool isList() const { return tag == Kind::List; }
+  bool isTuple() const { return tag == Kind::List && asTuple; }
+  /// A string of the filter safe: what is added to it is escaped for HTML.
+  bool isMarkup() const { return asMarkup; }
+  TemplateValue likeMarkup(const TemplateValue &other) const {
+    TemplateValue out = *this;
+    out.asMarkup = tag == Kind::String && other.asMarkup;
+    return out;
+  }
+  TemplateValue asSafe() const {
+    TemplateValue out = *this;
+    out.asMarkup = true;
+    return out;
+  }
+  bool isFloat() const { return tag == Kind::Float; }
+  bool isNumber() const { return isInteger() || isFloat(); }
   bool isGenerator() const { return tag == Kind::Generator; }
   bool isDict() const { return tag == Kind::Dict; }
   bool isNamespace() const { return tag == Kind::Namespace; }
@@ -90,6 +109,7 @@ public:
   }
 
   int64_t integer() const { return number; }
+  double real() const; ///< of a float
   /// Of a string; of an undefined value its name.
   const std::string &text() const;
   const List &items() const { return object->items; }
@@ -131,6 +151,7 @@ private:
   std::shared_ptr<Object> object;
   int64_t number = 0;
   Kind tag = Kind::Undefined;
+  bool asTuple = false, asMarkup = false;
 };
 
 } // namespace hone::rt

@@ -46,6 +46,8 @@ public:
   /// BadExample, BadLine, LineTooLong, EmptyData, with file and line, and those
   /// of Tokenizer::encode.
   virtual Status next(CandidateExample &example, bool &more) = 0;
+  /// Whether it may be called after an error, for the example after that.
+  virtual bool goesOn() const = 0;
   /// Bytes of the file that were read.
   virtual uint64_t position() const = 0;
 };

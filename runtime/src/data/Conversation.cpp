@@ -2,6 +2,8 @@
 
 #include "data/Conversation.h"
 
+#include "chat/TemplateText.h"
+
 #include <algorithm>
 
 namespace hone::rt {
@@ -74,8 +76,7 @@ private:
 Status ConversationEncoder::renderTo(ChatMessages &messages, size_t count,
                                      bool prompt, TokenSink &sink,
                                      std::string &out) {
-  Status status =
-      model.chatTemplate().render(messages, count, prompt, place, out);
+  Status status = model.render(messages, count, prompt, place, out);
   if (status.isOk())
     status = model.encode(out, place, sink, scratch);
   return status;
@@ -178,26 +179,42 @@ Status ConversationEncoder::encodeMarked(ChatMessages &messages,
 }
 
 Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
-                                   const std::string &from, const Emit &emit) {
+                                   const Json &tools, const std::string &from,
+                                   const Emit &emit) {
   place = from;
   ++counts.conversations;
   std::vector<size_t> answers;
-  for (size_t i = 0; i < turns.size(); ++i) {
+  for (size_t i = 0; i < turns.size(); ++i)
     if (turns[i].role == ChatRole::Assistant)
       answers.push_back(i);
-    counts.spelled += model.mark(turns[i].content);
-    counts.spelled += model.mark(turns[i].reasoning);
-  }
+  noteContents(turns);
   if (!answers.empty() && answers.front() == 0) {
     if (counts.answerFirst++ == 0)
       counts.firstOfThem = place;
     return Status::ok();
   }
-  ChatMessages messages(std::move(turns));
-  if (model.chatTemplate().marksAnswers())
-    return encodeMarked(messages, emit);
-  HONE_TRY(renderWhole(messages, messages.size()));
+  const bool hasSystem =
+      std::any_of(turns.begin(), turns.end(), [](const ChatTurn &turn) {
+        return turn.role == ChatRole::System;
+      });
+  std::vector<ChatTurn> given;
+  if (hasSystem)
+    given = turns;
+  const bool isMarked = model.chatTemplate().marksAnswers();
+  ChatMessages messages = model.messages(std::move(turns), tools);
+  counts.spelled += messages.marked();
+  HONE_TRY(isMarked ? encodeMarked(messages, emit)
+                    : encodeTurns(messages, answers, emit));
+  return hasSystem ? noteSystem(std::move(given), tools, messages,
+                                isMarked ? text : wholeText)
+                   : Status::ok();
+}
 
+/// The samples of turns whose loss the template does not mark.
+Status ConversationEncoder::encodeTurns(ChatMessages &messages,
+                                        const std::vector<size_t> &answers,
+                                        const Emit &emit) {
+  HONE_TRY(renderWhole(messages, messages.size()));
   bool isShared = true;
   std::vector<TokenSpan> spans(answers.size());
   for (size_t i = 0; i < answers.size() && isShared; ++i) {
@@ -208,25 +225,75 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
   }
   if (!isShared)
     ++counts.split;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (!isShared) {
-      HONE_TRY(renderWhole(messages, answers[i] + 1));
-      spans[i].end = whole.count;
+  // A sample that was told cannot be taken back, so errors come before.
+  for (bool emits : {false, true})
+    for (size_t i = 0; i < answers.size() && (emits || !isShared); ++i) {
+      if (!isShared) {
+        HONE_TRY(renderWhole(messages, answers[i] + 1));
+        spans[i].end = whole.count;
+      }
+      if (!isShared && !emits && answers.size() == 1)
+        continue; // the other round sees it before it tells anything
+      bool parts;
+      HONE_TRY(findStart(messages, answers[i], spans[i].begin, parts));
+      if (!emits)
+        continue;
+      noteTurn(spans[i], parts);
+      if (!isShared)
+        HONE_TRY(emit(whole, {spans[i]}));
     }
-    bool parts;
-    Status status = findStart(messages, answers[i], spans[i].begin, parts);
-    HONE_TRY(status);
-    noteTurn(spans[i], parts);
-    if (isShared)
-      continue;
-    if (status = emit(whole, {spans[i]}); !status.isOk())
-      return status;
-  }
   return isShared ? emit(whole, spans) : Status::ok();
+}
+
+void ConversationEncoder::noteContents(const std::vector<ChatTurn> &turns) {
+  bool isJoined = false;
+  for (const ChatTurn &turn : turns) {
+    isJoined |= turn.isInParts && !model.writesParts();
+    if (!turn.calls.isArray())
+      continue;
+    for (const Json &call : turn.calls.array()) {
+      const Json *function = call.find("function");
+      const Json *arguments = (function ? *function : call).find("arguments");
+      counts.textCalls += arguments && arguments->isString();
+    }
+  }
+  counts.joined += isJoined;
+}
+
+/// Counts a conversation one of whose system turns could say anything else.
+/// `turns` are those of `messages`, of which `shown` is the text.
+Status ConversationEncoder::noteSystem(std::vector<ChatTurn> turns,
+                                       const Json &tools,
+                                       ChatMessages &messages,
+                                       const std::string &shown) {
+  std::vector<ChatTurn *> unseen;
+  for (ChatTurn &turn : turns) {
+    const std::string_view said = stripText(turn.content, true, true, nullptr);
+    if (turn.role == ChatRole::System && !said.empty() &&
+        shown.find(said) == std::string::npos)
+      unseen.push_back(&turn);
+  }
+  if (unseen.empty())
+    return Status::ok();
+  for (ChatTurn *turn : unseen)
+    turn->content += "x";
+  const size_t count = turns.size();
+  ChatMessages others = model.messages(std::move(turns), tools);
+  std::string one, other;
+  HONE_TRY(model.render(messages, count, false, place, one));
+  if (!model.render(others, count, false, place, other).isOk() || one != other)
+    return Status::ok();
+  if (counts.dropped++ == 0)
+    counts.firstDropped = place;
+  return Status::ok();
 }
 
 static std::string countOf(uint64_t part, uint64_t all, const char *what) {
   return std::to_string(part) + " of " + std::to_string(all) + " " + what;
+}
+
+static std::string lineOf(const std::string &place) {
+  return place.substr(place.rfind(':') + 1);
 }
 
 std::string ConversationCounts::leftOut() const {
@@ -235,7 +302,7 @@ std::string ConversationCounts::leftOut() const {
   return "\n" + countOf(answerFirst, conversations, "conversations") +
          " begin with a turn of the assistant, which answers nothing, and are "
          "left out; the first is in line " +
-         firstOfThem.substr(firstOfThem.rfind(':') + 1);
+         lineOf(firstOfThem);
 }
 
 std::string ConversationCounts::notes() const {
@@ -254,6 +321,19 @@ std::string ConversationCounts::notes() const {
     out += "\n" + countOf(parted, turns, "answers") +
            " begin differently from the end of the chat template's prompt; "
            "their loss begins where the two differ";
+  if (dropped != 0)
+    out += "\nin " + countOf(dropped, conversations, "conversations") +
+           " the chat template leaves the system's turn out; the first is in "
+           "line " +
+           lineOf(firstDropped);
+  if (joined != 0)
+    out += "\nin " + countOf(joined, conversations, "conversations") +
+           " contents in parts are joined, with a line end between two, since "
+           "the chat template writes no parts";
+  if (textCalls != 0)
+    out += "\narguments that calls give as text, which the chat template sees "
+           "as text: " +
+           std::to_string(textCalls);
   if (spelled != 0)
     out += "\nspecial tokens that turns spell are read as text: " +
            std::to_string(spelled);

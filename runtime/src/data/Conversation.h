@@ -39,6 +39,10 @@ struct ConversationCounts {
   uint64_t parted = 0;      ///< whose beginning is not what a prompt ends with
   uint64_t endless = 0;     ///< without a special token at their end
   uint64_t spelled = 0;     ///< special tokens that data spells
+  uint64_t joined = 0;      ///< whose contents in parts are one text each
+  uint64_t textCalls = 0;   ///< calls whose arguments are given as text
+  uint64_t dropped = 0;     ///< whose system turn the template leaves out
+  std::string firstDropped; ///< where that is
   uint64_t answerFirst = 0; ///< left out: their first turn answers nothing
   std::string firstOfThem;  ///< where that is
   std::string end; ///< the special token of the first turn that has one
@@ -61,8 +65,12 @@ public:
   /// `place` is where the turns are from. Emits nothing of a conversation that
   /// begins with the assistant, but counts it. Errors: ConversationRefused,
   /// those of `emit` and of Tokenizer::encode.
+  Status encode(std::vector<ChatTurn> turns, const Json &tools,
+                const std::string &place, const Emit &emit);
   Status encode(std::vector<ChatTurn> turns, const std::string &place,
-                const Emit &emit);
+                const Emit &emit) {
+    return encode(std::move(turns), Json(), place, emit);
+  }
 
 private:
   /// How many of the first tokens of a rendering another has too.
@@ -79,6 +87,11 @@ private:
                    bool &parts);
   void noteTurn(const TokenSpan &span, bool parts);
   Status encodeMarked(ChatMessages &messages, const Emit &emit);
+  Status encodeTurns(ChatMessages &messages, const std::vector<size_t> &answers,
+                     const Emit &emit);
+  void noteContents(const std::vector<ChatTurn> &turns);
+  Status noteSystem(std::vector<ChatTurn> turns, const Json &tools,
+                    ChatMessages &messages, const std::string &shown);
 
   const ChatModel &model;
   const Tokenizer &tokenizer;

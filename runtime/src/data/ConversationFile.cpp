@@ -3,6 +3,9 @@
 #include "data/ConversationFile.h"
 
 #include "base/Json.h"
+#include "chat/TemplateText.h"
+
+#include <tuple>
 
 namespace hone::rt {
 
@@ -42,6 +45,11 @@ Result<std::vector<ChatTurn>> readConversation(std::string_view content,
   DataLine line, other;
   bool more = false;
   HONE_TRY(lines.next(line, more));
+  if (line.tools.isArray())
+    return lines.bad(ErrorCode::UnsupportedTurn, line.number,
+                     "the conversation has \"tools\", which data for training "
+                     "may have and a conversation here may not",
+                     "leave them out, or write them into the system's turn");
   HONE_TRY(joinSystem(line, path + ":" + std::to_string(line.number)));
   HONE_TRY(lines.next(other, more));
   if (more)
@@ -51,14 +59,73 @@ Result<std::vector<ChatTurn>> readConversation(std::string_view content,
   return std::move(line.turns);
 }
 
+static void appendJson(std::string &out, const Json &value) {
+  switch (value.kind()) {
+  case Json::Kind::Null:
+    out += "null";
+    return;
+  case Json::Kind::Bool:
+    out += value.boolean() ? "true" : "false";
+    return;
+  case Json::Kind::Number:
+    if (value.isInteger())
+      out += std::to_string(value.integer());
+    else
+      appendFloat(out, value.number());
+    return;
+  case Json::Kind::String:
+    appendJsonString(out, value.string());
+    return;
+  case Json::Kind::Array:
+    out += "[";
+    for (const Json &item : value.array()) {
+      out += &item == &value.array().front() ? "" : ", ";
+      appendJson(out, item);
+    }
+    out += "]";
+    return;
+  case Json::Kind::Object:
+    out += "{";
+    for (const auto &[key, member] : value.object()) {
+      out += &key == &value.object().front().first ? "" : ", ";
+      appendJsonString(out, key);
+      out += ": ";
+      appendJson(out, member);
+    }
+    out += "}";
+    return;
+  }
+}
+
 std::string conversationLine(const std::vector<ChatTurn> &turns) {
-  static constexpr const char *Names[] = {"system", "user", "assistant"};
   std::string out = "{\"messages\": [";
   for (const ChatTurn &turn : turns) {
     out += &turn == &turns.front() ? "" : ", ";
-    out += std::string("{\"role\": \"") + Names[size_t(turn.role)] +
-           "\", \"content\": ";
-    appendJsonString(out, turn.content);
+    out += std::string("{\"role\": \"") + roleName(turn.role) + "\"";
+    if (turn.isInParts) {
+      out += ", \"content\": [";
+      for (const std::string &part : turn.parts) {
+        out += &part == &turn.parts.front() ? "" : ", ";
+        out += "{\"type\": \"text\", \"text\": ";
+        appendJsonString(out, part);
+        out += "}";
+      }
+      out += "]";
+    } else if (turn.hasContent) {
+      out += ", \"content\": ";
+      appendJsonString(out, turn.content);
+    }
+    if (turn.calls.isArray()) {
+      out += ", \"tool_calls\": ";
+      appendJson(out, turn.calls);
+    }
+    for (const auto &[key, name, text] :
+         {std::tuple(ChatKey::CallId, "tool_call_id", &turn.callId),
+          {ChatKey::Name, "name", &turn.name}})
+      if (turn.keys.find(char(key)) != std::string::npos) {
+        out += std::string(", \"") + name + "\": ";
+        appendJsonString(out, *text);
+      }
     if (turn.hasReasoning) {
       out += ", \"reasoning_content\": ";
       appendJsonString(out, turn.reasoning);

@@ -1,8 +1,8 @@
 //===- ConversationReader.h - The turns of a conversation in JSON ---------===//
 //
 // As OpenAI has them, {"role", "content"}, and as ShareGPT has them, {"from",
-// "value"}. What changes what a turn says and is not supported (calls of tools,
-// their results, images, marks of single turns) is refused by name.
+// "value"}. What changes what a turn says and is not supported (images, marks
+// of single turns) is refused by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 
 #include "base/JsonReader.h"
 #include "chat/ChatTemplate.h"
+#include "data/KeyMap.h"
 
 #include <functional>
 #include <string>
@@ -17,11 +18,16 @@
 
 namespace hone::rt {
 
-/// Reads the array of turns that `reader` is at, of at most `most`. `ignored`
-/// is told each key that is passed over. Errors of the reader: BadLine,
-/// UnsupportedTurn.
-bool readTurns(JsonReader &reader, size_t most, std::vector<ChatTurn> &turns,
+/// Reads the array of turns that `reader` is at, of at most `most`; `map` says
+/// what "role" and "content" are called. `ignored` is told each key that is
+/// passed over. Errors of the reader: BadLine, UnsupportedTurn.
+bool readTurns(JsonReader &reader, size_t most, const KeyMap &map,
+               std::vector<ChatTurn> &turns,
                const std::function<void(const std::string &)> &ignored);
+
+/// Reads the value of "tools": a list of JSON schemas, as one or as its text.
+/// `tools` is null if there are none. Errors as readTurns.
+bool readTools(JsonReader &reader, const std::string &place, Json &tools);
 
 /// Reads a value; whether it is null, false, "", [] or {}.
 bool isEmptyValue(JsonReader &reader);

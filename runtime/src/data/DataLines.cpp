@@ -8,6 +8,7 @@
 #include "data/DataLines.h"
 
 #include "data/ConversationReader.h"
+#include "data/TableRecords.h"
 
 #include <algorithm>
 
@@ -166,10 +167,27 @@ static unsigned bitOf(const std::string &key) {
   return 0;
 }
 
+/// Keys whose values are lists.
+static constexpr unsigned ListKeys = SeenIds | SeenLabels | SeenMask |
+                                     SeenMessages | SeenConversations |
+                                     SeenHistory | SeenTools;
+
 DataLines::DataLines(std::string_view content, std::string path,
-                     int64_t vocabularySize, uint64_t keptIds, uint64_t longest)
+                     int64_t vocabularySize, uint64_t keptIds, uint64_t longest,
+                     KeyMap given)
     : path(std::move(path)), vocabularySize(vocabularySize), keptIds(keptIds),
-      longest(std::min(longest, LongestLine)), records(content, this->path) {}
+      longest(std::min(longest, LongestLine)), map(std::move(given)) {
+  const FileKind kind = kindOf(this->path);
+  if (!isTable(kind)) {
+    records = std::make_unique<JsonRecords>(content, this->path);
+    return;
+  }
+  records = std::make_unique<TableRecords>(
+      content, this->path, kind, [this](const std::string &column) {
+        const std::string *name = map.nameOf(column);
+        return name && (bitOf(*name) & ListKeys) != 0;
+      });
+}
 
 Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
                       const std::string &problem,
@@ -249,8 +267,14 @@ void DataLines::noteIgnored(const std::string &key) {
     ignored.push_back(start);
 }
 
-bool DataLines::readKey(JsonReader &reader, const std::string &key,
+bool DataLines::readKey(JsonReader &reader, const std::string &given,
                         DataLine &line, unsigned &seen) {
+  const std::string *name = map.nameOf(given);
+  if (name == nullptr) {
+    noteIgnored(given);
+    return reader.skip();
+  }
+  const std::string &key = *name;
   const unsigned bit = bitOf(key);
   if ((bit & WeakKeys) != 0 && !isDetected) {
     seen |= bit;
@@ -289,10 +313,11 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
     return reader.string(line.system);
   case SeenMessages:
   case SeenConversations:
-    return readTurns(reader, MostTurns, line.turns,
+    return readTurns(reader, MostTurns, map, line.turns,
                      [this](const std::string &name) { noteIgnored(name); });
-  case SeenHistory:
   case SeenTools:
+    return readTools(reader, path, line.tools);
+  case SeenHistory:
     return readEmpty(reader, key);
   case SeenIds:
     return readIds(reader, "input_ids", /*allowNoTarget=*/false, line.ids,
@@ -336,20 +361,19 @@ bool DataLines::readEmpty(JsonReader &reader, const std::string &key) {
   const uint64_t start = reader.lastValue();
   if (isEmptyValue(reader))
     return true;
-  return reader.ok() &&
-         reader.failAt(ErrorCode::UnsupportedTurn, start,
-                       "\"" + key + "\" is not supported",
-                       key == "tools" ? "leave out conversations that use tools"
-                                      : "write earlier turns as \"messages\"");
+  return reader.ok() && reader.failAt(ErrorCode::UnsupportedTurn, start,
+                                      "\"" + key + "\" is not supported",
+                                      "write earlier turns as \"messages\"");
 }
 
 Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
-  line.number = records.number();
+  line.number = records->number();
   lineBytes = text.size();
   line.hasLabels = false;
   line.input.clear();
   line.system.clear();
   line.turns.clear();
+  line.tools = Json();
   seen = 0;
   JsonReader reader(text, path, ErrorCode::BadLine);
   std::string key;
@@ -358,7 +382,7 @@ Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
       break;
   if (reader.ok() && reader.finish())
     return Status::ok();
-  return records.moved(reader.status());
+  return records->moved(reader.status());
 }
 
 static std::string keysOf(unsigned seen) {
@@ -375,8 +399,7 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
       (seen & ~(wanted.required | wanted.optional)) != 0)
     return bad(ErrorCode::MixedFormats, line.number,
                std::string("expected ") + describe(shape) +
-                   " as in the first " +
-                   (records.inArray() ? "sample" : "line") + " but found " +
+                   " as in the first " + records->unit() + " but found " +
                    keysOf(seen),
                ShapeRemedy);
   const bool isEmpty =
@@ -399,21 +422,38 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
   return Status::ok();
 }
 
-Status DataLines::detect() {
+Status DataLines::detect(bool passesOver) {
+  static constexpr unsigned MostPassedOver = 1000;
+  Status first = Status::ok();
+  for (unsigned i = 0; i <= (passesOver ? MostPassedOver : 0); ++i) {
+    std::string_view text;
+    bool more = true;
+    // How long lines may be is known with their format.
+    Status status = records->next(text, more, LongestLine);
+    if (status.isOk() && !more)
+      status = Status(
+          ErrorCode::EmptyData, path,
+          std::string("expected training data but the ") +
+              (isTable(kindOf(path)) ? "table has no rows" : "array is empty"),
+          "give a file with samples");
+    if (status.isOk())
+      status = detectFrom(text);
+    if (first.isOk())
+      first = status;
+    if (status.isOk() || !more || records->isBroken()) {
+      if (status.isOk())
+        first = status;
+      break;
+    }
+  }
+  records->rewind();
+  return first;
+}
+
+Status DataLines::detectFrom(std::string_view text) {
   DataLine line;
-  std::string_view text;
   unsigned seen = 0;
-  bool more = true;
-  // How long lines may be is known with their format.
-  Status status = records.next(text, more, LongestLine);
-  if (status.isOk() && !more)
-    status = Status(ErrorCode::EmptyData, path,
-                    "expected training data but the array is empty",
-                    "give a file with samples");
-  if (status.isOk())
-    status = read(text, line, seen);
-  records.rewind();
-  HONE_TRY(status);
+  HONE_TRY(read(text, line, seen));
   const unsigned alpaca = SeenInstruction | SeenOutput;
   unsigned found = 0;
   for (const auto &each : Shapes)
@@ -447,7 +487,8 @@ Status DataLines::detect() {
 Status DataLines::next(DataLine &line, bool &more) {
   std::string_view text;
   unsigned seen;
-  if (Status status = records.next(text, more, longest);
+  line.number = 0; // until it is known
+  if (Status status = records->next(text, more, longest);
       !status.isOk() || !more)
     return status;
   HONE_TRY(read(text, line, seen));

@@ -1,6 +1,7 @@
 //===- DataLines.h - JSON training data, one sample at a time -------------===//
 //
-// A sample is a line of JSONL or an element of one JSON array. The first
+// A sample is a line of JSONL, an element of one JSON array or a row of a
+// table. The first
 // decides the shape of all; a later one of another shape is an error, not a
 // guess. One is held in memory, never the file, and of its lists only what fits
 // in a sample.
@@ -12,8 +13,10 @@
 #include "base/Status.h"
 #include "chat/ChatTemplate.h"
 #include "data/JsonRecords.h"
+#include "data/KeyMap.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +49,7 @@ struct DataLine {
   std::string input;           ///< "input"
   std::string system;          ///< "system" beside other keys
   std::vector<ChatTurn> turns; ///< "messages" or "conversations"
+  Json tools;                  ///< "tools" beside them, or null
   std::vector<int32_t> ids;    ///< "input_ids", the first keptIds
   std::vector<int32_t> labels; ///< "labels", not shifted, the first keptIds
   uint64_t idCount = 0, labelCount = 0; ///< of the line
@@ -64,25 +68,32 @@ public:
   /// Reads `content`, the bytes of the file `path` without empty lines at the
   /// end. Ids and labels are checked against `vocabularySize`; of each line
   /// the first `keptIds` are kept, and lines longer than `longest` refused.
+  /// The end of `path` says whether it is a table, `map` what keys mean.
   DataLines(std::string_view content, std::string path, int64_t vocabularySize,
-            uint64_t keptIds, uint64_t longest = LongestLine);
+            uint64_t keptIds, uint64_t longest = LongestLine, KeyMap map = {});
+
+  DataLines(const DataLines &) = delete;
+  DataLines &operator=(const DataLines &) = delete;
 
   /// Whether `line` is one JSON object.
   static bool isObject(std::string_view line);
   /// Whether lines of some format have this key.
   static bool isKey(const std::string &name);
 
-  /// Finds the format from the first line. Errors: BadData when the keys are
-  /// of no known format or of two.
-  Status detect();
+  /// Finds the format from the first line, or the first of 1,000 that has one.
+  /// Errors: BadData when the keys are of no known format or of two: that of
+  /// the first line.
+  Status detect(bool passesOver = false);
   DataFormat format() const { return shape; }
 
   /// Reads the next line into `line`; `more` becomes false at the end.
-  /// Errors: BadData with file, line and column or key.
+  /// Errors: BadData with file, line and column or key; the next call goes on
+  /// with the next line unless isBroken().
   Status next(DataLine &line, bool &more);
+  bool isBroken() const { return records->isBroken(); }
 
   /// Bytes of the file that were read.
-  uint64_t position() const { return records.position(); }
+  uint64_t position() const { return records->position(); }
   /// Keys that were ignored in some line, each once, at most 16, of each the
   /// first 64 bytes.
   const std::vector<std::string> &ignoredKeys() const { return ignored; }
@@ -94,6 +105,7 @@ public:
 private:
   struct OtherKey;
   static const OtherKey OtherKeys[];
+  Status detectFrom(std::string_view text);
   bool readOther(JsonReader &reader, const OtherKey &other);
   Status read(std::string_view text, DataLine &line, unsigned &seen);
   Status checkShape(const DataLine &line, unsigned seen) const;
@@ -109,7 +121,8 @@ private:
   int64_t vocabularySize;
   uint64_t keptIds, longest;
   bool isDetected = false;
-  JsonRecords records;
+  KeyMap map;
+  std::unique_ptr<Records> records;
   uint64_t lineBytes = 0;
   DataFormat shape = DataFormat::PlainText;
   std::vector<std::string> ignored;

@@ -12,11 +12,12 @@
 #include "base/Utf8.h"
 #include "data/Conversation.h"
 #include "data/ConversationFile.h"
+#include "data/DataFile.h"
 #include "data/SampleIds.h"
+#include "data/Unusable.h"
 #include "platform/Files.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <optional>
 #include <vector>
@@ -29,20 +30,21 @@ namespace {
 class Preparation : public TokenSink {
 public:
   Preparation(const DatasetOptions &options, const Tokenizer *tokenizer,
-              const MappedFile &file, std::string_view content)
-      : options(options), tokenizer(tokenizer), file(file), content(content),
-        sample(keptIds(options)), prompt(keptIds(options)) {}
+              const DataFile &input)
+      : options(options), tokenizer(tokenizer), input(input),
+        content(input.content()), sample(keptIds(options)),
+        prompt(keptIds(options)) {}
 
   /// `cachePath` may be empty; see TokenCacheWriter.
   Result<MappedFile> run(const std::string &directory,
                          const std::string &cachePath);
 
 private:
-  bool looksLikeLines() const;
-  Status refuseTable() const;
   Status checkUtf8();
   Status packText();
   Status readLines();
+  Status addLine(DataLine &line, const std::string &place);
+  bool passesOver(const Status &status);
   Status readTask();
   Status addExample(const CandidateExample &example);
   Status encodeLine(DataLine &line, const std::string &place);
@@ -73,7 +75,7 @@ private:
 
   const DatasetOptions &options;
   const Tokenizer *tokenizer;
-  const MappedFile &file;
+  const DataFile &input;
   std::string_view content;
   DataFormat format = DataFormat::PlainText;
   TokenCacheWriter writer;
@@ -83,6 +85,7 @@ private:
   std::vector<std::string> ignoredKeys;
   std::optional<ChatModel> chat;
   ConversationCounts counts;
+  UnusableSamples unusable;
   Status packed = Status::ok();
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
            mergedPrompts = 0, parts = 0, specialAsText = 0;
@@ -91,75 +94,6 @@ private:
 };
 
 } // namespace
-
-static bool endsWith(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() &&
-         text.substr(text.size() - ending.size()) == ending;
-}
-
-/// The name decides when it says so, else whether line 1 is a JSON object.
-bool Preparation::looksLikeLines() const {
-  if (endsWith(options.path, ".txt"))
-    return false;
-  if (endsWith(options.path, ".jsonl") || endsWith(options.path, ".json"))
-    return true;
-  if (JsonRecords::isArray(content.substr(0, DataLines::LongestLine))) {
-    const size_t bracket = content.find('[');
-    const size_t next = content.find_first_not_of(" \t\r\n", bracket + 1);
-    return next != std::string_view::npos && content[next] == '{';
-  }
-  const std::string_view start = content.substr(0, DataLines::LongestLine + 1);
-  const std::string_view line = start.substr(0, start.find('\n'));
-  const size_t first = line.find_first_not_of(" \t");
-  return first != std::string_view::npos && line[first] == '{' &&
-         (line.size() > DataLines::LongestLine || DataLines::isObject(line));
-}
-
-/// Whether a first line names columns, one of them as a data format names it.
-static bool looksLikeHeader(std::string_view line, char delimiter) {
-  bool isKnown = false, isOne = true;
-  while (!line.empty()) {
-    const size_t end = std::min(line.find(delimiter), line.size());
-    std::string_view column = line.substr(0, end);
-    isOne &= end == line.size();
-    line.remove_prefix(std::min(end + 1, line.size()));
-    if (column.size() > 1 && column.front() == '"' && column.back() == '"')
-      column = column.substr(1, column.size() - 2);
-    const bool isName = !column.empty() &&
-                        std::all_of(column.begin(), column.end(), [](char c) {
-                          return std::isalnum(uint8_t(c)) != 0 || c == '_';
-                        });
-    if (!isName)
-      return false;
-    isKnown |= DataLines::isKey(std::string(column));
-  }
-  return isKnown && !isOne;
-}
-
-static bool isNamedTable(const std::string &path) {
-  return endsWith(path, ".csv") || endsWith(path, ".tsv");
-}
-
-/// A table is no text, and its columns mean what their names say.
-Status Preparation::refuseTable() const {
-  std::string_view line = content.substr(0, DataLines::LongestLine);
-  line = line.substr(0, line.find('\n'));
-  if (!line.empty() && line.back() == '\r')
-    line.remove_suffix(1);
-  const bool isNamed = isNamedTable(options.path);
-  const bool isTable =
-      isNamed || (!endsWith(options.path, ".txt") &&
-                  (looksLikeHeader(line, ',') || looksLikeHeader(line, '\t')));
-  if (!isTable)
-    return Status::ok();
-  return Status(
-      ErrorCode::OtherData, options.path,
-      std::string("this is a table, since ") +
-          (isNamed ? "its name says so" : "its first line names columns") +
-          "; --task alone reads tables",
-      "write each row as a line of JSON with the column's names as keys; to "
-      "train on the file as one text, call it .txt");
-}
 
 Status Preparation::checkTokenizer(const std::string &place) const {
   if (tokenizer != nullptr)
@@ -241,6 +175,7 @@ Status Preparation::finishSample(uint64_t length, const std::string &place) {
 
 /// Ends the work on `content` up to `bytes`.
 Status Preparation::letGo(uint64_t bytes) {
+  const MappedFile &file = input.file();
   file.releaseBehind(uint64_t(content.data() - file.data()) + bytes);
   return options.onProgress ? options.onProgress() : Status::ok();
 }
@@ -311,7 +246,7 @@ Status Preparation::checkSpecialTokens() const {
 }
 
 Status Preparation::packText() {
-  HONE_TRY(refuseTable());
+  HONE_TRY(input.refuseUnnamedTable());
   HONE_TRY(checkTokenizer(options.path));
   HONE_TRY(checkUtf8());
   // Template tokens are fewer than a sequence has room for only by chance, so
@@ -396,7 +331,7 @@ Status Preparation::addConversation(DataLine &line, const std::string &place) {
   HONE_TRY(joinSystem(line, place));
   ConversationEncoder encoder(*chat, *tokenizer, scratch, counts);
   return encoder.encode(
-      std::move(line.turns), place,
+      std::move(line.turns), line.tools, place,
       [&](SampleIds &ids, const std::vector<TokenSpan> &spans) {
         sample.clear();
         sample.append(ids.kept.data(), ids.kept.size());
@@ -434,29 +369,55 @@ static void makeTurns(DataLine &line) {
   line.turns[1].content = std::move(line.completion);
 }
 
-/// Editors leave empty lines at the end.
-static std::string_view withoutSpaceAtEnd(std::string_view text,
-                                          const MappedFile &file) {
-  while (!text.empty()) {
-    const size_t start =
-        text.size() - std::min<size_t>(text.size(), MappedFile::VisitBytes);
-    const size_t last = text.substr(start).find_last_not_of(" \t\r\n");
-    file.release(uint64_t(text.data() - file.data()) + start,
-                 2 * MappedFile::VisitBytes);
-    if (last != std::string_view::npos)
-      return text.substr(0, start + last + 1);
-    text = text.substr(0, start);
+Status Preparation::addLine(DataLine &line, const std::string &place) {
+  const bool isChat =
+      format == DataFormat::Messages || format == DataFormat::ShareGpt;
+  ofLine = 0;
+  if (format == DataFormat::Alpaca && chat)
+    makeTurns(line);
+  if (isChat || (format == DataFormat::Alpaca && chat))
+    return addConversation(line, place);
+  if (format == DataFormat::TokenIds) {
+    sample.kept.swap(line.ids);
+    if (line.hasLabels)
+      labels.swap(line.labels);
+    else
+      labels = sample.kept;
+    return finishSample(line.idCount, place);
   }
-  return text;
+  if (format == DataFormat::Alpaca) {
+    if (!line.system.empty())
+      return Status(ErrorCode::NoChatTemplate, place,
+                    "the line has a \"system\" text, for which "
+                    "Alpaca's own prompt has no place",
+                    "leave it out, or compile a model with a chat "
+                    "template");
+    line.text = alpacaPrompt(line);
+  }
+  HONE_TRY(encodeLine(line, place));
+  return finishSample(sample.count, place);
+}
+
+/// Whether an error is of a sample that is left out, which is then counted.
+bool Preparation::passesOver(const Status &status) {
+  if (status.isOk() || !options.skipUnusable ||
+      !UnusableSamples::isOfSample(status))
+    return false;
+  unusable.add(status);
+  if (options.onUnusable)
+    options.onUnusable(status);
+  return true;
 }
 
 Status Preparation::readLines() {
   const bool splits = options.tooLong == TooLong::Split;
-  DataLines lines(withoutSpaceAtEnd(content, file), options.path,
-                  options.vocabularySize, keptIds(options),
-                  splits ? DataLines::LongestConversation
-                         : DataLines::LongestLine);
-  HONE_TRY(lines.detect());
+  // A tab at the end of a table may be an empty cell.
+  DataLines lines(
+      isTable(kindOf(options.path)) ? content : input.withoutSpaceAtEnd(),
+      options.path, options.vocabularySize, keptIds(options),
+      splits ? DataLines::LongestConversation : DataLines::LongestLine,
+      options.map);
+  HONE_TRY(lines.detect(options.skipUnusable));
   format = lines.format();
   if (format != DataFormat::TokenIds)
     HONE_TRY(checkTokenizer(options.path));
@@ -468,36 +429,24 @@ Status Preparation::readLines() {
     HONE_TRY(checkSpecialTokens());
   uint64_t released = 0;
   DataLine line;
-  for (bool more = true;;) {
-    HONE_TRY(lines.next(line, more));
-    if (!more)
+  for (bool more = true; more;) {
+    Status status = lines.next(line, more);
+    if (status.isOk() && !more)
       break;
-    const std::string place = options.path + ":" + std::to_string(line.number);
-    ofLine = 0;
-    if (format == DataFormat::Alpaca && chat) {
-      makeTurns(line);
-      HONE_TRY(addConversation(line, place));
-    } else if (isChat) {
-      HONE_TRY(addConversation(line, place));
-    } else if (format == DataFormat::TokenIds) {
-      sample.kept.swap(line.ids);
-      if (line.hasLabels)
-        labels.swap(line.labels);
-      else
-        labels = sample.kept;
-      HONE_TRY(finishSample(line.idCount, place));
+    if (!status.isOk()) {
+      more = !lines.isBroken();
+      if (!more || !passesOver(status))
+        return status;
     } else {
-      if (format == DataFormat::Alpaca) {
-        if (!line.system.empty())
-          return lines.bad(ErrorCode::NoChatTemplate, line.number,
-                           "the line has a \"system\" text, for which "
-                           "Alpaca's own prompt has no place",
-                           "leave it out, or compile a model with a chat "
-                           "template");
-        line.text = alpacaPrompt(line);
+      const ConversationCounts before = counts;
+      const uint64_t spelled = specialAsText;
+      status = addLine(line, options.path + ":" + std::to_string(line.number));
+      if (!status.isOk()) {
+        if (!passesOver(status))
+          return status;
+        counts = before;
+        specialAsText = spelled;
       }
-      HONE_TRY(encodeLine(line, place));
-      HONE_TRY(finishSample(sample.count, place));
     }
     if (lines.position() - released >= MappedFile::VisitBytes) {
       HONE_TRY(letGo(lines.position()));
@@ -540,14 +489,18 @@ Status Preparation::readTask() {
   HONE_TRY(checkTokenizer(options.path));
   ofLabel.assign(options.task->labelCount(), 0);
   const std::unique_ptr<CandidateReader> reader = options.task->read(
-      {withoutSpaceAtEnd(content, file), options.path, *tokenizer, scratch,
+      {input.withoutSpaceAtEnd(), options.path, *tokenizer, scratch,
        options.vocabularySize, uint64_t(options.maxSequenceLength)});
   CandidateExample example;
   uint64_t released = 0;
   for (bool more = true;;) {
-    if (Status s = reader->next(example, more); !s.isOk() || !more)
-      return s;
-    HONE_TRY(addExample(example));
+    const Status status = reader->next(example, more);
+    if (status.isOk() && !more)
+      return status;
+    if (status.isOk())
+      HONE_TRY(addExample(example));
+    else if (!reader->goesOn() || !passesOver(status))
+      return status;
     if (reader->position() - released >= MappedFile::VisitBytes) {
       HONE_TRY(letGo(reader->position()));
       released = reader->position();
@@ -593,7 +546,7 @@ std::string Preparation::leftOut() const {
     out += "\n" +
            countOf(withoutTarget, samples + parts - (parts ? tooLong : 0)) +
            "have no target token and are left out";
-  return out + counts.leftOut();
+  return out + counts.leftOut() + unusable.notes();
 }
 
 std::string Preparation::notes() const {
@@ -627,9 +580,9 @@ std::string Preparation::notes() const {
 Result<MappedFile> Preparation::run(const std::string &directory,
                                     const std::string &cachePath) {
   HONE_TRY(writer.open(directory, cachePath));
-  Status read = options.task       ? readTask()
-                : looksLikeLines() ? readLines()
-                                   : packText();
+  Status read = options.task         ? readTask()
+                : input.hasRecords() ? readLines()
+                                     : packText();
   if (read.isOk() && options.onProgress)
     read = options.onProgress(); // all that it needed is still there
   HONE_TRY(read);
@@ -646,17 +599,17 @@ Result<MappedFile> Preparation::run(const std::string &directory,
 /// What the samples depend on, and nothing else.
 static std::string nameOf(const DatasetOptions &options,
                           const Tokenizer *tokenizer, const MappedFile &file) {
-  static constexpr std::string_view Extensions[] = {".txt", ".jsonl", ".json"};
-  std::string key = "token cache 3\n";
+  std::string key = "token cache 4\n";
   if (options.task)
     key += std::string("task ") + options.task->name() + "\n";
   if (options.parseSpecialTokens)
     key += "special tokens\n";
-  if (isNamedTable(options.path))
-    key += "table\n";
-  for (std::string_view extension : Extensions)
-    key += endsWith(options.path, extension) ? '1' : '0';
-  key += "\n" + std::to_string(options.maxSequenceLength) + "\n" +
+  if (options.skipUnusable)
+    key += "skip unusable\n";
+  if (!options.map.isEmpty())
+    key += "map " + options.mapText + "\n";
+  key += std::to_string(int(kindOf(options.path))) + "\n" +
+         std::to_string(options.maxSequenceLength) + "\n" +
          std::to_string(options.vocabularySize) + "\n" +
          std::to_string(int(options.tooLong)) + "\n" +
          std::to_string(options.date.year * 10000 + options.date.month * 100 +
@@ -698,19 +651,18 @@ Result<Dataset> Dataset::fromCache(const DatasetOptions &options,
 
 Result<Dataset> Dataset::prepare(const DatasetOptions &options,
                                  const Tokenizer *tokenizer) {
-  HONE_ASSIGN(const MappedFile file, MappedFile::open(options.path));
-  std::string_view content = file.bytes();
-  if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
-    content.remove_prefix(3);
-  if (withoutSpaceAtEnd(content, file).empty())
-    return Status(ErrorCode::EmptyData, options.path,
-                  "expected training data but the file is empty",
-                  "give a text file or a JSONL file with samples");
-  return fromCache(options, nameOf(options, tokenizer, file),
-                   [&](const std::string &directory, const std::string &path) {
-                     Preparation preparation(options, tokenizer, file, content);
-                     return preparation.run(directory, path);
-                   });
+  HONE_ASSIGN(MappedFile file, MappedFile::open(options.path));
+  HONE_TRY(DataFile::check(file));
+  const std::string name = nameOf(options, tokenizer, file);
+  return fromCache(
+      options, name,
+      [&](const std::string &directory,
+          const std::string &path) -> Result<MappedFile> {
+        HONE_ASSIGN(
+            const DataFile input,
+            DataFile::open(std::move(file), directory, options.onProgress));
+        return Preparation(options, tokenizer, input).run(directory, path);
+      });
 }
 
 } // namespace hone::rt

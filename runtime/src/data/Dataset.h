@@ -11,6 +11,7 @@
 #include "base/Status.h"
 #include "chat/ChatModel.h"
 #include "data/CandidateFormat.h"
+#include "data/KeyMap.h"
 #include "data/SampleSelection.h"
 #include "data/TokenCache.h"
 #include "step/SampleSource.h"
@@ -52,6 +53,13 @@ struct DatasetOptions {
   /// The task that lines are examples of: each becomes a sample for each of its
   /// candidates. Null: the file says itself what it is.
   const CandidateFormat *task = nullptr;
+  /// What keys of records are called in this file.
+  KeyMap map = {};
+  std::string mapText = {}; ///< what `map` was read from
+  /// Samples that cannot be used are left out and counted, and are no error.
+  bool skipUnusable = false;
+  /// Told of each of them.
+  std::function<void(const Status &)> onUnusable = {};
 };
 
 class Dataset final : public SampleSource {

@@ -30,9 +30,8 @@ Status JsonRecords::bad(ErrorCode code, const std::string &problem,
 
 Status JsonRecords::refuseLong(uint64_t most) const {
   return bad(ErrorCode::LineTooLong,
-             std::string("expected ") + (isOneArray ? "samples" : "lines") +
-                 " of at most " + std::to_string(most) +
-                 " bytes but found a longer one",
+             std::string("expected ") + unit() + "s of at most " +
+                 std::to_string(most) + " bytes but found a longer one",
              "split the sample, or leave out keys that are not used");
 }
 
@@ -41,8 +40,11 @@ Status JsonRecords::takeLine(std::string_view &text, uint64_t longest) {
   const std::string_view start = content.substr(at, longest + 1);
   ++line;
   text = start.substr(0, start.find('\n'));
-  if (text.size() > longest)
+  if (text.size() > longest) {
+    const size_t end = content.find('\n', at);
+    at = end == std::string_view::npos ? content.size() : end + 1;
     return refuseLong(longest);
+  }
   at = std::min<uint64_t>(at + text.size() + 1, content.size());
   return Status::ok();
 }

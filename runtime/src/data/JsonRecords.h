@@ -8,15 +8,11 @@
 #pragma once
 
 #include "base/JsonReader.h"
-#include "base/Status.h"
-
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include "data/Records.h"
 
 namespace hone::rt {
 
-class JsonRecords {
+class JsonRecords final : public Records {
 public:
   /// Longest record, in bytes. It bounds the memory to about four times as
   /// much.
@@ -29,18 +25,14 @@ public:
   /// Whether `content` begins as an array of objects does.
   static bool isArray(std::string_view content);
 
-  /// The next record; `more` becomes false at the end. Errors: LineTooLong for
-  /// one of more than `longest` bytes; BadLine between elements of an array.
-  Status next(std::string_view &record, bool &more, uint64_t longest);
-  void rewind();
-
-  bool inArray() const { return isOneArray; }
-  uint64_t number() const { return line; } ///< of its first line, from 1
-  /// Bytes of the file that were read.
-  uint64_t position() const { return at; }
-
-  /// An error of a reader that saw the record alone, at its place in the file.
-  Status moved(const Status &status) const;
+  Status next(std::string_view &record, bool &more, uint64_t longest) override;
+  void rewind() override;
+  /// An array whose syntax is wrong has no elements after that.
+  bool isBroken() const override { return !elements.ok(); }
+  const char *unit() const override { return isOneArray ? "sample" : "line"; }
+  uint64_t number() const override { return line; }
+  uint64_t position() const override { return at; }
+  Status moved(const Status &status) const override;
   /// An error at "file:line".
   Status bad(ErrorCode code, const std::string &problem,
              const std::string &remedy) const;

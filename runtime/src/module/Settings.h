@@ -247,6 +247,10 @@ struct Settings : Section {
   /// A run's identity has the imported module and the weights themselves.
   Word model{*this, "model", "", Bits::None, SetBy::Spec,
       "a Hugging Face model folder, or an .mlir file", aFolder};
+  Word chat_template{*this, "chat_template", "model", Bits::None, SetBy::Spec,
+      "how conversations are written: as the model's own template says, or as a "
+      "preset for models without one",
+      {{"model", "chatml", "llama3", "gemma", "plain"}}};
   WeightSettings weights;
   LoraSettings lora;
   TrainSettings train;

@@ -30,15 +30,10 @@ Result<ChatPrompt> ChatPrompt::open(const GenerateOptions &options,
 Status ChatPrompt::render(const std::vector<ChatTurn> &given,
                           bool generationPrompt, const std::string &place,
                           SampleIds &ids) {
-  std::vector<ChatTurn> turns = given;
-  for (ChatTurn &turn : turns) {
-    model.mark(turn.content);
-    model.mark(turn.reasoning);
-  }
-  ChatMessages messages(std::move(turns));
+  ChatMessages messages = model.messages(given);
   std::string rendered;
-  HONE_TRY(model.chatTemplate().render(messages, messages.size(),
-                                       generationPrompt, place, rendered));
+  HONE_TRY(model.render(messages, messages.size(), generationPrompt, place,
+                        rendered));
   return model.encode(rendered, place, ids, scratch);
 }
 
@@ -73,7 +68,8 @@ Status ChatPrompt::encode(const std::vector<ChatTurn> &turns,
                           Prompt &prompt) {
   uint64_t bytes = 0;
   for (const ChatTurn &turn : turns)
-    bytes += turn.content.size() + turn.reasoning.size();
+    bytes += turn.content.size() + turn.reasoning.size() + turn.callId.size() +
+             turn.name.size();
   if (bytes > LongestConversation)
     return Status(ErrorCode::PromptTooLong, place,
                   "expects turns of at most " +

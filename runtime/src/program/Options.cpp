@@ -7,6 +7,7 @@
 
 #include "program/Options.h"
 
+#include "data/KeyMap.h"
 #include "program/Arguments.h"
 
 #include <algorithm>
@@ -31,13 +32,13 @@ static std::optional<Mode> modeOf(const Options &options) {
     mode = {"eval-only",
             "trains nothing",
             {"eval-data", "too-long", "chat-date", "special-tokens", "task",
-             "predictions"}};
+             "predictions", "map", "skip-unusable"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
             "trains nothing",
             {"data", "seed", "perturbation-scale", "too-long", "chat-date",
-             "special-tokens", "task", "k-shot"}};
+             "special-tokens", "task", "k-shot", "map", "skip-unusable"}};
   else if (!options.replay.empty())
     mode = {"replay", "takes its settings from the file", {}};
   if (mode)
@@ -81,6 +82,10 @@ static Status checkTask(const Options &options) {
     return Status(ErrorCode::OptionsDisagree, "--special-tokens",
                   "a task's examples are not from a chat template",
                   "leave --special-tokens out");
+  if (hasTask && !options.map.empty())
+    return Status(ErrorCode::OptionsDisagree, "--map",
+                  "a task's examples have the names of GLUE and SuperGLUE",
+                  "leave --map out, or rename the keys in the file");
   if (hasTask && options.tooLong == "split")
     return Status(ErrorCode::OptionsDisagree, "--too-long",
                   "a task's examples cannot be split: each has its label "
@@ -110,6 +115,7 @@ static Status checkCombination(const Options &options,
   if (options.help || options.version || options.plan || options.listDevices)
     return Status::ok();
   HONE_TRY(checkChatDate(options.chatDate));
+  HONE_TRY(KeyMap::parse(options.map));
   std::optional<Mode> mode = modeOf(options);
   if (!options.replay.empty() && std::string(mode->name) != "replay")
     return Status(ErrorCode::OptionsDisagree, "--replay",

@@ -23,11 +23,15 @@ struct Options : Section {
 
   // clang-format off
   Word data{*this, "data", "", Bits::None, SetBy::Option,
-      "data to train on: .txt, or .jsonl or .json of texts, prompts, "
-      "conversations or ids", aFile};
+      "data to train on: .txt, or .jsonl, .json, .csv or .tsv of texts, prompts, "
+      "conversations or ids, also .gz of these", aFile};
   Word tooLong{*this, "too_long", "leave-out", Bits::None, SetBy::Option,
       "samples longer than max_seq_length: leave-out, refuse, cut their ends, or "
       "split them into several", {{"leave-out", "refuse", "cut", "split"}}};
+  Word map{*this, "map", "", Bits::None, SetBy::Option,
+      "keys of the data that have other names: prompt=question,completion=answer"};
+  Truth skipUnusable{*this, "skip_unusable", false, Bits::None, SetBy::Flag,
+      "leave out samples that cannot be used, and say how many and why"};
   Integer kShot{*this, "k_shot", 0, Bits::Run, SetBy::Option,
       "train on K examples of each label of the task, drawn by --seed; 0: on all",
       counts};

@@ -74,6 +74,9 @@ static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
   options.tooLong = tooLongOf(setup.options);
   options.parseSpecialTokens = setup.options.specialTokens == "parse";
   options.task = setup.task.get();
+  options.mapText = setup.options.map.text();
+  options.map = KeyMap::parse(options.mapText).value(); // it was checked
+  options.skipUnusable = setup.options.skipUnusable;
   options.chat = setup.model.chat;
   options.chatPlace = setup.model.chatPlace();
   if (!setup.options.chatDate.empty())

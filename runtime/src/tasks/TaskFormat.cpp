@@ -24,6 +24,7 @@ public:
     example.place = path + ":" + std::to_string(read.number);
     return encoder.encode(read, example);
   }
+  bool goesOn() const override { return reader.goesOn(); }
   uint64_t position() const override { return reader.position(); }
 
 private:

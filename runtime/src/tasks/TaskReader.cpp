@@ -11,17 +11,11 @@ namespace hone::rt {
 static constexpr const char *FormatRemedy =
     "give the task's file as GLUE, SuperGLUE or the datasets library have it";
 
-static bool endsWith(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() &&
-         text.substr(text.size() - ending.size()) == ending;
-}
-
 /// The name decides where it says so, else how the file begins.
 static bool looksLikeTable(std::string_view content, std::string_view path) {
-  if (endsWith(path, ".tsv"))
-    return true;
-  if (endsWith(path, ".json") || endsWith(path, ".jsonl"))
-    return false;
+  const FileKind kind = kindOf(path);
+  if (kind == FileKind::Tsv || kind == FileKind::Json)
+    return kind == FileKind::Tsv;
   const size_t first = content.find_first_not_of(" \t\r\n");
   return first == std::string_view::npos ||
          (content[first] != '{' && content[first] != '[');
@@ -117,11 +111,14 @@ Status TaskReader::takeRow(std::string_view &row) {
   row = content.substr(at, Longest + 1);
   ++line;
   row = row.substr(0, row.find('\n'));
-  if (row.size() > Longest)
+  if (row.size() > Longest) {
+    const size_t end = content.find('\n', at);
+    at = end == std::string_view::npos ? content.size() : end + 1;
     return Status(ErrorCode::LineTooLong, path + ":" + std::to_string(line),
                   "expected lines of at most " + std::to_string(Longest) +
                       " bytes but found a longer one",
                   FormatRemedy);
+  }
   at = std::min<uint64_t>(at + row.size() + 1, content.size());
   if (!row.empty() && row.back() == '\r')
     row.remove_suffix(1);
@@ -188,8 +185,9 @@ Status TaskReader::readHeader() {
 }
 
 Status TaskReader::readRow(TaskExample &example, bool &more) {
-  if (columns.empty())
+  if (!hasHeader)
     HONE_TRY(readHeader());
+  hasHeader = true;
   more = at < content.size();
   if (!more)
     return Status::ok();

@@ -37,6 +37,9 @@ public:
   /// BadExample, BadLine, LineTooLong, EmptyData, with file and line.
   Status next(TaskExample &example, bool &more);
 
+  /// Whether what follows an error can be read.
+  bool goesOn() const { return isTable ? hasHeader : !records.isBroken(); }
+
   /// Bytes of the file that were read.
   uint64_t position() const { return isTable ? at : records.position(); }
 
@@ -64,7 +67,7 @@ private:
   JsonRecords records;
   std::vector<Use> columns; ///< of a table
   std::vector<bool> seen;   ///< by field, of the example at hand
-  bool hasLabel = false;
+  bool hasHeader = false, hasLabel = false;
   std::string label;
   uint64_t at = 0, line = 0; ///< of a table
 };

@@ -448,4 +448,211 @@ STATEMENTS += [f"{{% for x in {value} %}}{{{{ loop.index }}}}{{{{ loop.last }}}}
                for value in NO_LISTS]
 STATEMENTS += [f"{{% set g = {value} %}}{{{{ g | list | length }}}}{{{{ g | list | length }}}}" for value in NO_LISTS]
 
+# Numbers that are no integers, lists as a whole, formats, texts that are safe.
+EXPRESSIONS += r"""
+1.5
+0.1 + 0.2
+1 / 2
+4 / 2
+-7 / 2
+1e3
+1.5e-7
+1e16
+123456789012345680.0
+1e22
+0.0001
+0.00001
+-0.0
+1.0
+3.14 * 2
+7.5 // 2
+-7.5 // 2
+7.5 % 2
+-7.5 % 2
+7.5 % -2
+1 / 0
+1.5 // 0
+2 ** 3
++1
+1.0 == 1
+1.5 < 2
+2 > 1.5
+1.5 in [1, 1.5]
+[1.5, 2, 1e100, -1e-7] | tojson
+1.5 is number
+1.5 is float
+1 is float
+1.5 is integer
+1.5 is string
+0.0 or 'x'
+1.7 | int
+-1.7 | int
+'1.5' | float
+' 2 ' | float
+'x' | float
+'x' | float(3)
+none | float
+3 | float
+'1e5' | float
+-3 | abs
+-2.5 | abs
+2.5 | round
+3.5 | round
+2.567 | round(2)
+2.675 | round(2)
+42 | round
+2.4 | round(0, 'ceil')
+1.5 ~ 'a'
+1.5 | string
+1.5 | tojson
+[3, 1, 2] | sort
+['b', 'A', 'c'] | sort
+['b', 'A', 'c'] | sort(reverse=true)
+['b', 'A', 'c'] | sort(case_sensitive=true)
+messages | sort(attribute='role') | map(attribute='role') | join(',')
+messages | sort(attribute='content', reverse=true) | map(attribute='role') | join(',')
+[[2, 'a'], [1, 'b']] | sort(attribute=0)
+[1, 'a'] | sort
+{'b': 1, 'a': 2} | sort
+'cab' | sort
+[1, 2, 1, 3] | unique | list
+['a', 'A', 'b'] | unique | list
+['a', 'A', 'b'] | unique(true) | list
+messages | unique(attribute='role') | map(attribute='role') | join(',')
+messages | map(attribute='role') | unique | list | length
+[[1], [1]] | unique | list
+[1, 1.0, true, 'a'] | unique | list
+[1, 2, 3] | sum
+[1, 0.5] | sum
+[] | sum
+[1, 2] | sum(start=5)
+messages | sum(attribute='role')
+[{'a': 1}, {'a': 2}] | sum(attribute='a')
+[{'a': {'b': 1}}, {'a': {'b': 2}}] | sum('a.b')
+['a', 'b'] | sum
+[3, 1, 2] | min
+[3, 1, 2] | max
+['b', 'A'] | min
+['b', 'A'] | max
+[] | min
+[] | max
+[1, 'a'] | max
+[{'a': 2}, {'a': 1}] | min(attribute='a')
+messages | map(attribute='content.0') | join
+[{'a': [5, 6]}] | map(attribute='a.1') | list
+[{'a': {'b': 1}}, {'a': {'b': 0}}] | selectattr('a.b') | list | length
+['a-b', 'c-d'] | map('replace', '-', '+') | list
+[' a', 'b '] | map('trim') | list
+['a', none] | map('default', 'd', true) | list
+[1, 2] | map('string') | join(',')
+'%s and %s' | format('a', 1)
+'%d%%' | format(5)
+'%s' | format([1])
+'%s' | format
+'%d' | format('x')
+'%s' | format(1, 2)
+'%s-%s' % ('a', 2)
+'%s' % 'a'
+'{} {}'.format('a', 1)
+'{1}{0}'.format('a', 'b')
+'{{}}{}'.format('a')
+'{}'.format()
+'{0}{}'.format(1, 2)
+'{:>5}'.format('a')
+'{a}'.format(a=1)
+'a' ~ {'b': [1, none, 'x']}
+dict(a=1, b='x') | tojson
+dict({'a': 1}, b=2) | tojson
+dict([('a', 1), ('b', 2)]) | tojson
+dict() | tojson
+dict(a=1).a
+dict is defined
+[1, 'a', none, true, 1.5]
+['it\'s', '"q"', 'both \' "', 'a\\b', 'n\n\t', 'ö石']
+['\u00a0']
+{'a': {'b': []}, 'c': 'd'}
+(1, 2)
+(1,)
+()
+(1, 2) + (3,)
+[1] + (2,)
+(1, 2) == [1, 2]
+(1, 2)[1:]
+{'a': 1}.items() | list
+{'a': 1} | items | list
+{'a': 1} | dictsort
+'a"b' | safe
+('a' | safe) + '<b>&"\''
+'<' + ('a' | safe)
+('<' | safe) + ('>' | safe)
+('a' | safe) ~ '<'
+('a' | safe).strip() + '<'
+('a' | safe)[0] + '<'
+('ab' | safe)[:1] + '<'
+('a b' | safe).split(' ')[0] + '<'
+('a' | safe) | upper + '<'
+(('a' | safe) | upper) + '<'
+(('a' | safe) | trim) + '<'
+(('a' | safe) | string) + '<'
+(('a' | safe) | tojson) + '<'
+(['a' | safe] | join) + '<'
+(('a' | safe) | replace('a', 'b')) + '<'
+(('a' | safe) | indent) + '<'
+(('a' | safe) | default('x')) + '<'
+(('a' | safe) | capitalize) + '<'
+(('a' | safe) | title) + '<'
+(('a' | safe) * 2) + '<'
+('<' | safe) == '<'
+'<' in ('a<' | safe)
+('%s' | safe) % '<'
+('a' | safe).replace('a', '<')
+'abc' is lower
+'aBc' is lower
+'ABC' is upper
+'1' is lower
+'12'.isdigit()
+''.isdigit()
+'ab'.isalpha()
+'a1'.isalpha()
+' \t'.isspace()
+messages is callable
+namespace is defined
+""".strip("\n").split("\n")
+STATEMENTS += [
+    "{% raw %}{{ a }} {% if %} {# #}{% endraw %}x",
+    "a\n  {% raw %}\n b {{ c }}\n  {% endraw %}\nd",
+    "a \n {%- raw -%} \n b \n {%- endraw -%} \n c",
+    "{% raw %}a{%+ endraw +%}\nb",
+    "{%raw%}{% raw %}{% endraw %}",
+    "{% raw %}a",
+    "{% filter upper %}a{{ 'b' }}c{% endfilter %}",
+    "{% filter trim | replace('a', 'b') %} a {% endfilter %}|",
+    "{% filter indent(2) %}a\nb{% endfilter %}",
+    "{% filter upper %}{% set x = 1 %}{% endfilter %}{{ x is defined }}",
+    "{% set x | upper %}a{{ 'b' }}{% endset %}{{ x }}",
+    "{% set x | trim | length %} ab {% endset %}{{ x + 1 }}",
+    "{% set y = 1 %}{% set x %}{% set y = 2 %}{{ y }}{% endset %}{{ x }}{{ y }}",
+    "{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a is defined }}",
+    "{% set a = 1 %}{% with a = 2, b = a %}{{ a }}{{ b }}{% endwith %}{{ a }}",
+    "{% with %}{% set a = 1 %}{% endwith %}{{ a is defined }}",
+    "{% for x in [1, 2, 3] %}{{ loop.cycle('a', 'b') }}{% endfor %}",
+    "{% for x in [1, 2, 3] %}{{ loop.cycle() }}{% endfor %}",
+    "{% for x in [1, 1, 2] %}{{ loop.changed(x) }}{% endfor %}",
+    "{% set x = 1.5 %}{% set x = x * 2 %}{{ x }}",
+    "{% set x = 1, %}{{ x | length }}",
+    # What is not supported in a branch that never runs.
+    "{% if false %}{{ messages | groupby('role') }}{{ 2 ** 3 }}{% endif %}a",
+    "{% if false %}{% include 'x' %}{% endif %}a",
+    "{% if false %}{% for x in [] recursive %}{{ loop([]) }}{% endfor %}{% endif %}a",
+    "{% if false %}{% call m() %}x{% endcall %}{% endif %}a",
+    "{% if false %}{{ x[1, 2] }}{{ f(*x) }}{{ (1)(2) }}{{ loop.changed(1) }}{% endif %}a",
+    "{{ 'a' if true else (x | batch(2)) }}",
+    "{{ true or messages.append(1) }}",
+    "{% macro m() %}{{ 'x'.zfill(3) }}{% endmacro %}a",
+    # Calls of tools, as templates write them.
+    "{% for k, v in {'a': 1.0, 'b': [true, none], 'c': 'ö\"'}.items() %}<{{ k }}>{{ v | string }}{{ v | tojson }}{% endfor %}",
+    "{{ {'b': {'y': 1, 'x': 0.5}, 'a': []} | tojson(indent=2) }}",
+    "{{ [{'type': 'function', 'n': -1e-07}] }}",
+]
+
 TEMPLATES = ["{{ " + expression + " }}" for expression in EXPRESSIONS] + STATEMENTS
