@@ -11,6 +11,7 @@
 #include "base/Sha256.h"
 #include "chat/ChatTemplate.h"
 #include "chat/TemplateParser.h"
+#include "compiler/text/ChatPresets.h"
 
 #include <chrono>
 
@@ -197,6 +198,38 @@ INSTANTIATE_TEST_SUITE_P(
         c = isalnum(uint8_t(c)) ? c : '_';
       return name;
     });
+
+/// Presets are the formats that templates of the tests were written after.
+TEST(ChatTemplate, PresetsWriteTheFormatsTheyAreNamedAfter) {
+  const std::vector<Json> dialogues = readLines(goldenChat("dialogues.jsonl"));
+  for (const auto &[preset, written] : {std::pair("chatml", "chatml"),
+                                        {"llama3", "llama3"},
+                                        {"gemma", "gemma3"}}) {
+    const auto parse = [](const std::string &source) {
+      return ChatTemplate::parse(
+          source, "t", {{"bos_token", "<s>"}, {"eos_token", "</s>"}}, Today);
+    };
+    ASSERT_NE(hone::findChatPreset(preset), nullptr);
+    Result<ChatTemplate> one = parse(hone::findChatPreset(preset)->source);
+    Result<ChatTemplate> other = parse(
+        readAll(goldenChat(std::string("templates/") + written + ".jinja")));
+    ASSERT_TRUE(one.isOk() && other.isOk()) << one.status().render();
+    EXPECT_TRUE(one.value().marksAnswers());
+    unsigned compared = 0;
+    for (const Json &dialogue : dialogues)
+      for (bool prompt : {false, true}) {
+        ChatMessages messages(turnsOf(*dialogue.find("messages")));
+        std::string a, b;
+        const size_t count = messages.size();
+        if (!one.value().render(messages, count, prompt, "d", a).isOk() ||
+            !other.value().render(messages, count, prompt, "d", b).isOk())
+          continue;
+        EXPECT_EQ(a, b) << preset;
+        ++compared;
+      }
+    EXPECT_GE(compared, 80u) << preset;
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // What is refused, by name and line

@@ -522,6 +522,15 @@ static std::string describeExamples(const CandidateFormat &task,
          " candidates each, " + each;
 }
 
+/// As the file has it: the format names keys, which a table has as columns.
+static std::string describeIn(const std::string &path, DataFormat format) {
+  static constexpr std::string_view InJson = "JSON with";
+  const std::string text = describe(format);
+  return isTable(kindOf(path)) && text.compare(0, InJson.size(), InJson) == 0
+             ? "a table with" + text.substr(InJson.size())
+             : text;
+}
+
 static std::string countOf(uint64_t part, uint64_t all) {
   return std::to_string(part) + " of " + std::to_string(all) + " samples ";
 }
@@ -553,7 +562,7 @@ std::string Preparation::notes() const {
   std::string out =
       "data is " +
       (options.task ? describeExamples(*options.task, ofLabel)
-                    : std::string(describe(format)) + ": " +
+                    : describeIn(options.path, format) + ": " +
                           std::to_string(writer.samples()) + " samples, ") +
       std::to_string(writer.tokens()) + " tokens, " +
       std::to_string(writer.targets()) + " of them targets" + leftOut();
