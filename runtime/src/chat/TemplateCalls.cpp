@@ -75,14 +75,15 @@ TemplateValue TemplateInterpreter::join(const SyntaxNode &node,
 
 /// Of a mapping, lists of two.
 TemplateValue TemplateInterpreter::pairs(const SyntaxNode &node,
-                                         const Value &dict) {
+                                         const Value &dict,
+                                         Value::ListKind kind) {
   Value::List out;
   for (const auto &[name, value] : dict.members()) {
     const Value key = makeString(node, name);
-    out.push_back(ok() ? makeList(node, {key, value}, /*asTuple=*/true)
+    out.push_back(ok() ? makeList(node, {key, value}, Value::ListKind::Tuple)
                        : Value());
   }
-  return ok() ? makeList(node, std::move(out)) : Value();
+  return ok() ? makeList(node, std::move(out), kind) : Value();
 }
 
 TemplateValue TemplateInterpreter::sortedPairs(const SyntaxNode &node,
@@ -271,6 +272,8 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
     break;
   }
   std::string text;
+  if (filter == TemplateFilter::Indent && !value.isString())
+    return failOperand(node, "indented", value);
   if (!toText(node, value, text))
     return Value();
   switch (filter) {
@@ -364,13 +367,13 @@ bool TemplateInterpreter::test(const SyntaxNode &node, TemplateTest test,
   case TemplateTest::Iterable:
     return isIterable || kind == Kind::Generator || kind == Kind::Loop;
   case TemplateTest::Sequence:
-    return isIterable;
+    return isIterable && !value.isView();
   case TemplateTest::Number:
     return value.isNumber();
   case TemplateTest::Float:
     return kind == Kind::Float;
   case TemplateTest::Callable:
-    return kind == Kind::Macro;
+    return kind == Kind::Macro || kind == Kind::Undefined || kind == Kind::Loop;
   case TemplateTest::LowerCase:
   case TemplateTest::UpperCase: {
     // str.islower: of letters that have a case, at least one and all of it.
@@ -466,14 +469,15 @@ TemplateValue TemplateInterpreter::dictMethod(const SyntaxNode &node,
   Value::List out;
   switch (TemplateMethod(node.number)) {
   case TemplateMethod::Items:
-    return pairs(node, object);
+    return pairs(node, object, Value::ListKind::View);
   case TemplateMethod::Keys:
-    return toItems(node, object, out) ? makeList(node, std::move(out))
-                                      : Value();
+    return toItems(node, object, out)
+               ? makeList(node, std::move(out), Value::ListKind::View)
+               : Value();
   case TemplateMethod::Values:
     for (const auto &[name, value] : object.members())
       out.push_back(value);
-    return makeList(node, std::move(out));
+    return makeList(node, std::move(out), Value::ListKind::View);
   default: { // get
     if (!arguments[0].isString())
       return failOperand(node, "a key of a mapping", arguments[0]);

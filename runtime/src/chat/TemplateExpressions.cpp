@@ -32,7 +32,10 @@ TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
     Value::List items;
     for (uint32_t i = 0; i < node.count && ok(); ++i)
       items.push_back(evalChild(node, i));
-    return ok() ? makeList(node, std::move(items), node.number != 0) : Value();
+    return ok() ? makeList(node, std::move(items),
+                           node.number != 0 ? Value::ListKind::Tuple
+                                            : Value::ListKind::List)
+                : Value();
   }
   case Syntax::Dict: {
     const Value empty = Value::dict(memory, {});
@@ -204,7 +207,8 @@ TemplateValue TemplateInterpreter::evalItem(const SyntaxNode &node) {
     return failOperand(node, "given a subscript", object);
   if (index.isString())
     return evalMember(node, object, index.text());
-  if (index.isInteger() && (object.isList() || object.isString())) {
+  if (index.isInteger() &&
+      ((object.isList() && !object.isView()) || object.isString())) {
     const int64_t count =
         int64_t(object.isList() ? object.items().size()
                                 : characterCount(object.text()));
@@ -238,7 +242,7 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
     if (!bounds[i].isNone() && !bounds[i].isInteger())
       return failOperand(node, "a bound of a slice", bounds[i]);
   }
-  if (!object.isList() && !object.isString())
+  if ((!object.isList() || object.isView()) && !object.isString())
     return failOperand(node, "sliced", object);
   const int64_t count = int64_t(
       object.isList() ? object.items().size() : characterCount(object.text()));
@@ -274,7 +278,7 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
   for (int64_t at = begin; step < 0 ? at > end : at < end; at += stride)
     items.push_back(from[size_t(at)]);
   if (object.isList())
-    return makeList(node, std::move(items), object.isTuple());
+    return makeList(node, std::move(items), object.listKind());
   std::string text;
   for (const Value &character : items)
     text += character.text();

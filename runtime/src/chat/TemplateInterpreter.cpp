@@ -74,14 +74,14 @@ TemplateValue TemplateInterpreter::makeString(const SyntaxNode &node,
 }
 
 TemplateValue TemplateInterpreter::makeList(const SyntaxNode &node,
-                                            Value::List items, bool asTuple) {
+                                            Value::List items,
+                                            Value::ListKind kind) {
   if (!step(node, items.size()))
     return Value();
   for (const Value &item : items)
     if (item.isNamespace())
       return failOperand(node, "put into a list", item);
-  return checked(node, asTuple ? Value::tuple(memory, std::move(items))
-                               : Value::list(memory, std::move(items)));
+  return checked(node, Value::list(memory, std::move(items), kind));
 }
 
 TemplateFault TemplateInterpreter::render(const Variables &variables,
@@ -462,7 +462,8 @@ TemplateValue TemplateInterpreter::evalFunction(const SyntaxNode &node) {
           __builtin_add_overflow(at, by, &at))
         return fail(node, "the template makes a range that is too long");
     }
-    return ok() ? makeList(node, std::move(items)) : Value();
+    return ok() ? makeList(node, std::move(items), Value::ListKind::Range)
+                : Value();
   }
   if (!arguments[0].isString() && function == TemplateFunction::StrftimeNow)
     return failOperand(node, "the format of a date", arguments[0]);

@@ -79,7 +79,7 @@ private:
   Value checked(const SyntaxNode &node, Value value);
   Value makeString(const SyntaxNode &node, std::string text);
   Value makeList(const SyntaxNode &node, Value::List items,
-                 bool asTuple = false);
+                 Value::ListKind kind = Value::ListKind::List);
 
   const SyntaxNode &node(uint32_t index) const { return tree.nodes[index]; }
   const std::string &textOf(const SyntaxNode &node) const {
@@ -184,7 +184,8 @@ private:
              const std::string &separator);
   Value indent(const SyntaxNode &node, const std::string &text,
                const Value::List &arguments);
-  Value pairs(const SyntaxNode &node, const Value &dict);
+  Value pairs(const SyntaxNode &node, const Value &dict,
+              Value::ListKind kind = Value::ListKind::List);
   /// Of keys that differ in case only, the first stays first.
   Value sortedPairs(const SyntaxNode &node, const Value &dict);
 

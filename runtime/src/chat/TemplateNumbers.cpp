@@ -88,10 +88,11 @@ TemplateValue TemplateInterpreter::arithmetic(const SyntaxNode &node,
     return makeString(node, std::move(text)).likeMarkup(left);
   }
   if (kind == Syntax::Add && left.isList() && right.isList() &&
-      left.isTuple() == right.isTuple()) {
+      left.listKind() == right.listKind() &&
+      left.listKind() <= Value::ListKind::Tuple) {
     Value::List items = left.items();
     items.insert(items.end(), right.items().begin(), right.items().end());
-    return makeList(node, std::move(items), left.isTuple());
+    return makeList(node, std::move(items), left.listKind());
   }
   if (kind == Syntax::Multiply && left.isString() && right.isInteger()) {
     const uint64_t times = uint64_t(std::max<int64_t>(right.integer(), 0));

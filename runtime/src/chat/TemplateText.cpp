@@ -258,6 +258,8 @@ static bool appendJson(const TemplateValue &value, const JsonFormat &format,
   case Kind::List:
   case Kind::Dict: {
     const bool isList = value.kind() == Kind::List;
+    if (isList && value.listKind() > TemplateValue::ListKind::Tuple)
+      return false; // json.dumps knows neither
     const size_t count = isList ? value.items().size() : value.members().size();
     out.push_back(isList ? '[' : '{');
     for (size_t i = 0; i < count; ++i) {
@@ -380,9 +382,12 @@ bool toRepr(const TemplateValue &value, size_t limit, TemplateWork &work,
     appendFloat(out, value.real());
     return true;
   case Kind::String:
-    return value.text().size() <= limit && work.add(value.text().size() / 64) &&
+    return !value.isMarkup() && value.text().size() <= limit &&
+           work.add(value.text().size() / 64) &&
            appendReprText(out, value.text());
   case Kind::List: {
+    if (value.listKind() > TemplateValue::ListKind::Tuple)
+      return false;
     out.push_back(value.isTuple() ? '(' : '[');
     for (const TemplateValue &item : value.items()) {
       if (&item != &value.items().front())

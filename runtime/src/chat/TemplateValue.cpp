@@ -38,14 +38,12 @@ TemplateValue TemplateValue::string(ValueMemory &memory, std::string text) {
           std::make_shared<Object>(memory, std::move(text), List(), Members())};
 }
 
-TemplateValue TemplateValue::list(ValueMemory &memory, List items) {
-  return {Kind::List, std::make_shared<Object>(memory, std::string(),
-                                               std::move(items), Members())};
-}
-
-TemplateValue TemplateValue::tuple(ValueMemory &memory, List items) {
-  TemplateValue made = list(memory, std::move(items));
-  made.asTuple = true;
+TemplateValue TemplateValue::list(ValueMemory &memory, List items,
+                                  ListKind kind) {
+  TemplateValue made(Kind::List,
+                     std::make_shared<Object>(memory, std::string(),
+                                              std::move(items), Members()));
+  made.kindOfList = kind;
   return made;
 }
 
@@ -135,7 +133,7 @@ bool TemplateValue::equals(const TemplateValue &other,
   if (isNumber() && other.isNumber()) // integers beyond 2^53 are no floats here
     return (isFloat() ? real() : double(number)) ==
            (other.isFloat() ? other.real() : double(other.number));
-  if (tag != other.tag || asTuple != other.asTuple)
+  if (tag != other.tag || kindOfList != other.kindOfList)
     return false;
   switch (tag) {
   case Kind::String:

@@ -50,6 +50,13 @@ public:
     Loop,  ///< the variable `loop`: an index of the interpreter's loops
   };
   using List = std::vector<TemplateValue>;
+  /// What Python has for a list here: it prints and compares otherwise.
+  enum class ListKind : uint8_t {
+    List,
+    Tuple,
+    Range,
+    View, ///< of a mapping's keys, values or items
+  };
   using Members = std::vector<std::pair<std::string, TemplateValue>>;
 
   /// Undefined without a name.
@@ -70,9 +77,8 @@ public:
   }
   static TemplateValue undefined(ValueMemory &memory, std::string name);
   static TemplateValue string(ValueMemory &memory, std::string text);
-  static TemplateValue list(ValueMemory &memory, List items);
-  /// A list that prints and compares otherwise.
-  static TemplateValue tuple(ValueMemory &memory, List items);
+  static TemplateValue list(ValueMemory &memory, List items,
+                            ListKind kind = ListKind::List);
   static TemplateValue dict(ValueMemory &memory, Members members);
   /// What `list`, that no other value shares, has.
   static TemplateValue generator(TemplateValue list) {
@@ -85,7 +91,13 @@ public:
   bool isNone() const { return tag == Kind::None; }
   bool isString() const { return tag == Kind::String; }
   bool isList() const { return tag == Kind::List; }
-  bool isTuple() const { return tag == Kind::List && asTuple; }
+  ListKind listKind() const { return kindOfList; } ///< of a list
+  bool isTuple() const {
+    return tag == Kind::List && kindOfList == ListKind::Tuple;
+  }
+  bool isView() const {
+    return tag == Kind::List && kindOfList == ListKind::View;
+  }
   /// A string of the filter safe: what is added to it is escaped for HTML.
   bool isMarkup() const { return asMarkup; }
   TemplateValue likeMarkup(const TemplateValue &other) const {
@@ -151,7 +163,8 @@ private:
   std::shared_ptr<Object> object;
   int64_t number = 0;
   Kind tag = Kind::Undefined;
-  bool asTuple = false, asMarkup = false;
+  ListKind kindOfList = ListKind::List;
+  bool asMarkup = false;
 };
 
 } // namespace hone::rt
