@@ -65,7 +65,7 @@ bad 'an added token on a used id' H0501 tokenizer.json: 'id 7|has the id 7'
 tokenizer 'j["added_tokens"] = [{"id": 257}]'
 bad 'an added token without a name' H0501 tokenizer.json: '"content"'
 again && edit bad/tokenizer_config.json 'j["eos_token"] = "<none>"'
-bad 'an unknown eos token' H0501 tokenizer_config.json: 'no token of this'
+bad 'an unknown eos token' H0501 tokenizer_config.json: 'not a token of this'
 
 pair '{"a": 0}' '' && rm bad/merges.txt
 bad 'no merges.txt' H0503 merges.txt 'is missing'
