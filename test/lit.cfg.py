@@ -4,6 +4,7 @@
 # there when CMake was given HONE_SHARED; everything else runs on any machine.
 
 import os
+import subprocess
 
 import lit.formats
 import lit.util
@@ -36,6 +37,10 @@ if config.fuzzers:
 # NVIDIA's assembler, which a CUDA toolkit has.
 if lit.util.which("ptxas"):
     config.available_features.add("ptxas")
+# Writes Parquet, for the command that the refusal of Parquet gives.
+if subprocess.run(["python3", "-c", "import pyarrow"],
+                  capture_output=True).returncode == 0:
+    config.available_features.add("pyarrow")
 if os.path.exists("/proc/cpuinfo"):
     with open("/proc/cpuinfo") as cpuinfo:
         flags = set(cpuinfo.read().split())

@@ -33,13 +33,15 @@ static const std::string &table() {
   return block;
 }
 
-static void requireSame(const std::vector<ChatTurn> &turns) {
-  const Result<std::vector<ChatTurn>> again =
-      readConversation(conversationLine(turns), "written");
-  if (!again.isOk() || again.value().size() != turns.size())
+static void requireSame(const Conversation &written) {
+  const Result<Conversation> again =
+      readConversation(conversationLine(written), "written");
+  const std::vector<ChatTurn> &turns = written.turns;
+  if (!again.isOk() || again.value().turns.size() != turns.size() ||
+      again.value().tools.isArray() != written.tools.isArray())
     std::abort();
   for (size_t i = 0; i < turns.size(); ++i) {
-    const ChatTurn &one = turns[i], &other = again.value()[i];
+    const ChatTurn &one = turns[i], &other = again.value().turns[i];
     if (one.role != other.role || one.content != other.content ||
         one.reasoning != other.reasoning || one.parts != other.parts ||
         one.hasContent != other.hasContent || one.name != other.name ||
@@ -49,20 +51,22 @@ static void requireSame(const std::vector<ChatTurn> &turns) {
   }
 }
 
-static std::vector<ChatTurn> turnsOf(std::string_view file) {
-  Result<std::vector<ChatTurn>> read = readConversation(file, "data");
+static Conversation conversationOf(std::string_view file) {
+  Result<Conversation> read = readConversation(file, "data");
   if (read.isOk()) {
     requireSame(read.value());
     return std::move(read.value());
   }
   fuzz::requireMessage(read.status());
-  std::vector<ChatTurn> turns(4);
+  Conversation made;
+  std::vector<ChatTurn> &turns = made.turns;
+  turns.resize(4);
   for (size_t i = 0; i < turns.size(); ++i) {
     turns[i].role = i % 2 ? ChatRole::Assistant : ChatRole::User;
     turns[i].content =
         i % 2 ? "<think>\na\n</think>\n\nb" : " \xC3\xB6<|im_end|> ";
   }
-  return turns;
+  return made;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -95,9 +99,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   TokenizerScratch scratch;
   ConversationCounts counts;
+  Conversation asked = conversationOf(parts[1]);
   ConversationEncoder encoder(model.value(), tokenizer, scratch, counts);
   Status status =
-      encoder.encode(turnsOf(parts[1]), "place",
+      encoder.encode(std::move(asked.turns), asked.tools, "place",
                      [](SampleIds &ids, const std::vector<TokenSpan> &spans) {
                        for (int32_t id : ids.kept)
                          if (id < 0 || id > 257)

@@ -85,7 +85,7 @@ again && edit $newest/trainer.json 'j["run"]["parts"] = "2"' && reseal
 bad 'a name of the future' H0801 run 'another: parts \(was 2, now none\)'
 again && edit $newest/trainer.json 'j["numerics"]["target.triple"] = "vax"' &&
   reseal
-bad 'another machine' H0802 run 'otherwise.*: target.triple \(was vax, now'
+bad 'another machine' H0802 run 'other instructions.*: target.triple \(was vax, now'
 again && edit $newest/trainer.json 'del j["run"]' && reseal
 bad 'no identity' H0805 $newest/trainer.json 'expected an object "run"'
 again && edit $newest/trainer.json 'j["numerics"] = 1' && reseal

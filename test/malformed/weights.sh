@@ -47,7 +47,7 @@ again && tensors weights.bad 'b[h["hone.tokenizer"]["data_offsets"][0]] ^= 1'
 bad 'a tokenizer that is no table' H0505 ": tensor 'hone.tokenizer'" 'expected'
 # What no check of a header can see: one bit of the numbers, of the tokenizer.
 again && flip weights.bad -5
-bad 'a bit of the last tensor' H0411 ': bytes 0 to [0-9]+' 'what honec wrote'
+bad 'a bit of the last tensor' H0411 ': bytes 0 to [0-9]+' 'that honec wrote'
 again && flip weights.bad $(($(stat -c %s weights.bad) / 2))
 bad 'a bit in the middle' H0411 ': bytes 0 to [0-9]+' '--no-verify trains with it'
 refused=$((refused + 1)) name='a bit of the numbers with --no-verify'

@@ -19,13 +19,15 @@ TEST(ConversationFile, ReadsOneAsTrainingDataHasIt) {
     if (content[0] == '{')
       for (char &c : content)
         c = c == '\n' ? ' ' : c;
-    Result<std::vector<ChatTurn>> turns = readConversation(content, "file");
-    ASSERT_TRUE(turns.isOk()) << turns.status().render();
-    ASSERT_EQ(turns.value().size(), 2u);
-    EXPECT_EQ(turns.value()[0].role, ChatRole::System);
-    EXPECT_EQ(turns.value()[0].content, "s");
-    EXPECT_EQ(turns.value()[1].role, ChatRole::User);
-    EXPECT_EQ(turns.value()[1].content, "u");
+    Result<Conversation> read = readConversation(content, "file");
+    ASSERT_TRUE(read.isOk()) << read.status().render();
+    const std::vector<ChatTurn> &turns = read.value().turns;
+    EXPECT_FALSE(read.value().tools.isArray());
+    ASSERT_EQ(turns.size(), 2u);
+    EXPECT_EQ(turns[0].role, ChatRole::System);
+    EXPECT_EQ(turns[0].content, "s");
+    EXPECT_EQ(turns[1].role, ChatRole::User);
+    EXPECT_EQ(turns[1].content, "u");
   }
 }
 
@@ -50,18 +52,31 @@ TEST(ConversationFile, RefusesWhatIsNotOneConversation) {
 }
 
 TEST(ConversationFile, ReadsWhatItWrites) {
-  const std::vector<ChatTurn> turns = {
-      {ChatRole::System, "be \"brief\"", "", false},
-      {ChatRole::User, "a\nb\\ \xC3\xB6\x01", "", false},
-      {ChatRole::Assistant, "", "thought", true}};
-  const std::string line = conversationLine(turns);
+  Conversation written;
+  written.turns = {{ChatRole::System, "be \"brief\"", "", false},
+                   {ChatRole::User, "a\nb\\ \xC3\xB6\x01", "", false},
+                   {ChatRole::Assistant, "", "thought", true}};
+  const std::vector<ChatTurn> &turns = written.turns;
+  const std::string line = conversationLine(written);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
-  Result<std::vector<ChatTurn>> read = readConversation(line, "file");
+  Result<Conversation> read = readConversation(line, "file");
   ASSERT_TRUE(read.isOk()) << read.status().render();
-  ASSERT_EQ(read.value().size(), turns.size());
+  ASSERT_EQ(read.value().turns.size(), turns.size());
   for (size_t i = 0; i < turns.size(); ++i) {
-    EXPECT_EQ(read.value()[i].role, turns[i].role);
-    EXPECT_EQ(read.value()[i].content, turns[i].content);
-    EXPECT_EQ(read.value()[i].reasoning, turns[i].reasoning);
+    EXPECT_EQ(read.value().turns[i].role, turns[i].role);
+    EXPECT_EQ(read.value().turns[i].content, turns[i].content);
+    EXPECT_EQ(read.value().turns[i].reasoning, turns[i].reasoning);
   }
+}
+
+TEST(ConversationFile, KeepsTools) {
+  const std::string line =
+      R"({"messages": [{"role": "user", "content": "u"}, )"
+      R"({"role": "tool", "content": "3", "tool_call_id": "c", "name": "f"}], )"
+      R"("tools": [{"name": "f", "x": [1, 0.5, null, true]}]})"
+      "\n";
+  Result<Conversation> read = readConversation(line, "file");
+  ASSERT_TRUE(read.isOk()) << read.status().render();
+  EXPECT_TRUE(read.value().isAsked());
+  EXPECT_EQ(conversationLine(read.value()), line);
 }

@@ -53,6 +53,20 @@ enum class ChatKey : char {
   Name = 'n',
 };
 
+struct Conversation {
+  std::vector<ChatTurn> turns;
+  Json tools; ///< what the model may call: an array, or null
+
+  bool hasSystem() const {
+    return !turns.empty() && turns.front().role == ChatRole::System;
+  }
+  /// Whether the last turn is one that an assistant answers.
+  bool isAsked() const {
+    return !turns.empty() && (turns.back().role == ChatRole::User ||
+                              turns.back().role == ChatRole::Tool);
+  }
+};
+
 /// A conversation as templates see it. Its values share memory with no other.
 class ChatMessages {
 public:

@@ -23,8 +23,8 @@ Status joinSystem(DataLine &line, const std::string &place) {
   return Status::ok();
 }
 
-Result<std::vector<ChatTurn>> readConversation(std::string_view content,
-                                               const std::string &path) {
+Result<Conversation> readConversation(std::string_view content,
+                                      const std::string &path) {
   if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
     content.remove_prefix(3);
   content = content.substr(0, content.find_last_not_of(" \t\r\n") + 1);
@@ -45,18 +45,13 @@ Result<std::vector<ChatTurn>> readConversation(std::string_view content,
   DataLine line, other;
   bool more = false;
   HONE_TRY(lines.next(line, more));
-  if (line.tools.isArray())
-    return lines.bad(ErrorCode::UnsupportedTurn, line.number,
-                     "the conversation has \"tools\", which data for training "
-                     "may have and a conversation here may not",
-                     "leave them out, or write them into the system's turn");
   HONE_TRY(joinSystem(line, path + ":" + std::to_string(line.number)));
   HONE_TRY(lines.next(other, more));
   if (more)
     return lines.bad(ErrorCode::BadLine, other.number,
                      "expected one conversation but found another",
                      "give a file for each");
-  return std::move(line.turns);
+  return Conversation{std::move(line.turns), std::move(line.tools)};
 }
 
 static void appendJson(std::string &out, const Json &value) {
@@ -97,7 +92,8 @@ static void appendJson(std::string &out, const Json &value) {
   }
 }
 
-std::string conversationLine(const std::vector<ChatTurn> &turns) {
+std::string conversationLine(const Conversation &conversation) {
+  const std::vector<ChatTurn> &turns = conversation.turns;
   std::string out = "{\"messages\": [";
   for (const ChatTurn &turn : turns) {
     out += &turn == &turns.front() ? "" : ", ";
@@ -132,7 +128,12 @@ std::string conversationLine(const std::vector<ChatTurn> &turns) {
     }
     out += "}";
   }
-  return out + "]}\n";
+  out += "]";
+  if (conversation.tools.isArray()) {
+    out += ", \"tools\": ";
+    appendJson(out, conversation.tools);
+  }
+  return out + "}\n";
 }
 
 } // namespace hone::rt

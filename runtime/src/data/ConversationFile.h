@@ -15,13 +15,13 @@ namespace hone::rt {
 /// BadLine if there is a system turn already.
 Status joinSystem(DataLine &line, const std::string &place);
 
-/// The turns in `content`, the bytes of the file `path`: one conversation, as
+/// What `content`, the bytes of the file `path`, has: one conversation, as
 /// training data has them. Errors: EmptyData, BadData as DataLines, and if
 /// there is another sample or one that is no conversation.
-Result<std::vector<ChatTurn>> readConversation(std::string_view content,
-                                               const std::string &path);
+Result<Conversation> readConversation(std::string_view content,
+                                      const std::string &path);
 
-/// The turns as a line of training data, with its line end.
-std::string conversationLine(const std::vector<ChatTurn> &turns);
+/// As a line of training data, with its line end.
+std::string conversationLine(const Conversation &conversation);
 
 } // namespace hone::rt

@@ -26,7 +26,7 @@ static void say(const std::string &text) {
 
 Chat::Chat(const GenerateOptions &options, const ModelFiles &files,
            const ModuleConfig &config, ChatPrompt prompt, TextWriter &writer,
-           std::vector<ChatTurn> turns)
+           Conversation begun)
     : options(options), files(files), config(config), prompt(std::move(prompt)),
       writer(writer),
       input(readSome,
@@ -35,7 +35,7 @@ Chat::Chat(const GenerateOptions &options, const ModelFiles &files,
               if (isTerminal)
                 fputs(goesOn ? "  " : "> ", stderr);
             }),
-      turns(std::move(turns)),
+      said(std::move(begun)),
       isTerminal(platform::isTerminal(platform::StandardInput)) {}
 
 //===----------------------------------------------------------------------===//
@@ -43,15 +43,15 @@ Chat::Chat(const GenerateOptions &options, const ModelFiles &files,
 //===----------------------------------------------------------------------===//
 
 void Chat::reset() {
-  turns.resize(hasSystem());
+  said.turns.resize(said.hasSystem());
   say("a new conversation");
 }
 
 void Chat::setSystem(const std::string &text) {
-  if (hasSystem())
-    turns.erase(turns.begin());
+  if (said.hasSystem())
+    said.turns.erase(said.turns.begin());
   if (!text.empty())
-    turns.insert(turns.begin(), {ChatRole::System, text, "", false});
+    said.turns.insert(said.turns.begin(), {ChatRole::System, text, "", false});
   say(text.empty() ? "there is no system turn now"
                    : "the system turn is set, for all turns");
 }
@@ -59,11 +59,11 @@ void Chat::setSystem(const std::string &text) {
 void Chat::save(const std::string &path) {
   if (path.empty())
     return say("write /save FILE");
-  if (turns.empty() || turns.back().role != ChatRole::Assistant)
+  if (said.turns.empty() || said.turns.back().role != ChatRole::Assistant)
     return say("there is no answer yet that could be saved");
   if (path != saved && platform::exists(path))
     return say(path + " is there already; give another name");
-  const std::string line = conversationLine(turns);
+  const std::string line = conversationLine(said);
   if (Status status = writeFile(path, line); !status.isOk()) {
     fputs(status.render().c_str(), stderr);
     return;
@@ -116,14 +116,14 @@ Status Chat::leaveOut(const Status &why) {
     message.remedy = "/reset begins another conversation; the room is "
                      "generate.max_length, which is compiled in";
   fputs(Status(*why.errorCode(), std::move(message)).render().c_str(), stderr);
-  turns.pop_back();
+  said.turns.pop_back();
   return Status::ok();
 }
 
 Status Chat::answer() {
   Prompt asked;
   Status status =
-      prompt.encode(turns, "conversation", config.generate.max_length, asked);
+      prompt.encode(said, "conversation", config.generate.max_length, asked);
   if (status.isOk())
     status = completePrompt(files, config, asked);
   platform::trimHeap();
@@ -132,11 +132,11 @@ Status Chat::answer() {
   HONE_TRY(writer.write(asked));
   const bool isInterrupted = takeInterrupt();
   if (isInterrupted && writer.written().tokens == 0) {
-    turns.pop_back();
+    said.turns.pop_back();
     say("stopped before the first token; the last turn is left out");
     return Status::ok();
   }
-  turns.push_back({ChatRole::Assistant, writer.text(), "", false});
+  said.turns.push_back({ChatRole::Assistant, writer.text(), "", false});
   if (writer.isFull())
     say("the answer ends here, since generate.max_length has room for " +
         std::to_string(int64_t(config.generate.max_length)) +
@@ -149,7 +149,7 @@ Status Chat::answer() {
 Status Chat::run() {
   if (isTerminal && !options.quiet)
     say("/help lists the commands; Ctrl-D ends the conversation");
-  if (!turns.empty() && turns.back().role == ChatRole::User)
+  if (said.isAsked())
     HONE_TRY(answer());
   while (!writer.isClosed() && stopRequested() == ExitCode::Success) {
     std::string turn;
@@ -172,7 +172,7 @@ Status Chat::run() {
         break;
       continue;
     }
-    turns.push_back({ChatRole::User, std::move(turn), "", false});
+    said.turns.push_back({ChatRole::User, std::move(turn), "", false});
     HONE_TRY(answer());
   }
   return Status::ok();

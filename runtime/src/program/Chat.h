@@ -19,10 +19,10 @@ namespace hone::rt {
 
 class Chat {
 public:
-  /// All outlive the conversation, which begins with `turns`.
+  /// All outlive the conversation, which goes on from `begun`.
   Chat(const GenerateOptions &options, const ModelFiles &files,
        const ModuleConfig &config, ChatPrompt prompt, TextWriter &writer,
-       std::vector<ChatTurn> turns);
+       Conversation begun);
 
   /// Reads turns from standard input and answers them, until it ends, /quit is
   /// said, nobody reads the answers, or a signal asks. SIGINT ends an answer
@@ -37,9 +37,6 @@ private:
   void setSystem(const std::string &text);
   void reset();
   void save(const std::string &path);
-  bool hasSystem() const {
-    return !turns.empty() && turns.front().role == ChatRole::System;
-  }
 
   const GenerateOptions &options;
   const ModelFiles &files;
@@ -47,8 +44,9 @@ private:
   ChatPrompt prompt;
   TextWriter &writer;
   ChatInput input;
-  std::vector<ChatTurn> turns; ///< but for a last one of the user all answered
-  std::string saved;           ///< the file that this conversation is in
+  /// All turns are answered but for a last one of the user or a tool.
+  Conversation said;
+  std::string saved; ///< the file that this conversation is in
   const bool isTerminal;
 };
 

@@ -27,10 +27,9 @@ Result<ChatPrompt> ChatPrompt::open(const GenerateOptions &options,
   return Result<ChatPrompt>(std::move(prompt));
 }
 
-Status ChatPrompt::render(const std::vector<ChatTurn> &given,
-                          bool generationPrompt, const std::string &place,
-                          SampleIds &ids) {
-  ChatMessages messages = model.messages(given);
+Status ChatPrompt::render(const Conversation &given, bool generationPrompt,
+                          const std::string &place, SampleIds &ids) {
+  ChatMessages messages = model.messages(given.turns, given.tools);
   std::string rendered;
   HONE_TRY(model.render(messages, messages.size(), generationPrompt, place,
                         rendered));
@@ -38,13 +37,12 @@ Status ChatPrompt::render(const std::vector<ChatTurn> &given,
 }
 
 /// The first special token after what an answer adds.
-Status ChatPrompt::findEnd(std::vector<ChatTurn> turns,
-                           const std::string &place,
-                           const std::vector<int32_t> &asked) {
+Status ChatPrompt::findEnd(Conversation given, const std::string &place,
+                           const std::vector<int32_t> &prompt) {
   SampleIds unasked(UINT64_MAX), answered(UINT64_MAX);
-  HONE_TRY(render(turns, /*generationPrompt=*/false, place, unasked));
-  turns.push_back({ChatRole::Assistant, "a", "", false});
-  HONE_TRY(render(turns, /*generationPrompt=*/false, place, answered));
+  HONE_TRY(render(given, /*generationPrompt=*/false, place, unasked));
+  given.turns.push_back({ChatRole::Assistant, "a", "", false});
+  HONE_TRY(render(given, /*generationPrompt=*/false, place, answered));
   const std::vector<int32_t> &with = answered.kept;
   const auto common = [&](const std::vector<int32_t> &other) {
     return size_t(
@@ -55,7 +53,7 @@ Status ChatPrompt::findEnd(std::vector<ChatTurn> turns,
   isEndKnown = true;
   const auto first =
       with.begin() +
-      ptrdiff_t(std::min(std::max(common(asked), common(unasked.kept)) + 1,
+      ptrdiff_t(std::min(std::max(common(prompt), common(unasked.kept)) + 1,
                          with.size()));
   const auto found = std::find_if(
       first, with.end(), [&](int32_t id) { return model.isSpecial(id); });
@@ -63,11 +61,10 @@ Status ChatPrompt::findEnd(std::vector<ChatTurn> turns,
   return Status::ok();
 }
 
-Status ChatPrompt::encode(const std::vector<ChatTurn> &turns,
-                          const std::string &place, int64_t capacity,
-                          Prompt &prompt) {
+Status ChatPrompt::encode(const Conversation &asked, const std::string &place,
+                          int64_t capacity, Prompt &prompt) {
   uint64_t bytes = 0;
-  for (const ChatTurn &turn : turns)
+  for (const ChatTurn &turn : asked.turns)
     bytes += turn.content.size() + turn.reasoning.size() + turn.callId.size() +
              turn.name.size();
   if (bytes > LongestConversation)
@@ -77,13 +74,13 @@ Status ChatPrompt::encode(const std::vector<ChatTurn> &turns,
                       " bytes but got more",
                   "shorten them");
   // One more is seen than there is room for; a template bounds the others.
-  SampleIds asked(uint64_t(capacity) + 1);
-  HONE_TRY(render(turns, /*generationPrompt=*/true, place, asked));
-  if (asked.count > uint64_t(capacity))
+  SampleIds ids(uint64_t(capacity) + 1);
+  HONE_TRY(render(asked, /*generationPrompt=*/true, place, ids));
+  if (ids.count > uint64_t(capacity))
     return promptTooLong(place, capacity);
   if (!isEndKnown)
-    HONE_TRY(findEnd(turns, place, asked.kept));
-  prompt.ids = std::move(asked.kept);
+    HONE_TRY(findEnd(asked, place, ids.kept));
+  prompt.ids = std::move(ids.kept);
   if (end >= 0)
     prompt.stopTokens.push_back(end);
   return Status::ok();

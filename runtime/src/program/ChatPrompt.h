@@ -27,18 +27,18 @@ public:
   static Result<ChatPrompt> open(const GenerateOptions &options,
                                  const ModelFiles &files);
 
-  /// `turns` and what an assistant's turn begins with, as tokens, of which at
+  /// `asked` and what an assistant's turn begins with, as tokens, of which at
   /// most `capacity` have room; the special token that ends such a turn is
-  /// added to those that end a text. `place` is where the turns are from.
+  /// added to those that end a text. `place` is where they are from.
   /// Errors: PromptTooLong, ConversationRefused, as Tokenizer::encode.
-  Status encode(const std::vector<ChatTurn> &turns, const std::string &place,
+  Status encode(const Conversation &asked, const std::string &place,
                 int64_t capacity, Prompt &prompt);
 
 private:
-  Status render(const std::vector<ChatTurn> &turns, bool generationPrompt,
+  Status render(const Conversation &given, bool generationPrompt,
                 const std::string &place, SampleIds &ids);
-  Status findEnd(std::vector<ChatTurn> turns, const std::string &place,
-                 const std::vector<int32_t> &asked);
+  Status findEnd(Conversation given, const std::string &place,
+                 const std::vector<int32_t> &prompt);
 
   ChatModel model;
   TokenizerScratch scratch;

@@ -78,10 +78,10 @@ Status runGeneration(const hone_module &compiled,
   const ModuleConfig &config = module.config();
   Prompt prompt;
   ChatPrompt chat;
-  std::vector<ChatTurn> turns;
+  Conversation begun;
   if (options.isConversation()) {
     HONE_ASSIGN(chat, ChatPrompt::open(options, files));
-    HONE_ASSIGN(turns, startingTurns(options));
+    HONE_ASSIGN(begun, startingConversation(options));
   } else {
     HONE_ASSIGN(prompt,
                 readPrompt(options, files, config, config.generate.max_length));
@@ -118,7 +118,7 @@ Status runGeneration(const hone_module &compiled,
 
   if (options.isConversation())
     HONE_TRY(
-        Chat(options, files, config, std::move(chat), writer, std::move(turns))
+        Chat(options, files, config, std::move(chat), writer, std::move(begun))
             .run());
   else
     HONE_TRY(writer.write(prompt));

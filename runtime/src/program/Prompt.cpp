@@ -136,8 +136,8 @@ static Status encodePrompt(const GenerateOptions &options,
   }
   if (!options.messages.empty()) {
     HONE_ASSIGN(ChatPrompt chat, ChatPrompt::open(options, files));
-    HONE_ASSIGN(const std::vector<ChatTurn> turns, startingTurns(options));
-    return chat.encode(turns, options.messages, capacity, prompt);
+    HONE_ASSIGN(const Conversation asked, startingConversation(options));
+    return chat.encode(asked, options.messages, capacity, prompt);
   }
   if (!files.tokenizer)
     return noTokenizer("--prompt");
@@ -146,12 +146,12 @@ static Status encodePrompt(const GenerateOptions &options,
     return encodeText(*files.tokenizer, text, options.specialTokens == "parse",
                       capacity, prompt);
   HONE_ASSIGN(ChatPrompt chat, ChatPrompt::open(options, files));
-  HONE_ASSIGN(std::vector<ChatTurn> turns, startingTurns(options));
-  turns.push_back(
+  HONE_ASSIGN(Conversation asked, startingConversation(options));
+  asked.turns.push_back(
       {ChatRole::User,
        std::string(text.bytes().substr(0, ChatPrompt::LongestConversation + 1)),
        "", false});
-  return chat.encode(turns, text.place, capacity, prompt);
+  return chat.encode(asked, text.place, capacity, prompt);
 }
 
 Status noTokenizer(const char *option) {
@@ -161,25 +161,26 @@ Status noTokenizer(const char *option) {
                 "tokenizer.json");
 }
 
-Result<std::vector<ChatTurn>> startingTurns(const GenerateOptions &options) {
-  std::vector<ChatTurn> turns;
+Result<Conversation> startingConversation(const GenerateOptions &options) {
+  Conversation given;
   if (!options.messages.empty()) {
     HONE_ASSIGN(const PromptText text, readFile(options.messages));
-    HONE_ASSIGN(turns, readConversation(text.bytes(), text.place));
-    if (!options.isConversation() && turns.back().role != ChatRole::User)
+    HONE_ASSIGN(given, readConversation(text.bytes(), text.place));
+    if (!options.isConversation() && !given.isAsked())
       return Status(ErrorCode::BadLine, text.place,
                     "expects a conversation that ends in a turn of the "
-                    "user, which is answered",
+                    "user or of a tool, which is answered",
                     "leave the last answer out, or continue with --chat");
   }
   if (options.system.empty())
-    return turns;
-  if (!turns.empty() && turns.front().role == ChatRole::System)
+    return given;
+  if (given.hasSystem())
     return Status(ErrorCode::OptionsDisagree, "--system",
                   options.messages + " has a system turn already",
                   "leave one of the two out");
-  turns.insert(turns.begin(), {ChatRole::System, options.system, "", false});
-  return turns;
+  given.turns.insert(given.turns.begin(),
+                     {ChatRole::System, options.system, "", false});
+  return given;
 }
 
 Status completePrompt(const ModelFiles &files, const ModuleConfig &config,

@@ -29,9 +29,9 @@ Result<Prompt> readPrompt(const GenerateOptions &options,
                           const ModelFiles &files, const ModuleConfig &config,
                           int64_t capacity);
 
-/// The turns of --system and --messages. Errors: as readConversation, and
+/// What --system and --messages say. Errors: as readConversation, and
 /// OptionsDisagree for two system turns.
-Result<std::vector<ChatTurn>> startingTurns(const GenerateOptions &options);
+Result<Conversation> startingConversation(const GenerateOptions &options);
 
 /// Adds the tokens of the model that end a text, and checks the ids. Errors:
 /// EmptyPrompt, TokenOutOfRange.
