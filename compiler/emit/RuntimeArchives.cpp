@@ -9,8 +9,22 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace hone;
+
+/// What brings the archives for `toolchain`; empty: this machine.
+static std::string remedy(llvm::StringRef toolchain) {
+  if (toolchain.empty())
+    return "give its folder with --runtime-dir";
+  std::string folder = "give the folder that has " + toolchain.str() +
+                       "/ in it with --runtime-dir";
+  if (llvm::Triple(llvm::Triple::normalize(toolchain)).isGNUEnvironment())
+    return "install g++-" + toolchain.str() +
+           " and build Hone again, which then makes it; or " + folder;
+  return "Hone's build makes none for " + toolchain.str() +
+         "; leave the target out for this machine, or " + folder;
+}
 
 Result<std::vector<std::string>>
 hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
@@ -28,15 +42,8 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
       archives.push_back(path.str().str());
       continue;
     }
-    return Status(
-        ErrorCode::NoRuntime, path.str().str(),
-        "the runtime's archive does not exist",
-        toolchain.empty()
-            ? "give its folder with --runtime-dir"
-            : "install g++-" + toolchain.str() +
-                  " and build Hone again, which then makes it; or give "
-                  "the folder that has " +
-                  toolchain.str() + "/ in it with --runtime-dir");
+    return Status(ErrorCode::NoRuntime, path.str().str(),
+                  "the runtime's archive does not exist", remedy(toolchain));
   }
   return archives;
 }

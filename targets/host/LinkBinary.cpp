@@ -37,7 +37,9 @@ struct Driver {
 bool hone::isHostTriple(StringRef text) {
   llvm::Triple triple(llvm::Triple::normalize(text));
   llvm::Triple host(llvm::sys::getDefaultTargetTriple());
-  return triple.getArch() == host.getArch() && triple.getOS() == host.getOS();
+  return triple.getArch() == host.getArch() && triple.getOS() == host.getOS() &&
+         (triple.getEnvironment() == host.getEnvironment() ||
+          triple.getEnvironment() == llvm::Triple::UnknownEnvironment);
 }
 
 std::string hone::toolchainTriple(StringRef text) {
@@ -54,6 +56,14 @@ static std::optional<std::string> findProgram(StringRef name) {
   return *path;
 }
 
+/// Whether clang would look for the triple's C library among the GNU system's,
+/// find that, and link a program that is neither's.
+static bool hasOtherLibrary(StringRef text) {
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  return triple.getEnvironment() != llvm::Triple::UnknownEnvironment &&
+         !triple.isGNUEnvironment();
+}
+
 static bool isClang(StringRef path) {
   return llvm::sys::path::filename(path).starts_with("clang");
 }
@@ -65,6 +75,8 @@ static llvm::Expected<Driver> findDriver(const LinkRequest &request,
   std::vector<std::string> names;
   if (!request.linker.empty())
     names = {request.linker};
+  else if (!isHost && hasOtherLibrary(triple))
+    names = {toolchain + "-g++"};
   else if (!isHost)
     names = {"clang++-22", toolchain + "-g++", "clang++"};
   else {

@@ -12,8 +12,9 @@
 
 namespace hone {
 
-/// Whether programs for `triple` are of this machine's architecture and
-/// system. They may still need features that its CPU lacks.
+/// Whether programs for `triple` are of this machine's architecture, system and
+/// C library; a triple that names no library means this machine's. They may
+/// still need features that its CPU lacks.
 bool isHostTriple(llvm::StringRef triple);
 
 /// The name that cross toolchains have for any spelling of `triple`, and that
@@ -22,7 +23,8 @@ std::string toolchainTriple(llvm::StringRef triple);
 
 /// See Target::link. Without a linker's name: $CXX for this machine's triple,
 /// then the first of clang++-22, clang++, g++, c++ that is found; for another
-/// triple clang++-22 with --target and lld, `<triple>-g++`, then clang++.
+/// triple clang++-22 with --target and lld, `<triple>-g++`, then clang++; for
+/// one with another C library than GNU's only `<triple>-g++`.
 llvm::Error linkBinary(const LinkRequest &request, llvm::StringRef triple);
 
 } // namespace hone

@@ -153,6 +153,49 @@ TEST(Module, RefusesACpuThatLacksAFeature) {
   EXPECT_EQ(missingCpuFeature({"-avx512f", "64bit", "cx8"}), "");
 }
 
+#if defined(__x86_64__)
+// The compiler's own answers, where its runtime fills them. Not amx-tile, for
+// which the system must be asked.
+TEST(CpuFeatures, AreThoseThatTheCompilersRuntimeFinds) {
+#define HONE_CHECK_FEATURE(NAME)                                               \
+  EXPECT_EQ(missingCpuFeature({NAME}).empty(),                                 \
+            __builtin_cpu_supports(NAME) != 0)                                 \
+      << NAME;
+  HONE_CHECK_FEATURE("sse3")
+  HONE_CHECK_FEATURE("ssse3")
+  HONE_CHECK_FEATURE("sse4.1")
+  HONE_CHECK_FEATURE("sse4.2")
+  HONE_CHECK_FEATURE("sse4a")
+  HONE_CHECK_FEATURE("popcnt")
+  HONE_CHECK_FEATURE("avx")
+  HONE_CHECK_FEATURE("avx2")
+  HONE_CHECK_FEATURE("fma")
+  HONE_CHECK_FEATURE("f16c")
+  HONE_CHECK_FEATURE("bmi")
+  HONE_CHECK_FEATURE("bmi2")
+  HONE_CHECK_FEATURE("lzcnt")
+  HONE_CHECK_FEATURE("movbe")
+  HONE_CHECK_FEATURE("gfni")
+  HONE_CHECK_FEATURE("avxvnni")
+  HONE_CHECK_FEATURE("avx512f")
+  HONE_CHECK_FEATURE("avx512vl")
+  HONE_CHECK_FEATURE("avx512bw")
+  HONE_CHECK_FEATURE("avx512dq")
+  HONE_CHECK_FEATURE("avx512cd")
+  HONE_CHECK_FEATURE("avx512ifma")
+  HONE_CHECK_FEATURE("avx512vbmi")
+  HONE_CHECK_FEATURE("avx512vbmi2")
+  HONE_CHECK_FEATURE("avx512vnni")
+  HONE_CHECK_FEATURE("avx512bitalg")
+  HONE_CHECK_FEATURE("avx512vpopcntdq")
+  HONE_CHECK_FEATURE("avx512bf16")
+  HONE_CHECK_FEATURE("avx512fp16")
+  HONE_CHECK_FEATURE("amx-int8")
+  HONE_CHECK_FEATURE("amx-bf16")
+#undef HONE_CHECK_FEATURE
+}
+#endif
+
 TEST(Module, RefusesAConfigOfTheWrongKind) {
   hone_module module = bigramModule(HONE_SGD);
   module.config = R"({"train": {"learning_rate": "fast"}})";

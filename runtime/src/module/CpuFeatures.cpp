@@ -9,8 +9,6 @@
 #include "module/Module.h"
 #include "platform/System.h"
 
-#include <optional>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -19,87 +17,121 @@ namespace hone::rt {
 
 #if defined(__x86_64__)
 
-/// Features of CPUID's leaf 7, subleaf 1. Compiler runtimes in use are older
-/// than they are, and __builtin_cpu_supports would deny them. Each implies one
-/// of the list below, which is where the system's support is checked; nothing
-/// for names that are not among them.
-static std::optional<bool> isRecentSupported(const std::string &name) {
-  struct Bit {
-    const char *name;
-    bool isEdx; ///< else EAX
-    unsigned number;
-  };
-  static constexpr Bit bits[] = {
-      {"amx-fp16", false, 21},  {"avxifma", false, 23},
-      {"avxvnniint8", true, 4}, {"avxneconvert", true, 5},
-      {"amx-complex", true, 8}, {"avxvnniint16", true, 10},
-      {"avx10.1", true, 19},    {"avx10.2", true, 19},
-      {"egpr", true, 21},       {"ndd", true, 21},
-      {"nf", true, 21},         {"ccmp", true, 21},
-      {"push2pop2", true, 21},  {"ppx", true, 21},
-      {"zu", true, 21},
-  };
-  for (const Bit &bit : bits) {
-    if (name != bit.name)
+namespace {
+
+/// The registers of CPUID's answer.
+enum Register { Eax, Ebx, Ecx, Edx };
+
+/// What the system must save when it switches threads, as bits of XCR0.
+enum State : unsigned {
+  None = 0,
+  Avx = 0x6,       ///< XMM and YMM
+  Avx512 = 0xe6,   ///< also the masks, ZMM0 to 15's upper halves, ZMM16 to 31
+  Tiles = 0x60000, ///< AMX's configuration and data
+  Apx = 0x80000,   ///< R16 to R31
+};
+
+/// Where CPUID says that the CPU has a feature, and what it needs of the
+/// system.
+struct Feature {
+  const char *name; ///< LLVM's
+  unsigned leaf;
+  unsigned subleaf;
+  Register reg;
+  unsigned bit;
+  State state;
+};
+
+} // namespace
+
+// Intel's manual (325462), CPUID; sse4a and lzcnt: AMD's (24594), appendix E.
+// The C library's and the compilers' own lists are older than some CPUs, and
+// empty where a static program's compiler runtime does not fill them.
+static constexpr Feature knownFeatures[] = {
+    {"sse3", 1, 0, Ecx, 0, None},
+    {"ssse3", 1, 0, Ecx, 9, None},
+    {"fma", 1, 0, Ecx, 12, Avx},
+    {"sse4.1", 1, 0, Ecx, 19, None},
+    {"sse4.2", 1, 0, Ecx, 20, None},
+    {"movbe", 1, 0, Ecx, 22, None},
+    {"popcnt", 1, 0, Ecx, 23, None},
+    {"avx", 1, 0, Ecx, 28, Avx},
+    {"f16c", 1, 0, Ecx, 29, Avx},
+    {"bmi", 7, 0, Ebx, 3, None},
+    {"avx2", 7, 0, Ebx, 5, Avx},
+    {"bmi2", 7, 0, Ebx, 8, None},
+    {"avx512f", 7, 0, Ebx, 16, Avx512},
+    {"avx512dq", 7, 0, Ebx, 17, Avx512},
+    {"avx512ifma", 7, 0, Ebx, 21, Avx512},
+    {"avx512cd", 7, 0, Ebx, 28, Avx512},
+    {"avx512bw", 7, 0, Ebx, 30, Avx512},
+    {"avx512vl", 7, 0, Ebx, 31, Avx512},
+    {"avx512vbmi", 7, 0, Ecx, 1, Avx512},
+    {"avx512vbmi2", 7, 0, Ecx, 6, Avx512},
+    {"gfni", 7, 0, Ecx, 8, None},
+    {"avx512vnni", 7, 0, Ecx, 11, Avx512},
+    {"avx512bitalg", 7, 0, Ecx, 12, Avx512},
+    {"avx512vpopcntdq", 7, 0, Ecx, 14, Avx512},
+    {"amx-bf16", 7, 0, Edx, 22, Tiles},
+    {"avx512fp16", 7, 0, Edx, 23, Avx512},
+    {"amx-tile", 7, 0, Edx, 24, Tiles},
+    {"amx-int8", 7, 0, Edx, 25, Tiles},
+    {"avxvnni", 7, 1, Eax, 4, Avx},
+    {"avx512bf16", 7, 1, Eax, 5, Avx512},
+    {"amx-fp16", 7, 1, Eax, 21, Tiles},
+    {"avxifma", 7, 1, Eax, 23, Avx},
+    {"avxvnniint8", 7, 1, Edx, 4, Avx},
+    {"avxneconvert", 7, 1, Edx, 5, Avx},
+    {"amx-complex", 7, 1, Edx, 8, Tiles},
+    {"avxvnniint16", 7, 1, Edx, 10, Avx},
+    {"avx10.1", 7, 1, Edx, 19, Avx512},
+    {"avx10.2", 7, 1, Edx, 19, Avx512},
+    {"egpr", 7, 1, Edx, 21, Apx},
+    {"ndd", 7, 1, Edx, 21, Apx},
+    {"nf", 7, 1, Edx, 21, Apx},
+    {"ccmp", 7, 1, Edx, 21, Apx},
+    {"push2pop2", 7, 1, Edx, 21, Apx},
+    {"ppx", 7, 1, Edx, 21, Apx},
+    {"zu", 7, 1, Edx, 21, Apx},
+    {"sse4a", 0x80000001, 0, Ecx, 6, None},
+    {"lzcnt", 0x80000001, 0, Ecx, 5, None},
+};
+
+static bool isSet(unsigned leaf, unsigned subleaf, Register reg, unsigned bit) {
+  unsigned registers[4];
+  return __get_cpuid_count(leaf, subleaf, &registers[Eax], &registers[Ebx],
+                           &registers[Ecx], &registers[Edx]) &&
+         (registers[reg] >> bit & 1);
+}
+
+/// The low half of XCR0; 0 where the system saves no more than SSE's state.
+static unsigned savedState() {
+  constexpr unsigned osxsave = 27;
+  if (!isSet(1, 0, Ecx, osxsave))
+    return 0;
+  unsigned low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+static bool isSupported(const std::string &name) {
+  for (const Feature &feature : knownFeatures) {
+    if (name != feature.name)
       continue;
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) ||
-        !((bit.isEdx ? edx : eax) >> bit.number & 1))
+    if (!isSet(feature.leaf, feature.subleaf, feature.reg, feature.bit) ||
+        (savedState() & feature.state) != feature.state)
       return false;
+    if (name == "amx-tile")
+      return platform::allowMatrixUnit();
     // One bit says that there is AVX10; its version is elsewhere.
+    unsigned eax, ebx, ecx, edx;
     if (name == "avx10.2")
       return __get_cpuid_count(0x24, 0, &eax, &ebx, &ecx, &edx) &&
              (ebx & 0xff) >= 2;
     return true;
   }
-  return std::nullopt;
-}
-
-// __builtin_cpu_supports takes nothing but a literal.
-#define HONE_CHECK_FEATURE(NAME)                                               \
-  if (name == NAME)                                                            \
-    return __builtin_cpu_supports(NAME) != 0;
-
-static bool isSupported(const std::string &name) {
-  if (std::optional<bool> recent = isRecentSupported(name))
-    return *recent;
-  HONE_CHECK_FEATURE("sse3")
-  HONE_CHECK_FEATURE("ssse3")
-  HONE_CHECK_FEATURE("sse4.1")
-  HONE_CHECK_FEATURE("sse4.2")
-  HONE_CHECK_FEATURE("sse4a")
-  HONE_CHECK_FEATURE("popcnt")
-  HONE_CHECK_FEATURE("avx")
-  HONE_CHECK_FEATURE("avx2")
-  HONE_CHECK_FEATURE("fma")
-  HONE_CHECK_FEATURE("f16c")
-  HONE_CHECK_FEATURE("bmi")
-  HONE_CHECK_FEATURE("bmi2")
-  HONE_CHECK_FEATURE("lzcnt")
-  HONE_CHECK_FEATURE("movbe")
-  HONE_CHECK_FEATURE("gfni")
-  HONE_CHECK_FEATURE("avxvnni")
-  HONE_CHECK_FEATURE("avx512f")
-  HONE_CHECK_FEATURE("avx512vl")
-  HONE_CHECK_FEATURE("avx512bw")
-  HONE_CHECK_FEATURE("avx512dq")
-  HONE_CHECK_FEATURE("avx512cd")
-  HONE_CHECK_FEATURE("avx512ifma")
-  HONE_CHECK_FEATURE("avx512vbmi")
-  HONE_CHECK_FEATURE("avx512vbmi2")
-  HONE_CHECK_FEATURE("avx512vnni")
-  HONE_CHECK_FEATURE("avx512bitalg")
-  HONE_CHECK_FEATURE("avx512vpopcntdq")
-  HONE_CHECK_FEATURE("avx512bf16")
-  HONE_CHECK_FEATURE("avx512fp16")
-  if (name == "amx-tile")
-    return __builtin_cpu_supports("amx-tile") && platform::allowMatrixUnit();
-  HONE_CHECK_FEATURE("amx-int8")
-  HONE_CHECK_FEATURE("amx-bf16")
   return true;
 }
-
-#undef HONE_CHECK_FEATURE
 
 #else
 

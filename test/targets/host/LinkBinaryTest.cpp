@@ -13,6 +13,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>
@@ -94,6 +95,31 @@ TEST(ToolchainTriple, IsOneNameForAllSpellings) {
   EXPECT_EQ(toolchainTriple("x86_64-pc-linux-gnu"), "x86_64-linux-gnu");
   EXPECT_TRUE(isHostTriple(llvm::sys::getDefaultTargetTriple()));
   EXPECT_FALSE(isHostTriple("riscv64-linux-gnu"));
+}
+
+TEST(HostTriple, IsOfThisMachinesLibrary) {
+  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  if (!host.isOSLinux() || !host.isGNUEnvironment())
+    GTEST_SKIP() << "this machine is " << host.str();
+  std::string arch = host.getArchName().str();
+  for (const char *same : {"-linux-gnu", "-unknown-linux-gnu", "-linux"})
+    EXPECT_TRUE(isHostTriple(arch + same)) << same;
+  for (const char *other :
+       {"-linux-musl", "-unknown-linux-musl", "-linux-android"})
+    EXPECT_FALSE(isHostTriple(arch + other)) << other;
+}
+
+// Clang would mix musl's start with the GNU system's libraries.
+TEST_F(LinkBinary, NeverLinksAnotherLibrarysProgramWithTheSystems) {
+  if (llvm::sys::findProgramByName("x86_64-linux-musl-g++"))
+    GTEST_SKIP() << "x86_64-linux-musl-g++ is installed";
+  LinkRequest r = request("int main() {}");
+  std::string message =
+      llvm::toString(linkBinary(r, "x86_64-unknown-linux-musl"));
+  EXPECT_NE(message.find("looked for x86_64-linux-musl-g++;"),
+            std::string::npos)
+      << message;
+  EXPECT_FALSE(llvm::sys::fs::exists(r.output));
 }
 
 // clang++-22 first, the GNU driver where it is named or all there is.
