@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import subprocess
 import sys
 
 root = pathlib.Path(sys.argv[1]).resolve()
@@ -48,6 +49,24 @@ for page in pages:
                            tests)):
                 wrong.append(f"{page}: no test matches {part}")
 
+# A commit that a page follows is there, with the subject that the page gives. Sources
+# without their history, or with a part of it, are not asked.
+COMMIT = re.compile(r'^`([0-9a-f]{7})`,? "?(.+?)(?:",|"|$)|'
+                    r'`([0-9a-f]{7})`,\s+"([^"]+?),?"', re.M)
+commits = 0
+shallow = subprocess.run(
+    ["git", "-C", root, "rev-parse", "--is-shallow-repository"],
+    capture_output=True, text=True).stdout.strip()
+if (root / ".git").exists() and shallow == "false":
+    for page in (root / "docs/contributing").glob("*.md"):
+        for a, b, c, d in COMMIT.findall(page.read_text()):
+            commits += 1
+            subject = subprocess.run(
+                ["git", "-C", root, "log", "-1", "--format=%s", a or c],
+                capture_output=True, text=True).stdout.strip()
+            if subject != " ".join((b or d).split()):
+                wrong.append(f"{page}: commit {a or c} is '{subject}'")
+
 index = (root / "docs/README.md").read_text()
 for page in (root / "docs").rglob("*.md"):
     name = str(page.relative_to(root / "docs"))
@@ -60,4 +79,4 @@ if readme > 140:
     wrong.append(f"README.md has {readme} lines, of at most 140")
 
 print("\n".join(wrong))
-print(f"{links} links, {len(pages)} pages, {filters} filters: {len(wrong)} wrong")
+print(f"{links} links, {len(pages)} pages, {filters} filters, {commits} commits: {len(wrong)} wrong")
