@@ -206,6 +206,20 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
   return rt::writeFile(inFolder(output, kRunSpec), text);
 }
 
+/// The same command, given again, says nothing new: what it sets is in the spec
+/// already. Errors: OptionsDisagree for another value, and as readSpec.
+static Status checkOverrides(const Spec &spec, const std::string &path,
+                             const std::vector<SpecOverride> &overrides) {
+  HONE_ASSIGN(const Spec asked, readSpec(path, overrides));
+  for (auto [chosen, other] : llvm::zip_equal(spec.all(), asked.all()))
+    if (chosen->text() != other->text())
+      return Status(ErrorCode::OptionsDisagree, asked.placeOf(other->key()),
+                    "the run goes on with its spec, " + path + ", which has " +
+                        chosen->text(),
+                    "change it there, or give -o another folder");
+  return Status::ok();
+}
+
 /// Shows in the report what the model says before training and after it. With
 /// streamed weights that would take too long.
 static void sayTexts(const std::string &output, const Spec &spec,
@@ -240,15 +254,11 @@ Result<int> hone::finetune(const FinetuneRequest &request,
     HONE_TRY(makeRunFolder(output, chosen, request));
     samples = chosen.data.samples - chosen.choice.heldOut;
     say("spec", specPath + ", which can be changed before the next run");
-  } else if (!request.overrides.empty()) {
-    return Status(ErrorCode::OptionsDisagree, "--set",
-                  specPath + " is there already, and says all of this "
-                             "run",
-                  "change it there, or give -o another folder");
   } else {
     say("spec", specPath + ", as it is there");
   }
   HONE_ASSIGN(const Spec spec, readSpec(specPath, {}));
+  HONE_TRY(checkOverrides(spec, specPath, request.overrides));
   if (platform::resolve(request.model) != platform::resolve(spec.model))
     return Status(ErrorCode::OptionsDisagree, specPath,
                   "this run is of the model " + spec.model.text() +

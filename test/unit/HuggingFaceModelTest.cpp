@@ -423,7 +423,7 @@ static const BadConfig badConfigs[] = {
     {"GemmaRopeOfAnotherLayer", ErrorCode::UnknownConfigKey,
      gemma3("\"rope_parameters\":{\"rope_theta\":1e6}"),
      "/rope_parameters/rope_theta", "full_attention and sliding_attention",
-     "by type of layer"},
+     "for each type of layer"},
     {"GemmaRopeNotAnObject", ErrorCode::BadConfig,
      gemma3("\"rope_parameters\":{\"full_attention\":1e6}"),
      "/rope_parameters/full_attention", "expected an object", "documentation"},

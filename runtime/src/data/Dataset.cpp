@@ -326,8 +326,9 @@ Status Preparation::addConversation(DataLine &line, const std::string &place) {
         std::string("the data is ") + describe(format) +
             ", but this program was compiled from a model folder without a "
             "chat template",
-        "add the model's chat_template to the folder and compile again, or "
-        "write the data as {\"prompt\", \"completion\"}");
+        "compile with --set chat_template=plain or another preset, or with "
+        "the model's chat_template in its folder, or write the data as "
+        "{\"prompt\", \"completion\"}");
   HONE_TRY(joinSystem(line, place));
   ConversationEncoder encoder(*chat, *tokenizer, scratch, counts);
   return encoder.encode(
