@@ -298,6 +298,20 @@ TEST(ChatTemplate, WhatIsNoJinjaIsSaidWithItsLine) {
   }
 }
 
+TEST(ChatTemplate, LiteralsBeyondTheSubsetAreNamedWithTheirLine) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"\n{{ 0x10 }}", "t:2: a number that is not decimal"},
+      {"\n{{ 9223372036854775808 }}", "t:2: a number beyond 64 bits"},
+      {"\n\n{{ 'a\\ud800' }}", "t:3: half of a surrogate pair in a string"}};
+  for (const auto &[source, expected] : cases) {
+    Result<TemplateTree> tree = parseTemplate(source, "t");
+    ASSERT_FALSE(tree.isOk()) << source;
+    EXPECT_EQ(tree.status().errorCode(), ErrorCode::UnsupportedChatTemplate);
+    EXPECT_NE(tree.status().render().find(expected), std::string::npos)
+        << tree.status().render();
+  }
+}
+
 TEST(ChatTemplate, ExceptionsOfTheTemplateAreTold) {
   Result<ChatTemplate> parsed = ChatTemplate::parse(
       "\n{{ raise_exception('roles must alternate') }}", "chat_template", {});
