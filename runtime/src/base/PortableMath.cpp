@@ -7,6 +7,7 @@
 #include "base/PortableMath.h"
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 namespace hone::rt {

@@ -9,6 +9,7 @@
 #include "platform/System.h"
 
 #include <cstdlib>
+#include <cstring>
 
 namespace hone::rt {
 

@@ -9,6 +9,8 @@
 
 #include "base/OutputFile.h"
 
+#include <cstring>
+
 namespace hone::rt {
 
 using platform::File;
