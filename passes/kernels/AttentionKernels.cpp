@@ -279,7 +279,7 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
   SmallVector<MemRefType> scratch = {strips.stripType(), strips.stripType()};
   strips.addResults(scratch, 2);
   forEachHeadBlock(
-      k, sizes.kvHeads, scratch,
+      k, sizes.kvHeads, numerics::kAttentionRows, scratch,
       [&](const HeadBlock &block, ValueRange buffers) {
         Value kvHead = block.head, first = block.first, count = block.count;
         Value weights = buffers[0], slopes = buffers[1];

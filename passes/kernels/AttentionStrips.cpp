@@ -26,14 +26,14 @@ Value AttentionSizes::firstKey(KernelBuilder &k, Value row) const {
 }
 
 void hone::forEachHeadBlock(
-    KernelBuilder &k, int64_t heads, ArrayRef<MemRefType> scratch,
+    KernelBuilder &k, int64_t heads, int64_t size, ArrayRef<MemRefType> scratch,
     function_ref<void(const HeadBlock &, ValueRange)> body) {
-  Value blocks = k.ceilDiv(k.rows(), kAttentionRows);
+  Value blocks = k.ceilDiv(k.rows(), size);
   k.parallel(k.mul(k.index(heads), blocks), scratch,
              [&](Value i, ValueRange buffers) {
-               Value size = k.index(kAttentionRows);
-               Value first = k.mul(k.rem(i, blocks), size);
-               Value count = k.min(size, k.sub(k.rows(), first));
+               Value most = k.index(size);
+               Value first = k.mul(k.rem(i, blocks), most);
+               Value count = k.min(most, k.sub(k.rows(), first));
                body({k.div(i, blocks), first, count}, buffers);
              });
 }
@@ -41,20 +41,21 @@ void hone::forEachHeadBlock(
 void hone::forEachQueryStrip(
     KernelBuilder &k, const AttentionSizes &sizes, ArrayRef<MemRefType> scratch,
     function_ref<void(const QueryStrip &, ValueRange)> body) {
-  forEachHeadBlock(
-      k, sizes.heads, scratch, [&](const HeadBlock &block, ValueRange buffers) {
-        Value headDim = k.index(sizes.headDim);
-        QueryStrip strip;
-        strip.first = block.first;
-        strip.count = block.count;
-        strip.head = block.head;
-        strip.column = k.mul(block.head, headDim);
-        strip.kvColumn =
-            k.mul(k.div(block.head, k.index(sizes.group())), headDim);
-        strip.origin = sizes.firstKey(k, block.first);
-        strip.keys = k.sub(k.add(block.first, block.count), strip.origin);
-        body(strip, buffers);
-      });
+  forEachHeadBlock(k, sizes.heads, kAttentionRows, scratch,
+                   [&](const HeadBlock &block, ValueRange buffers) {
+                     Value headDim = k.index(sizes.headDim);
+                     QueryStrip strip;
+                     strip.first = block.first;
+                     strip.count = block.count;
+                     strip.head = block.head;
+                     strip.column = k.mul(block.head, headDim);
+                     strip.kvColumn = k.mul(
+                         k.div(block.head, k.index(sizes.group())), headDim);
+                     strip.origin = sizes.firstKey(k, block.first);
+                     strip.keys =
+                         k.sub(k.add(block.first, block.count), strip.origin);
+                     body(strip, buffers);
+                   });
 }
 
 void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
@@ -73,17 +74,17 @@ void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
 
 MemRefType Strips::stripType() const {
   int64_t columns = llvm::alignTo(mostKeys, width);
-  return MemRefType::get({kAttentionRows, columns}, element);
+  return MemRefType::get({rows, columns}, element);
 }
 
 MemRefType Strips::rowTermType() const {
-  return MemRefType::get({kAttentionRows}, element);
+  return MemRefType::get({rows}, element);
 }
 
 void Strips::addResults(SmallVectorImpl<MemRefType> &scratch,
                         unsigned count) const {
   if (roundsResults)
-    scratch.append(count, MemRefType::get({kAttentionRows, headDim}, element));
+    scratch.append(count, MemRefType::get({rows, headDim}, element));
 }
 
 HeadResult Strips::resultAt(const KernelBuilder::Piece &result, Value scratch) {

@@ -58,9 +58,11 @@ struct HeadBlock {
   mlir::Value head, first, count;
 };
 
-/// Runs the body for each of `heads` heads and each block of rows, in parallel.
+/// Runs the body for each of `heads` heads and each block of `size` rows, in
+/// parallel.
 void forEachHeadBlock(
-    KernelBuilder &k, int64_t heads, llvm::ArrayRef<mlir::MemRefType> scratch,
+    KernelBuilder &k, int64_t heads, int64_t size,
+    llvm::ArrayRef<mlir::MemRefType> scratch,
     llvm::function_ref<void(const HeadBlock &, mlir::ValueRange)> body);
 
 /// Queries of one head, and the keys that they see: `keys` rows from `origin`.
@@ -96,14 +98,15 @@ class Strips {
 public:
   using Value = mlir::Value;
 
-  Strips(KernelBuilder &k, const AttentionSizes &sizes)
+  /// Of `rows` rows.
+  Strips(KernelBuilder &k, const AttentionSizes &sizes,
+         int64_t rows = numerics::kAttentionRows)
       : k(k), element(sizes.element), roundsResults(sizes.roundsResults),
-        headDim(sizes.headDim), mostKeys(sizes.mostKeys),
+        rows(rows), headDim(sizes.headDim), mostKeys(sizes.mostKeys),
         width(k.blockColumns(element)),
         headWidth(k.blockColumns(element, headDim)) {}
 
-  /// `[numerics::kAttentionRows, keys]`, with room for one block of columns
-  /// more.
+  /// `[rows, keys]`, with room for one block of columns more.
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
   mlir::MemRefType rowTermType() const;
@@ -134,7 +137,7 @@ private:
   KernelBuilder &k;
   mlir::Type element;
   bool roundsResults;
-  int64_t headDim, mostKeys, width, headWidth;
+  int64_t rows, headDim, mostKeys, width, headWidth;
 };
 
 } // namespace hone

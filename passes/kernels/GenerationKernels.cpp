@@ -57,7 +57,8 @@ void hone::emitKernel(CachedAttentionOp op, KernelBuilder &k) {
   SmallVector<MemRefType> scratch = {strips.stripType(), strips.rowTermType()};
   strips.addResults(scratch, 1);
   forEachHeadBlock(
-      k, sizes.heads, scratch, [&](const HeadBlock &block, ValueRange buffers) {
+      k, sizes.heads, numerics::kAttentionRows, scratch,
+      [&](const HeadBlock &block, ValueRange buffers) {
         Value strip = buffers[0], reciprocals = buffers[1];
         Value headDim = k.index(sizes.headDim);
         Value column = k.mul(block.head, headDim);

@@ -8,6 +8,7 @@
 
 #include "targets/cuda/CudaArchitecture.h"
 #include "targets/cuda/CudaPasses.h"
+#include "targets/gpu/GpuKernels.h"
 #include "targets/gpu/GpuPasses.h"
 #include "targets/host/HostTarget.h"
 
@@ -32,7 +33,8 @@ class CudaTarget : public HostTarget {
 public:
   CudaTarget(std::unique_ptr<llvm::TargetMachine> host,
              const CudaArchitecture &architecture)
-      : HostTarget(std::move(host)), architecture(architecture) {}
+      : HostTarget(std::move(host)), architecture(architecture),
+        ownKernels(architecture.sharedBytes) {}
 
   TargetRequest request() const override {
     TargetRequest wanted;
@@ -41,6 +43,7 @@ public:
     return wanted;
   }
   bool hasHostKernels() const override { return false; }
+  const TargetKernels *kernels() const override { return &ownKernels; }
   /// What a workgroup computes in registers and shared memory.
   tile::Blocks blocks() const override {
     tile::Blocks blocks{/*columns=*/64, /*rows=*/64};
@@ -56,6 +59,7 @@ public:
 
 private:
   const CudaArchitecture &architecture;
+  GpuKernels ownKernels;
 };
 
 } // namespace

@@ -1,10 +1,14 @@
 //===- CompareBlocks.cpp - Kernels of a whole step, as PTX and on the CPU -===//
 //
-// compare-blocks TILES.mlir ROWS
+// compare-blocks PLACED.mlir ROWS [MOST]
 //
-// Calls each function of tile ops of a module on random numbers, once compiled
-// by the reference target and once as PTX. What they leave in memory must be
-// near, and the machine must find no fault. Prints a line for each function.
+// Calls each block of a module that is placed (hone-place) on random numbers,
+// once compiled by the reference target and once as PTX, each with its target's
+// kernels. What they leave in memory must be near, and the machine must find no
+// fault. Prints a line for each block.
+//
+// Numbers are small and positive or, with MOST, from -MOST to MOST. Integers
+// are where the sequences of a batch begin, which are indices of rows and ids.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +17,13 @@
 
 #include "compiler/driver/Registration.h"
 #include "dialects/Tile/TileDialect.h"
+#include "passes/Passes.h"
+#include "targets/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -90,19 +97,22 @@ static Subject subjectOf(ModuleOp module, func::FuncOp function) {
   return subject;
 }
 
-/// Small positive numbers, of which there are roots and logarithms;
-/// integers are zero, which every index may be.
-static void fill(const Subject &subject, char *arena) {
+/// Where the sequence of row `i` begins, or of whatever has an `i`.
+static int64_t startOf(int64_t i) { return i < 3 ? 0 : i < 40 ? 3 : 40; }
+
+/// Numbers up to `most` in size or, if that is 0, small positive ones, of which
+/// there are roots and logarithms.
+static void fill(const Subject &subject, double most, char *arena) {
   std::mt19937 random(7);
   for (const Buffer &buffer : subject.buffers)
     for (int64_t i = 0; i < buffer.bytes;) {
-      double value = 0.02 + 0.08 * random() / 4294967296.0;
+      double unit = random() / 4294967296.0;
+      double value = most > 0 ? most * (2 * unit - 1) : 0.02 + 0.08 * unit;
       float number = static_cast<float>(value);
       auto put = [&](const void *bytes, int64_t count) {
         memcpy(arena + buffer.offset + i, bytes, count);
         i += count;
       };
-      uint64_t zero = 0;
       if (!buffer.element || buffer.element.isF32())
         put(&number, 4);
       else if (buffer.element.isF64())
@@ -111,9 +121,23 @@ static void fill(const Subject &subject, char *arena) {
         put(reinterpret_cast<char *>(&number) + 2, 2);
       else if (buffer.element.isInteger(8))
         put(&value, 1);
-      else
-        put(&zero, buffer.element.getIntOrFloatBitWidth() / 8);
+      else {
+        int64_t bytes = buffer.element.getIntOrFloatBitWidth() / 8;
+        int64_t start = buffer.element.isInteger(32) ? startOf(i / bytes) : 0;
+        put(&start, bytes);
+      }
     }
+}
+
+/// What may be between two orders of a sum, relative to the largest number, by
+/// the narrowest type that there is.
+static double allowedIn(const Subject &subject) {
+  double allowed = 1e-11;
+  for (const Buffer &buffer : subject.buffers)
+    if (buffer.element && !buffer.element.isF64() &&
+        isa<FloatType>(buffer.element))
+      allowed = std::max(allowed, buffer.element.isBF16() ? 8e-3 : 1e-4);
+  return allowed;
 }
 
 /// The largest difference in what has a type, relative to the largest number of
@@ -144,6 +168,13 @@ static double difference(const Subject &subject, const char *a, const char *b) {
         memcpy(&p, x + i, 4);
         memcpy(&q, y + i, 4);
         compare(p, q);
+      } else if (buffer.element.isBF16()) {
+        for (int64_t at = i; at < std::min(i + 4, buffer.bytes); at += 2) {
+          float p = 0, q = 0;
+          memcpy(reinterpret_cast<char *>(&p) + 2, x + at, 2);
+          memcpy(reinterpret_cast<char *>(&q) + 2, y + at, 2);
+          compare(p, q);
+        }
       } else if (memcmp(x + i, y + i, std::min<int64_t>(4, buffer.bytes - i))) {
         compare(0, 1);
       }
@@ -153,29 +184,43 @@ static double difference(const Subject &subject, const char *a, const char *b) {
   return worst;
 }
 
-static bool check(const Subject &subject, int64_t rows) {
+/// `subject` has the kernels of the reference target, `own` those of a GPU.
+static bool check(const Subject &subject, const Subject &own, int64_t rows,
+                  double most) {
   std::vector<char> storage[2];
   char *arenas[2];
   for (int i : {0, 1}) {
     storage[i].resize(subject.bytes + 64);
     arenas[i] = align64(storage[i].data());
-    fill(subject, arenas[i]);
+    fill(subject, most, arenas[i]);
   }
   TileProgram reference(subject.ir, "reference");
   reference.run(arenas[0], rows);
-  DeviceProgram device(subject.ir, subject.bytes);
+  DeviceProgram device(own.ir, own.bytes);
   std::string fault = device.run(arenas[1], rows);
   double apart = difference(subject, arenas[1], arenas[0]);
-  bool isFine = fault.empty() && apart <= 1e-4;
+  bool isFine = fault.empty() && apart <= allowedIn(own);
   llvm::outs() << subject.name << ": " << (isFine ? "near" : "far") << ", "
                << llvm::format("%.1e", apart) << "\n"
                << fault;
   return isFine;
 }
 
+/// The functions of the blocks of `placed`, with the kernels of `target`.
+static OwningOpRef<ModuleOp> tilesFor(const char *target, ModuleOp placed) {
+  auto chosen = llvm::cantFail(createTarget(TargetRequest::parse(target)));
+  OwningOpRef<ModuleOp> module = placed.clone();
+  PassManager passes(placed.getContext());
+  passes.addPass(createConvertToTiles(chosen->blocks(), chosen->kernels()));
+  passes.addPass(createVerifyTiles());
+  if (failed(passes.run(*module)))
+    exit(1);
+  return module;
+}
+
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    llvm::errs() << "usage: compare-blocks TILES.mlir ROWS\n";
+  if (argc != 3 && argc != 4) {
+    llvm::errs() << "usage: compare-blocks PLACED.mlir ROWS [MOST]\n";
     return 2;
   }
   DialectRegistry registry;
@@ -185,14 +230,18 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(argv[1], &context);
   if (!module)
     return 1;
+  double most = argc == 4 ? atof(argv[3]) : 0;
+  OwningOpRef<ModuleOp> tiles = tilesFor("reference", *module);
+  OwningOpRef<ModuleOp> own = tilesFor("nvptx64-nvidia-cuda", *module);
   bool isFine = true;
-  for (auto function : module->getOps<func::FuncOp>()) {
+  for (auto function : tiles->getOps<func::FuncOp>()) {
     if (function->hasAttr(tile::TileDialect::kEntryAttrName) ||
         function->hasAttr(tile::TileDialect::kHostAttrName))
       continue;
-    Subject subject = subjectOf(*module, function);
-    if (!subject.ir.empty())
-      isFine &= check(subject, atoi(argv[2]));
+    auto same = own->lookupSymbol<func::FuncOp>(function.getName());
+    Subject subject = subjectOf(*tiles, function);
+    if (!subject.ir.empty() && same)
+      isFine &= check(subject, subjectOf(*own, same), atoi(argv[2]), most);
   }
   return isFine ? 0 : 1;
 }

@@ -1,0 +1,566 @@
+//===- BlockAttention.cpp - Attention over blocks of 64 keys --------------===//
+//
+// FlashAttention (arXiv 2205.14135, 2307.08691): scores are there for one block
+// of rows and one of keys at a time, so memory does not grow with the sequence.
+// The maximum so far scales what was summed before it was known.
+//
+// Blocks of keys begin at multiples of 64 of the batch's rows. What a row's
+// sums are thus depends on the row's place and sequence alone: a block in which
+// it sees nothing changes no bit of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/gpu/GpuKernels.h"
+
+#include "passes/kernels/AttentionStrips.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hone;
+
+/// Keys of a block of scores, or queries where rows are keys.
+static constexpr int64_t kBlock = 64;
+
+namespace {
+
+/// What a row sees of a block: `seen` columns from column `from` on.
+struct SeenRange {
+  Value i, row; ///< in the workgroup's rows, and in the batch
+  Value from, to, seen;
+};
+
+/// The rows of one head that a workgroup owns, block after block of what they
+/// see.
+class BlockAttention {
+public:
+  BlockAttention(const AttentionSizes &given, KernelBuilder &k,
+                 int64_t sharedBytes, int64_t strips, int64_t results)
+      : k(k), sizes(withBlocks(given)),
+        rows(rowsFor(sizes, sharedBytes, strips, results)),
+        strips(k, sizes, rows) {}
+
+  MemRefType stripType() const { return strips.stripType(); }
+  MemRefType termType() const { return strips.rowTermType(); }
+  MemRefType sumsType() const {
+    return MemRefType::get({rows, sizes.headDim}, sizes.element);
+  }
+
+  Value real(double value) { return k.real(sizes.element, value); }
+  /// body(first, count) for the blocks of 64 that [from, to) touches, the first
+  /// from a multiple of 64 on, the last up to `to`.
+  void forEachBlock(Value from, Value to,
+                    function_ref<void(Value, Value)> body) {
+    Value size = k.index(kBlock);
+    k.loop(k.mul(k.div(from, size), size), to, kBlock,
+           [&](Value first) { body(first, k.min(size, k.sub(to, first))); });
+  }
+  /// body(range) for each of `count` rows from `first` on, where row r sees
+  /// boundsOf(r), and the block has `width` columns from `origin` on.
+  void forEachRow(Value first, Value count, Value origin, Value width,
+                  function_ref<std::pair<Value, Value>(Value)> boundsOf,
+                  function_ref<void(const SeenRange &)> body) {
+    k.each(count, [&](ValueRange point) {
+      Value row = k.add(first, point[0]);
+      auto [begin, end] = boundsOf(row);
+      auto column = [&](Value at) {
+        Value inside = k.createOrFold<arith::MaxUIOp>(k.getLoc(), at, origin);
+        return k.min(k.sub(inside, origin), width);
+      };
+      Value to = column(end), from = k.min(column(begin), to);
+      body({point[0], row, from, to, k.sub(to, from)});
+    });
+  }
+  /// What a query sees.
+  std::pair<Value, Value> keysOf(Value row) {
+    return {sizes.firstKey(k, row), k.add(row, k.index(1))};
+  }
+
+  void fill(Value matrix, ValueRange bounds, Value value) {
+    k.map(bounds, [&](ValueRange at) { k.store(value, matrix, at); });
+  }
+  /// exp(scale * dot - maximum), with one rounding before the exponential.
+  Value weightOf(Value dot, Value maximum) {
+    return k.exp(math::FmaOp::create(k, dot, sizes.scale,
+                                     arith::NegFOp::create(k, maximum)));
+  }
+  Value reduce(const SeenRange &range, tile::Combine combine,
+               function_ref<Value(Value)> termAt) {
+    return k.reduce(range.seen, combine, sizes.element,
+                    [&](Value c) { return termAt(k.add(range.from, c)); });
+  }
+  /// Turns dots into weights of the running maximum, zero where nothing is
+  /// seen, and adds them to the row's total. Returns what scales everything
+  /// that was summed with the maximum before.
+  Value addWeights(Value dots, const SeenRange &range, Value width,
+                   Value maxima, Value totals);
+  /// Column j of `sums` and the following of row i times what `factors` has.
+  void rescale(Value sums, Value count, Value factors) {
+    k.map({count, k.index(sizes.headDim)}, [&](ValueRange at) {
+      k.store(k.mul(k.load(sums, at), k.load(factors, at[0])), sums, at);
+    });
+  }
+  void zeroOutside(Value strip, const SeenRange &range, Value width) {
+    strips.zeroOutside(strip, range.i, range.from, range.to, width);
+  }
+  void dots(Value strip, const KernelBuilder::Piece &left,
+            const KernelBuilder::Piece &right, Value count, Value width,
+            bool accumulate = false) {
+    strips.dots(strip, left, right, count, width, accumulate);
+  }
+  /// sums += strip right.
+  void addProduct(Value sums, Value strip, const KernelBuilder::Piece &right,
+                  Value count, Value width) {
+    strips.weightedSum({sums, k.index(0), k.index(0)}, strip, right, count,
+                       width, /*accumulate=*/true);
+  }
+  /// Stores valueAt(i, j) to the head's part of `result`.
+  void finish(const KernelBuilder::Piece &result, Value count,
+              function_ref<Value(Value, Value)> valueAt) {
+    k.map({count, k.index(sizes.headDim)}, [&](ValueRange at) {
+      k.store(valueAt(at[0], at[1]), result.matrix,
+              {k.add(result.row, at[0]), k.add(result.column, at[1])});
+    });
+  }
+
+private:
+  static AttentionSizes withBlocks(AttentionSizes sizes) {
+    sizes.mostKeys = kBlock;
+    return sizes;
+  }
+  static int64_t rowsFor(const AttentionSizes &sizes, int64_t sharedBytes,
+                         int64_t strips, int64_t results) {
+    int64_t bytes = sizes.element.getIntOrFloatBitWidth() / 8;
+    // What the lowering of products and reductions takes, about.
+    constexpr int64_t kScratch = 2 * 16 * (kBlock + 4);
+    return attentionRows(
+        sharedBytes, bytes * (strips * kBlock + results * sizes.headDim + 4),
+        bytes * kScratch);
+  }
+
+public:
+  KernelBuilder &k;
+  const AttentionSizes sizes;
+  const int64_t rows;
+
+private:
+  Strips strips;
+};
+
+/// Where the parts of a head's rows are.
+struct HeadPlaces {
+  HeadPlaces(KernelBuilder &k, const AttentionSizes &sizes,
+             const HeadBlock &block)
+      : first(block.first), count(block.count), head(block.head),
+        column(k.mul(block.head, k.index(sizes.headDim))),
+        kvColumn(k.mul(k.div(block.head, k.index(sizes.group())),
+                       k.index(sizes.headDim))),
+        from(sizes.firstKey(k, block.first)),
+        to(k.add(block.first, block.count)) {}
+
+  Value first, count, head;
+  Value column, kvColumn; ///< where the head's features begin
+  Value from, to;         ///< keys that its queries see
+};
+
+} // namespace
+
+Value BlockAttention::addWeights(Value dots, const SeenRange &range,
+                                 Value width, Value maxima, Value totals) {
+  Value i = range.i, before = k.load(maxima, i);
+  Value most = reduce(range, tile::Combine::max, [&](Value at) {
+    return k.mul(k.load(dots, {i, at}), sizes.scale);
+  });
+  Value maximum = arith::MaximumFOp::create(k, before, most);
+  Value sum = reduce(range, tile::Combine::add, [&](Value at) {
+    Value weight = weightOf(k.load(dots, {i, at}), maximum);
+    k.store(weight, dots, {i, at});
+    return weight;
+  });
+  zeroOutside(dots, range, width);
+  // A row that has seen nothing has no maximum: -inf - -inf is no number.
+  Value same =
+      arith::CmpFOp::create(k, arith::CmpFPredicate::OEQ, before, maximum);
+  Value factor = arith::SelectOp::create(k, same, real(1.0),
+                                         k.exp(k.sub(before, maximum)));
+  k.store(maximum, maxima, i);
+  k.store(k.add(k.mul(k.load(totals, i), factor), sum), totals, i);
+  return factor;
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
+                              int64_t sharedBytes) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
+                           /*strips=*/1, /*results=*/1);
+  const AttentionSizes &sizes = attention.sizes;
+  Value q = k.buffer(op.getQ()), key = k.buffer(op.getK());
+  Value v = k.buffer(op.getV()), y = k.buffer(op.getY());
+  Value normalizer =
+      op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value();
+  MemRefType term = attention.termType();
+  MemRefType memory[] = {attention.stripType(), attention.sumsType(), term,
+                         term, term};
+  forEachHeadBlock(
+      k, sizes.heads, attention.rows, memory,
+      [&](const HeadBlock &block, ValueRange own) {
+        Value weights = own[0], sums = own[1];
+        Value maxima = own[2], totals = own[3], factors = own[4];
+        HeadPlaces at(k, sizes, block);
+        attention.fill(sums, {at.count, k.index(sizes.headDim)},
+                       attention.real(0.0));
+        attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
+        attention.fill(totals, at.count, attention.real(0.0));
+        attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
+          attention.dots(weights, {q, at.first, at.column},
+                         {key, first, at.kvColumn}, at.count, width);
+          attention.forEachRow(
+              at.first, at.count, first, width,
+              [&](Value row) { return attention.keysOf(row); },
+              [&](const SeenRange &range) {
+                Value factor =
+                    attention.addWeights(weights, range, width, maxima, totals);
+                k.store(factor, factors, range.i);
+              });
+          attention.rescale(sums, at.count, factors);
+          attention.addProduct(sums, weights, {v, first, at.kvColumn}, at.count,
+                               width);
+        });
+        k.each(at.count, [&](ValueRange point) {
+          Value i = point[0], row = k.add(at.first, i);
+          Value reciprocal = k.div(attention.real(1.0), k.load(totals, i));
+          k.store(reciprocal, factors, i);
+          if (!normalizer)
+            return;
+          Value place = k.mul(at.head, k.index(2));
+          k.store(k.load(maxima, i), normalizer, {row, place});
+          k.store(reciprocal, normalizer, {row, k.add(place, k.index(1))});
+        });
+        attention.finish(
+            {y, at.first, at.column}, at.count, [&](Value i, Value j) {
+              return k.mul(k.load(sums, {i, j}), k.load(factors, i));
+            });
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Tangent
+//===----------------------------------------------------------------------===//
+
+void hone::emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
+                              int64_t sharedBytes) {
+  auto bufferOrNull = [&](Value value) {
+    return value ? k.buffer(value) : Value();
+  };
+  Value q = k.buffer(op.getQ()), key = k.buffer(op.getK());
+  Value v = k.buffer(op.getV()), ty = k.buffer(op.getTy());
+  Value tq = bufferOrNull(op.getTq()), tk = bufferOrNull(op.getTk());
+  Value tv = bufferOrNull(op.getTv());
+  Value normalizer = bufferOrNull(op.getNormalizer());
+  bool scoresChange = tq || tk;
+  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
+                           /*strips=*/scoresChange ? 2 : 1, /*results=*/1);
+  const AttentionSizes &sizes = attention.sizes;
+  MemRefType term = attention.termType();
+  SmallVector<MemRefType> memory = {attention.stripType(), attention.sumsType(),
+                                    term, term, term};
+  if (scoresChange)
+    memory.push_back(attention.stripType());
+  forEachHeadBlock(
+      k, sizes.heads, attention.rows, memory,
+      [&](const HeadBlock &block, ValueRange own) {
+        Value weights = own[0], sums = own[1], slopes = own.back();
+        Value maxima = own[2], totals = own[3], means = own[4];
+        HeadPlaces at(k, sizes, block);
+        auto dots = [&](Value strip, Value left, Value right, Value first,
+                        Value width, bool accumulate) {
+          attention.dots(strip, {left, at.first, at.column},
+                         {right, first, at.kvColumn}, at.count, width,
+                         accumulate);
+        };
+        auto slopesOf = [&](Value first, Value width) {
+          if (tq)
+            dots(slopes, tq, key, first, width, /*accumulate=*/false);
+          if (tk)
+            dots(slopes, q, tk, first, width, /*accumulate=*/bool(tq));
+        };
+        auto forEachRow = [&](Value first, Value width,
+                              function_ref<void(const SeenRange &)> body) {
+          attention.forEachRow(
+              at.first, at.count, first, width,
+              [&](Value row) { return attention.keysOf(row); }, body);
+        };
+        attention.fill(means, at.count, attention.real(0.0));
+        if (!normalizer) {
+          attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
+          attention.fill(totals, at.count, attention.real(0.0));
+        } else {
+          k.each(at.count, [&](ValueRange point) {
+            Value i = point[0], row = k.add(at.first, i);
+            Value place = k.mul(at.head, k.index(2));
+            k.store(k.load(normalizer, {row, place}), maxima, i);
+            k.store(k.load(normalizer, {row, k.add(place, k.index(1))}), totals,
+                    i);
+          });
+        }
+
+        // Each row's maximum and total, if nobody kept them, and the mean of
+        // its slopes, which what follows is relative to.
+        if (scoresChange || !normalizer)
+          attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
+            dots(weights, q, key, first, width, /*accumulate=*/false);
+            slopesOf(first, width);
+            forEachRow(first, width, [&](const SeenRange &range) {
+              Value i = range.i, factor;
+              if (!normalizer)
+                factor =
+                    attention.addWeights(weights, range, width, maxima, totals);
+              if (!scoresChange)
+                return;
+              Value sum =
+                  attention.reduce(range, tile::Combine::add, [&](Value c) {
+                    Value weight = k.load(weights, {i, c});
+                    if (normalizer)
+                      weight = attention.weightOf(weight, k.load(maxima, i));
+                    return k.mul(weight, k.load(slopes, {i, c}));
+                  });
+              Value mean = k.load(means, i);
+              if (factor)
+                mean = k.mul(mean, factor);
+              k.store(k.add(mean, sum), means, i);
+            });
+          });
+        // From here on `totals` has reciprocals, and `means` is what it says.
+        k.each(at.count, [&](ValueRange point) {
+          Value i = point[0], reciprocal = k.load(totals, i);
+          if (!normalizer) {
+            reciprocal = k.div(attention.real(1.0), reciprocal);
+            k.store(reciprocal, totals, i);
+          }
+          k.store(k.mul(k.load(means, i), reciprocal), means, i);
+        });
+
+        attention.fill(sums, {at.count, k.index(sizes.headDim)},
+                       attention.real(0.0));
+        attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
+          dots(weights, q, key, first, width, /*accumulate=*/false);
+          slopesOf(first, width);
+          forEachRow(first, width, [&](const SeenRange &range) {
+            Value i = range.i;
+            Value maximum = k.load(maxima, i), mean = k.load(means, i);
+            k.map(range.seen, [&](ValueRange c) {
+              Value column = k.add(range.from, c[0]);
+              Value weight =
+                  attention.weightOf(k.load(weights, {i, column}), maximum);
+              k.store(weight, weights, {i, column});
+              if (!scoresChange)
+                return;
+              Value change = k.sub(k.load(slopes, {i, column}), mean);
+              k.store(k.mul(k.mul(weight, sizes.scale), change), slopes,
+                      {i, column});
+            });
+            attention.zeroOutside(weights, range, width);
+            if (scoresChange)
+              attention.zeroOutside(slopes, range, width);
+          });
+          if (scoresChange)
+            attention.addProduct(sums, slopes, {v, first, at.kvColumn},
+                                 at.count, width);
+          if (tv)
+            attention.addProduct(sums, weights, {tv, first, at.kvColumn},
+                                 at.count, width);
+        });
+        attention.finish(
+            {ty, at.first, at.column}, at.count, [&](Value i, Value j) {
+              return k.mul(k.load(sums, {i, j}), k.load(totals, i));
+            });
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Adjoint
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Operands of the adjoint that its two kernels share.
+struct AdjointPlaces {
+  Value dy, q, key, v;
+  /// Workspace, by head and row: D, and the normalizer's two parts; by row: the
+  /// row after the last that sees the row's key.
+  Value terms, maxima, reciprocals, ends;
+};
+} // namespace
+
+/// p = exp(score - maximum) / sum, and p (dp - D) scale where the strips have
+/// dots.
+static void storeSlope(BlockAttention &attention, const AdjointPlaces &in,
+                       Value scores, Value slopes, ValueRange at, Value maximum,
+                       Value reciprocal, Value term, bool keepsWeight) {
+  KernelBuilder &k = attention.k;
+  Value p = k.mul(attention.weightOf(k.load(scores, at), maximum), reciprocal);
+  Value ds = k.mul(p, k.sub(k.load(slopes, at), term));
+  if (keepsWeight)
+    k.store(p, scores, at);
+  k.store(k.mul(ds, attention.sizes.scale), slopes, at);
+}
+
+/// dq. Leaves for the other kernel what it needs of a row.
+static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
+                             const AdjointPlaces &in, int64_t sharedBytes) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
+                           /*strips=*/2, /*results=*/1);
+  const AttentionSizes &sizes = attention.sizes;
+  Value y = k.buffer(op.getY()), normalizer = k.buffer(op.getNormalizer());
+  Value dq = k.buffer(op.getDq());
+  MemRefType memory[] = {attention.stripType(), attention.stripType(),
+                         attention.sumsType()};
+  forEachHeadBlock(
+      k, sizes.heads, attention.rows, memory,
+      [&](const HeadBlock &block, ValueRange own) {
+        Value scores = own[0], slopes = own[1], sums = own[2];
+        HeadPlaces at(k, sizes, block);
+        attention.fill(sums, {at.count, k.index(sizes.headDim)},
+                       attention.real(0.0));
+        k.each(at.count, [&](ValueRange point) {
+          Value row = k.add(at.first, point[0]);
+          Value term = k.reduce(k.index(sizes.headDim), tile::Combine::add,
+                                sizes.element, [&](Value j) {
+                                  Value column = k.add(at.column, j);
+                                  return k.mul(k.load(in.dy, {row, column}),
+                                               k.load(y, {row, column}));
+                                });
+          k.store(term, in.terms, {at.head, row});
+          Value place = k.mul(at.head, k.index(2));
+          k.store(k.load(normalizer, {row, place}), in.maxima, {at.head, row});
+          k.store(k.load(normalizer, {row, k.add(place, k.index(1))}),
+                  in.reciprocals, {at.head, row});
+        });
+        Value isFirst = arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                              at.head, k.index(0));
+        k.when(isFirst, [&] {
+          k.each(at.count, [&](ValueRange point) {
+            Value row = k.add(at.first, point[0]);
+            Value start = k.loadIndex(sizes.starts, row);
+            Value end = k.search(row, k.rows(), k.maxRows(), [&](Value other) {
+              return arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                           k.loadIndex(sizes.starts, other),
+                                           start);
+            });
+            if (sizes.window)
+              end = k.min(end, k.add(row, k.index(*sizes.window)));
+            k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), in.ends,
+                    row);
+          });
+        });
+        attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
+          attention.dots(scores, {in.q, at.first, at.column},
+                         {in.key, first, at.kvColumn}, at.count, width);
+          attention.dots(slopes, {in.dy, at.first, at.column},
+                         {in.v, first, at.kvColumn}, at.count, width);
+          attention.forEachRow(
+              at.first, at.count, first, width,
+              [&](Value row) { return attention.keysOf(row); },
+              [&](const SeenRange &range) {
+                Value term = k.load(in.terms, {at.head, range.row});
+                Value maximum = k.load(in.maxima, {at.head, range.row});
+                Value reciprocal = k.load(in.reciprocals, {at.head, range.row});
+                k.map(range.seen, [&](ValueRange c) {
+                  storeSlope(attention, in, scores, slopes,
+                             {range.i, k.add(range.from, c[0])}, maximum,
+                             reciprocal, term, /*keepsWeight=*/false);
+                });
+                attention.zeroOutside(slopes, range, width);
+              });
+          attention.addProduct(sums, slopes, {in.key, first, at.kvColumn},
+                               at.count, width);
+        });
+        attention.finish(
+            {dq, at.first, at.column}, at.count,
+            [&](Value i, Value j) { return k.load(sums, {i, j}); });
+      });
+}
+
+/// dk and dv: rows are keys, and blocks are of the queries that see them, for
+/// each head of the group in order.
+static void emitKeyAdjoint(AttentionAdjointOp op, KernelBuilder &k,
+                           const AdjointPlaces &in, int64_t sharedBytes) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
+                           /*strips=*/2, /*results=*/2);
+  const AttentionSizes &sizes = attention.sizes;
+  Value dk = k.buffer(op.getDk()), dv = k.buffer(op.getDv());
+  MemRefType memory[] = {attention.stripType(), attention.stripType(),
+                         attention.sumsType(), attention.sumsType()};
+  forEachHeadBlock(
+      k, sizes.kvHeads, attention.rows, memory,
+      [&](const HeadBlock &block, ValueRange own) {
+        Value weights = own[0], slopes = own[1];
+        Value keySums = own[2], valueSums = own[3];
+        Value headDim = k.index(sizes.headDim);
+        Value kvColumn = k.mul(block.head, headDim);
+        Value last = k.add(block.first, k.sub(block.count, k.index(1)));
+        Value end = k.loadIndex(in.ends, last);
+        for (Value sums : {keySums, valueSums})
+          attention.fill(sums, {block.count, headDim}, attention.real(0.0));
+        k.loop(k.index(0), k.index(sizes.group()), 1, [&](Value member) {
+          Value head = k.add(k.mul(block.head, k.index(sizes.group())), member);
+          Value column = k.mul(head, headDim);
+          attention.forEachBlock(
+              block.first, end, [&](Value first, Value width) {
+                attention.dots(weights, {in.key, block.first, kvColumn},
+                               {in.q, first, column}, block.count, width);
+                attention.dots(slopes, {in.v, block.first, kvColumn},
+                               {in.dy, first, column}, block.count, width);
+                attention.forEachRow(
+                    block.first, block.count, first, width,
+                    [&](Value row) {
+                      return std::pair(row, k.loadIndex(in.ends, row));
+                    },
+                    [&](const SeenRange &range) {
+                      k.map(range.seen, [&](ValueRange c) {
+                        Value at = k.add(range.from, c[0]);
+                        Value query = k.add(first, at);
+                        storeSlope(attention, in, weights, slopes,
+                                   {range.i, at},
+                                   k.load(in.maxima, {head, query}),
+                                   k.load(in.reciprocals, {head, query}),
+                                   k.load(in.terms, {head, query}),
+                                   /*keepsWeight=*/true);
+                      });
+                      attention.zeroOutside(weights, range, width);
+                      attention.zeroOutside(slopes, range, width);
+                    });
+                attention.addProduct(keySums, slopes, {in.q, first, column},
+                                     block.count, width);
+                attention.addProduct(valueSums, weights, {in.dy, first, column},
+                                     block.count, width);
+              });
+        });
+        attention.finish(
+            {dk, block.first, kvColumn}, block.count,
+            [&](Value i, Value j) { return k.load(keySums, {i, j}); });
+        attention.finish(
+            {dv, block.first, kvColumn}, block.count,
+            [&](Value i, Value j) { return k.load(valueSums, {i, j}); });
+      });
+}
+
+void hone::emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
+                              int64_t sharedBytes) {
+  AdjointPlaces in;
+  in.dy = k.buffer(op.getDy());
+  in.q = k.buffer(op.getQ());
+  in.key = k.buffer(op.getK());
+  in.v = k.buffer(op.getV());
+  in.terms = k.workspace(op, 0);
+  in.maxima = k.workspace(op, 1);
+  in.reciprocals = k.workspace(op, 2);
+  in.ends = k.workspace(op, 3);
+  emitQueryAdjoint(op, k, in, sharedBytes);
+  emitKeyAdjoint(op, k, in, sharedBytes);
+}

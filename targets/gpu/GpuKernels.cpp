@@ -1,0 +1,26 @@
+//===- GpuKernels.cpp - Ops that a GPU computes in its own way ------------===//
+
+#include "targets/gpu/GpuKernels.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hone;
+
+bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AttentionOp, AttentionTangentOp, AttentionAdjointOp>(
+          [&](auto attention) {
+            emitBlockAttention(attention, k, sharedBytes);
+            return true;
+          })
+      .Default(false);
+}
+
+int64_t hone::attentionRows(int64_t sharedBytes, int64_t bytesPerRow,
+                            int64_t bytes) {
+  for (int64_t rows : {64, 32})
+    if (bytes + rows * bytesPerRow <= sharedBytes / 2)
+      return rows;
+  return 16;
+}
