@@ -79,6 +79,13 @@ function(hone_tablegen target source)
   add_public_tablegen_target(${target})
 endfunction()
 
+# hone_page(NAME FILE -flags...): FILE.td as a page, docs/reference/NAME.md of the
+# build folder, which the target mlir-doc makes.
+function(hone_page name source)
+  add_mlir_doc(${source} ${name} reference/ ${ARGN}
+    EXTRA_INCLUDES "${PROJECT_SOURCE_DIR}" ${MLIR_INCLUDE_DIRS})
+endfunction()
+
 # hone_embed(OUT files...): OUT is a list of sources for a library, which then
 # may include each FILE as "<its path in the repository>.inc", a string literal.
 function(hone_embed out)

@@ -14,6 +14,7 @@
 #include "compiler/hone/DataReport.h"
 #include "compiler/hone/Finetune.h"
 #include "compiler/hone/JoinedReport.h"
+#include "compiler/spec/KeyReference.h"
 #include "platform/Files.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -349,9 +350,34 @@ struct ExplainCommand : Command {
 };
 
 struct KeysCommand : Command {
-  KeysCommand() : Command("keys", "list the keys of a spec") {}
+  enum class Format { Text, Markdown };
+  KeysCommand()
+      : Command("keys", "list the keys of a spec, or show some with examples") {
+  }
+  cl::list<std::string> names{cl::Positional, cl::desc("[KEY...]"),
+                              cl::sub(command), cl::cat(category)};
+  cl::opt<Format> format{
+      "format",
+      cl::sub(command),
+      cl::cat(category),
+      cl::desc("how they are printed"),
+      cl::init(Format::Text),
+      cl::values(clEnumValN(Format::Text, "text", "for a terminal"),
+                 clEnumValN(Format::Markdown, "markdown",
+                            "as docs/spec.md, each with an example"))};
+
   Result<int> run(const Toolchain &) const override {
-    llvm::outs() << describeSpecKeys();
+    if (format == Format::Markdown) {
+      llvm::outs() << specReferencePage();
+      return 0;
+    }
+    if (names.empty()) {
+      llvm::outs() << describeSpecKeys();
+      return 0;
+    }
+    const std::vector<std::string> wanted(names.begin(), names.end());
+    HONE_ASSIGN(const std::string text, describeSpecKeys(wanted));
+    llvm::outs() << text;
     return 0;
   }
 };

@@ -8,6 +8,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Explanation.h"
 #include "compiler/emit/RuntimeArchives.h"
+#include "compiler/spec/KeyReference.h"
 #include "compiler/spec/Spec.h"
 
 #include "llvm/Support/CommandLine.h"

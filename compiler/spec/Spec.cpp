@@ -9,6 +9,7 @@
 #include "base/Json.h"
 #include "compiler/rules/SpecRules.h"
 #include "compiler/spec/KeyAliases.h"
+#include "compiler/spec/KeyReference.h"
 #include "compiler/spec/Suggestion.h"
 #include "formats/Adapter.h"
 
@@ -129,16 +130,6 @@ static std::string describeNode(const YAML::Node &node) {
   default:
     return "nothing";
   }
-}
-
-/// As --help-spec writes it; empty: there is none.
-static std::string defaultOf(const rt::Setting &setting) {
-  rt::Settings defaults;
-  for (rt::Setting *each : defaults.all())
-    if (each->key() == setting.key())
-      return each->list() ? "[" + llvm::join(*each->list(), ", ") + "]"
-                          : each->text();
-  return "";
 }
 
 static std::string helpFor(const rt::Setting &setting) {
@@ -448,51 +439,8 @@ Result<Spec> hone::readSpec(const std::string &path,
 }
 
 //===----------------------------------------------------------------------===//
-// The table, for people and for the binary
+// The table, for the binary
 //===----------------------------------------------------------------------===//
-
-/// What --help-spec begins with: all that most specs set.
-static constexpr const char *usualKeys[] = {
-    "model",           "weights.dtype",       "lora.r",
-    "lora.lora_alpha", "lora.target_modules", "train.learning_rate",
-    "train.epochs",    "train.batch_size",    "train.max_seq_length",
-    "train.optimizer", "train.memory_budget", "target.triple"};
-
-static std::string describeKey(const rt::Setting &setting) {
-  const rt::Choices *choices = setting.choices();
-  std::string standard = defaultOf(setting);
-  for (auto [method, other] : setting.standards)
-    standard += std::string("; with ") + method + ": " + other;
-  return "\n  " + setting.key() + ": " +
-         (choices && !choices->allowed.empty()
-              ? llvm::join(choices->allowed, " | ")
-              : setting.expected()) +
-         (setting.key() == "model" ? " (required)"
-          : standard.empty()       ? ""
-                                   : " (default " + standard + ")") +
-         "\n      " + setting.help + "\n";
-}
-
-std::string hone::describeSpecKeys() {
-  std::string out = "A spec is a YAML file:\n\n"
-                    "  model: path/to/Qwen2.5-0.5B\n"
-                    "  lora: {r: 8, lora_alpha: 16, target_modules: "
-                    "all-linear}      # none: all parameters train\n"
-                    "  train: {batch_size: 1, max_seq_length: 256, "
-                    "learning_rate: 1e-4}\n"
-                    "  target: native\n\nKeys that most specs set:\n";
-  std::string others = "\nAll others:\n";
-  rt::Settings settings;
-  for (const rt::Setting *setting : settings.all()) {
-    // Of a part they are as of train.
-    if (StringRef(setting->section).contains('.') &&
-        rt::Settings::find(settings.train, *setting))
-      continue;
-    (llvm::is_contained(usualKeys, setting->key()) ? out : others) +=
-        describeKey(*setting);
-  }
-  return out + others;
-}
 
 std::string hone::specSectionJson(const Spec &spec, StringRef section) {
   std::string out = "{";

@@ -76,9 +76,6 @@ Result<Spec> parseSpec(const std::string &text, const std::string &place,
 /// The key that `name` stands for, which may be one itself; see KeyAliases.h.
 std::string canonicalKey(llvm::StringRef name);
 
-/// Every key with its type, default, allowed values and meaning.
-std::string describeSpecKeys();
-
 /// The keys of `section` ("train") and their values as one JSON object.
 std::string specSectionJson(const Spec &spec, llvm::StringRef section);
 

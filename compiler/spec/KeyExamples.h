@@ -1,0 +1,139 @@
+//===- KeyExamples.h - A spec for each key --------------------------------===//
+//
+// Each sets its key to a value that changes something, beside what the key
+// needs. A test compiles them all, and fails for a key that has none. The model
+// has 24 layers.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+namespace hone {
+
+struct KeyExample {
+  const char *key;
+  const char *spec; ///< without `model`, if that is a folder
+};
+
+inline constexpr KeyExample keyExamples[] = {
+    {"model", "model: path/to/Qwen2.5-0.5B\n"},
+    {"chat_template", "chat_template: plain\n"},
+
+    {"weights.dtype", "weights: {dtype: int4}\n"},
+    {"weights.group_size", "weights: {dtype: int4, group_size: 32}\n"},
+    {"weights.path", "model: block.mlir\n"
+                     "weights: {path: tensors.safetensors}\n"},
+    {"weights.streaming", "weights: {streaming: true}\n"},
+
+    {"lora.r", "lora: {r: 16}\n"},
+    {"lora.lora_alpha", "lora: {r: 16, lora_alpha: 32}\n"},
+    {"lora.target_modules",
+     "lora: {target_modules: [q_proj, k_proj, v_proj, o_proj]}\n"},
+    {"lora.rank_pattern",
+     "lora: {r: 8, rank_pattern: {\"layers.0.*.q_proj\": 16, v_proj: 4}}\n"},
+    {"lora.alpha_pattern",
+     "lora: {lora_alpha: 8, alpha_pattern: {\"layers.0.*\": 16}}\n"},
+    {"lora.layers_to_transform", "lora: {layers_to_transform: [0, 20-23]}\n"},
+    {"lora.use_dora", "lora: {use_dora: true}\n"},
+    {"lora.use_rslora", "lora: {r: 64, use_rslora: true}\n"},
+    {"lora.dtype", "lora: {dtype: bfloat16}\n"},
+    {"lora.lora_dropout", "lora: {lora_dropout: 0.05}\n"},
+    {"lora.modules_to_save", "lora: {modules_to_save: [norm, lm_head]}\n"},
+    {"lora.bias", "lora: {bias: lora_only}\n"},
+    {"lora.base_model_name_or_path",
+     "lora: {base_model_name_or_path: Qwen/Qwen2.5-0.5B}\n"},
+    {"lora.none", "lora: none\n"},
+
+    {"train.method", "train: {method: mezo}\n"},
+    {"train.selection", "train: {method: lcsb, selection: badam}\n"},
+    {"train.selection_ratio", "train: {method: lcsb, selection_ratio: 0.25}\n"},
+    {"train.selection_schedule",
+     "train: {method: lcsb, selection_ratio: 0.8, selection_schedule: linear,\n"
+     "        selection_ratio_end: 0.3, steps: 1000}\n"},
+    {"train.selection_ratio_end",
+     "train: {method: lcsb, selection_ratio: 1, selection_schedule: cosine,\n"
+     "        selection_ratio_end: 0.25, steps: 1000}\n"},
+    {"train.selection_groups",
+     "train: {method: lcsb, selection: cyclic, selection_groups: 6}\n"},
+    {"train.selection_warmup",
+     "train: {method: lcsb, selection_warmup: 100}\n"},
+    {"train.selection_period",
+     "train: {method: lcsb, selection: lisa, selection_period: 10}\n"},
+    {"train.selection_decay",
+     "train: {method: lcsb, selection: importance, selection_decay: 0.95}\n"},
+    {"train.selection_temperature", "train: {method: lcsb, selection: "
+                                    "importance, selection_temperature: 1}\n"},
+    {"train.unselected", "train: {method: lcsb, unselected: exact}\n"},
+    {"train.unselected_update",
+     "train: {method: lcsb, unselected_update: none}\n"},
+    {"train.directions", "train: {method: mezo, directions: 4}\n"},
+    {"train.direction_scales",
+     "train: {method: fgd, direction_scales: [0-19=0, 20-22=0.15]}\n"},
+    {"train.direction_scale_steps",
+     "train: {method: fgd, direction_scales: [0-19=0.1],\n"
+     "        direction_scale_steps: 100}\n"},
+    {"train.perturbation_scale",
+     "train: {method: mezo, perturbation_scale: 1e-3}\n"},
+    {"train.optimizer", "train: {optimizer: sgd, learning_rate: 1e-2}\n"},
+    {"train.momentum", "train: {optimizer: sgd, momentum: 0.9}\n"},
+    {"train.adam_beta1", "train: {adam_beta1: 0.95}\n"},
+    {"train.adam_beta2", "train: {adam_beta2: 0.99}\n"},
+    {"train.adam_epsilon", "train: {adam_epsilon: 1e-6}\n"},
+    {"train.learning_rate", "train: {learning_rate: 2e-4}\n"},
+    {"train.loraplus_lr_ratio", "train: {loraplus_lr_ratio: 16}\n"},
+    {"train.weight_decay", "train: {weight_decay: 0.01}\n"},
+    {"train.warmup_steps", "train: {warmup_steps: 50}\n"},
+    {"train.lr_scheduler_type", "train: {lr_scheduler_type: cosine}\n"},
+    {"train.max_grad_norm", "train: {max_grad_norm: 0.3}\n"},
+    {"train.residuals", "train: {residuals: mesp}\n"},
+    {"train.memory_budget", "train: {memory_budget: 45MiB}\n"},
+    {"train.resident_budget", "weights: {streaming: planned}\n"
+                              "train: {resident_budget: 100MiB}\n"},
+    {"train.kept_dtype",
+     "train: {kept_dtype: bfloat16, memory_budget: 45MiB}\n"},
+    {"train.compare", "train: {method: lcsb, compare: backprop}\n"},
+    {"train.compare_every",
+     "train: {method: fgd, compare: backprop, compare_every: 50}\n"},
+    {"train.optimizer_in_backward", "train: {optimizer_in_backward: true}\n"},
+    {"train.batch_size", "train: {batch_size: 4}\n"},
+    {"train.max_seq_length", "train: {max_seq_length: 512}\n"},
+    {"train.task", "train: {task: sst2}\n"},
+    {"train.steps", "train: {steps: 200}\n"},
+    {"train.epochs", "train: {epochs: 3}\n"},
+    {"train.gradient_accumulation_steps",
+     "train: {batch_size: 2, gradient_accumulation_steps: 8}\n"},
+    {"train.seed", "train: {seed: 7}\n"},
+    {"train.shuffle", "train: {shuffle: false}\n"},
+    {"train.save_every", "train: {save_every: 100}\n"},
+    {"train.save_total_limit", "train: {save_total_limit: 5}\n"},
+    {"train.neftune_noise_alpha", "train: {neftune_noise_alpha: 5}\n"},
+    {"train.label_smoothing_factor", "train: {label_smoothing_factor: 0.1}\n"},
+    {"train.compute_dtype", "weights: {dtype: bfloat16}\n"
+                            "train: {compute_dtype: bfloat16}\n"},
+    {"train.bfloat16_products",
+     "train: {compute_dtype: bfloat16, bfloat16_products: widened}\n"},
+    {"train.float32_matmul_precision",
+     "train: {float32_matmul_precision: medium}\n"},
+
+    {"parts.lower.layers", "parts:\n"
+                           "  lower: {layers: 0-19, method: mezo}\n"
+                           "  upper: {layers: 20-23, method: backprop}\n"},
+    {"parts.upper.layers",
+     "parts:\n"
+     "  lower: {layers: 0-11, method: fgd, learning_rate: 1e-4}\n"
+     "  upper: {layers: 12-23, method: lcsb}\n"},
+
+    {"generate.max_length", "generate: {max_length: 384}\n"},
+    {"generate.prompt_rows", "generate: {prompt_rows: 128}\n"},
+
+    {"target.triple", "target: {triple: aarch64-linux-gnu}\n"},
+    {"target.cpu", "target: {triple: x86_64-linux-gnu, cpu: x86-64-v3}\n"},
+    {"target.features",
+     "target: {triple: x86_64-linux-gnu, cpu: x86-64-v3, features: [-fma]}\n"},
+    {"target.host",
+     "target: {triple: nvptx64-nvidia-cuda, cpu: sm_80, host: x86-64-v3}\n"},
+    {"target.threads", "target: {threads: 2}\n"},
+    {"target.profile", "target: {profile: rates.json}\n"},
+};
+
+} // namespace hone
