@@ -25,6 +25,10 @@ using namespace hone;
 static constexpr int64_t kTermsPerRequest = 16, kConvertedTerms = 64;
 static constexpr int64_t kLineBytes = 64;
 
+/// Where whole tiles end, one or two of at most this many rows follow. A body
+/// for each height up to the whole one would be half of a program's code.
+static constexpr unsigned kSmallRows = 4;
+
 /// Rows that take more than this come from far away each time.
 static constexpr int64_t kNearBytes = 512 * 1024;
 
@@ -134,11 +138,19 @@ void ContractEmitter::emit(unsigned maxRows) {
     converted = LLVM::AllocaOp::create(b, loc, a.getType(), types.panel,
                                        p.word(maxRows * termsPerRequest),
                                        /*alignment=*/64);
-  Value one = p.word(1);
-  Value tiles = p.ceilDivide(m, maxRows);
-  Value some = p.maximum(tiles, one);
-  Value small = p.divide(m, some);
-  Value larger = p.subtract(m, p.multiply(small, some));
+  auto select = [&](arith::CmpIPredicate relation, Value x, Value y, Value then,
+                    Value otherwise) -> Value {
+    Value holds = arith::CmpIOp::create(b, loc, relation, x, y);
+    return arith::SelectOp::create(b, loc, holds, then, otherwise);
+  };
+  assert(maxRows <= 2 * kSmallRows + 1 && "two small tiles hold the rest");
+  Value whole = p.divide(m, maxRows);
+  Value rest = p.subtract(m, p.multiply(whole, p.word(maxRows)));
+  Value upper = select(arith::CmpIPredicate::sgt, rest, p.word(kSmallRows),
+                       p.ceilDivide(rest, 2), rest);
+  Value lower = p.subtract(rest, upper);
+  Value tiles = p.add(
+      whole, p.add(p.minimum(upper, p.word(1)), p.minimum(lower, p.word(1))));
   requests = p.ceilDivide(k, termsPerRequest);
   ahead.divide(p, p.multiply(tiles, requests));
   // Rows one after the other are one stream, which the processor reads ahead.
@@ -153,10 +165,9 @@ void ContractEmitter::emit(unsigned maxRows) {
   // The tile's first rows are carried as pointers: from a row's number, the
   // optimiser would compute its address again for each term.
   auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
-    Value isLarger =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, t, larger);
+    Value left = select(arith::CmpIPredicate::eq, t, whole, upper, lower);
     Value rows =
-        p.add(small, arith::ExtUIOp::create(b, loc, b.getI64Type(), isLarger));
+        select(arith::CmpIPredicate::slt, t, whole, p.word(maxRows), left);
     Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
     // Here and not in the cases, where addresses that are known would be kept
     // across the loops.
@@ -165,17 +176,19 @@ void ContractEmitter::emit(unsigned maxRows) {
       p.loop(p.word(0), rows, 1,
              [&](Value r) { epilogue.request(r, vectors); });
     }
-    auto cases = llvm::to_vector(llvm::seq<int64_t>(1, maxRows));
+    int64_t small = std::min(kSmallRows, maxRows - 1);
+    auto cases = llvm::to_vector(llvm::seq<int64_t>(1, small + 1));
     auto branch = scf::IndexSwitchOp::create(b, loc, TypeRange(), index, cases,
                                              cases.size());
-    for (unsigned count = 1; count <= maxRows; ++count) {
+    auto emitCase = [&](Region &region, unsigned count) {
       OpBuilder::InsertionGuard guard(b);
-      Region &region = count == maxRows ? branch.getDefaultRegion()
-                                        : branch.getCaseRegions()[count - 1];
       b.setInsertionPointToStart(&region.emplaceBlock());
       emitTile(count, at[0], at[1], at[2], at[3], p.multiply(t, requests));
       scf::YieldOp::create(b, loc);
-    }
+    };
+    for (auto [height, region] : llvm::zip(cases, branch.getCaseRegions()))
+      emitCase(region, height);
+    emitCase(branch.getDefaultRegion(), maxRows);
     Value next[] = {p.at(types.a, at[0], p.multiply(rows, aRow)),
                     p.at(element, at[1], p.multiply(rows, cRow)),
                     p.at(element, at[2], p.multiply(rows, startRow)),

@@ -73,7 +73,7 @@ public:
   /// c[i][j] = store(from[i][j] + sum over kk < k of
   ///                 a[i*aRow + kk*aK] * panel[kk*ld + j])
   /// for i < m and j < vectors*lanes; a null `from` is zero. Rows are cut into
-  /// the fewest tiles, of two adjacent sizes, so that no tile is nearly empty.
+  /// whole tiles; what is left becomes one or two small ones.
   ///   (a: ptr, aRow: i64, aK: i64, panel: ptr, ld: i64, k: i64,
   ///    c: ptr, cRow: i64, from: ptr, fromRow: i64, m: i64,
   ///    epilogue.argumentTypes()...,

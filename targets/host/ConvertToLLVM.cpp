@@ -210,8 +210,11 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     target.addLegalOp<ModuleOp, mlir::gpu::BinaryOp>();
     target.addDynamicallyLegalOp<UnrealizedConversionCastOp>(
         [&](UnrealizedConversionCastOp op) { return converter.isLegal(op); });
-    if (failed(
-            applyFullConversion(getOperation(), target, std::move(patterns))))
+    // Nothing is rolled back, so no record is kept of what could be.
+    ConversionConfig config;
+    config.allowPatternRollback = false;
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns),
+                                   config)))
       return signalPassFailure();
     moveBFloat16AsIntegers(getOperation());
   }
