@@ -297,7 +297,8 @@ static Result<Placed> describe(const CompileRequest &request,
                                const Planned &planned,
                                OwningOpRef<ModuleOp> placed) {
   FailureOr<ParameterTable> table = ParameterTable::build(*placed);
-  FailureOr<MemoryPlan> read = MemoryPlan::read(*placed, /*threadBytes=*/0);
+  FailureOr<MemoryPlan> read = MemoryPlan::read(
+      *placed, /*threadBytes=*/0, /*tableBytes=*/0, domainOf(*settled.target));
   if (failed(table) || failed(read))
     return bug("phase place", "the placed module has no plan");
   if (planned.program == Program::Train)

@@ -79,6 +79,10 @@ private:
 
 } // namespace
 
+MemoryDomain hone::domainOf(const Target &target) {
+  return target.hasHostKernels() ? MemoryDomain::Host : MemoryDomain::Device;
+}
+
 void hone::applyPlan(const PlannedStep &planned, StepOptions &options) {
   options.streamWeights = planned.streams;
   options.residuals = planned.plan.residuals(planned.layers);
@@ -129,8 +133,8 @@ std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
   auto [known, isNew] = placed.try_emplace(plan);
   if (isNew)
     if (OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/false))
-      if (FailureOr<MemoryPlan> memory =
-              MemoryPlan::read(*module, /*threadBytes=*/0);
+      if (FailureOr<MemoryPlan> memory = MemoryPlan::read(
+              *module, /*threadBytes=*/0, /*tableBytes=*/0, domainOf(target));
           succeeded(memory))
         known->second = std::move(*memory);
   std::optional<MemoryPlan> memory = known->second;
@@ -145,9 +149,10 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
   std::optional<MemoryPlan> memory = memoryOf(plan);
   if (!memory)
     return std::nullopt;
+  // A device's plan has no budget of resident memory.
   int64_t mapped = memory->mappedPeak(threads);
   return PlanCost{
-      memory->peak(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
+      memory->budgeted(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
       memory->counts.seconds(
           profile,
           imported->hasAttr(HoneDialect::getRoundedProductsAttrName()))};
@@ -166,7 +171,8 @@ PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {
 }
 
 bool PlanJudge::findSizes(const StepPlan &plan) {
-  if (sizes.count(plan))
+  // A device's plan counts neither.
+  if (sizes.count(plan) || domainOf(target) == MemoryDomain::Device)
     return false;
   OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/true);
   auto bytes = [&](StringRef name) {
@@ -241,11 +247,11 @@ private:
 
 Status PlanSearch::tooSmall(const StepPlan &smallest) {
   MemoryPlan memory = *judge.memoryOf(smallest);
-  bool isMemory =
-      request.memory.isBytes() && memory.peak(threads) > request.memory.bytes();
+  bool isMemory = request.memory.isBytes() &&
+                  memory.budgeted(threads) > request.memory.bytes();
   int64_t budget = isMemory ? request.memory.bytes() : request.resident.bytes();
   int64_t least =
-      isMemory ? memory.peak(threads) : memory.residentPeak(threads);
+      isMemory ? memory.budgeted(threads) : memory.residentPeak(threads);
   std::string remedy = "raise the budget to " + inMebibytes(least);
   if (!isMemory && !streams)
     remedy += ", set weights.streaming to planned";

@@ -12,6 +12,7 @@
 #include "compiler/driver/Pipelines.h"
 #include "compiler/spec/Spec.h"
 #include "passes/plan/CostEstimate.h"
+#include "passes/plan/MemoryPlan.h"
 #include "passes/plan/StepPlanner.h"
 
 #include <optional>
@@ -33,7 +34,7 @@ struct PlannedStep {
 /// What a plan may be, from the spec.
 struct PlanRequest {
   rt::Settings settings;      ///< of methods
-  const rt::Budget &memory;   ///< of anonymous memory
+  const rt::Budget &memory;   ///< see MemoryPlan::budgeted
   const rt::Budget &resident; ///< Bytes, or nothing is asked for
   bool mayRound; ///< block inputs and inner values may be kept in bfloat16
   enum class Streaming { Never, Always, Planned } streaming;
@@ -58,6 +59,9 @@ struct PlanRequest {
 Result<PlannedStep> planStep(mlir::ModuleOp module, const PlanRequest &request,
                              const StepOptions &options, const Target &target,
                              const MachineProfile &profile, int64_t threads);
+
+/// Where `target` has the arena.
+MemoryDomain domainOf(const Target &target);
 
 /// Sets what `planned` decides.
 void applyPlan(const PlannedStep &planned, StepOptions &options);

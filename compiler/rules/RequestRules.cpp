@@ -71,6 +71,12 @@ Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
     return Status(ErrorCode::OptionsDisagree, "--self-check",
                   "derivatives are checked" + refused,
                   "give --target=native: both have the same derivatives");
+  if (spec.train.resident_budget.isBytes())
+    return Status(ErrorCode::OptionsDisagree,
+                  spec.placeOf("train.resident_budget"),
+                  "the host's resident memory is planned" + refused,
+                  "leave train.resident_budget out; train.memory_budget is of "
+                  "the device's memory");
   if (spec.weights.streaming != "false")
     return Status(ErrorCode::OptionsDisagree, spec.placeOf("weights.streaming"),
                   "weights are streamed" + refused,

@@ -182,8 +182,40 @@ factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
   return facts;
 }
 
+/// At most what a run mirrors: of each schedule what items other than runs of
+/// entries make or use, and scalars, which entries may read.
+static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
+  rt::DeviceFacts facts;
+  auto isOfDevice = [](Operation *op) {
+    return isa<RunOp, RepeatOp, LoadOp>(op) ||
+           op->hasTrait<OpTrait::IsTerminator>();
+  };
+  auto add = [&](Value value, Attribute attribute) {
+    auto slot = dyn_cast<SlotAttr>(attribute);
+    if (!slot || isa<BatchType>(value.getType()))
+      return;
+    facts.values += slot.getCount();
+    Operation *made = value.getDefiningOp();
+    if (!isScalar(value.getType()) && (!made || isOfDevice(made)) &&
+        llvm::all_of(value.getUsers(), isOfDevice))
+      return;
+    facts.mirrors += slot.getCount();
+    facts.mirroredBytes += slot.getCount() * llvm::alignTo(slot.getBytes(), 8);
+  };
+  for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+    schedule.walk([&](Operation *op) {
+      auto slots =
+          op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+      for (auto [i, result] : llvm::enumerate(op->getResults()))
+        if (slots && i < slots.size())
+          add(result, slots[i]);
+    });
+  return facts;
+}
+
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
-                                       int64_t tableBytes) {
+                                       int64_t tableBytes,
+                                       MemoryDomain domain) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
   if (!arena)
@@ -193,6 +225,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   plan.arenaBytes = arena.getInt();
   plan.setSizes(threadBytes, tableBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
+  plan.domain = domain;
 
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
@@ -207,6 +240,9 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
     regions += bytes;
   }
 
+  rt::DeviceFacts deviceFacts = deviceFactsOf(module);
+  deviceFacts.batchBytes = byClass[static_cast<unsigned>(MemoryClass::Batch)];
+  plan.deviceHostBytes = static_cast<int64_t>(rt::deviceHostBytes(deviceFacts));
   if (int64_t others = otherBatchBytes(module)) {
     byClass[static_cast<unsigned>(MemoryClass::Batch)] += others;
     regions += others;
@@ -284,8 +320,11 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   bool isLoaded = false;
   for (const Parameter &parameter : parameters->frozen())
     for (const StoredTensor &tensor :
-         storedTensors(parameter.type, parameter.storage))
-      plan.weightBytes += bytesAtRows(tensor.type, 0);
+         storedTensors(parameter.type, parameter.storage)) {
+      int64_t bytes = bytesAtRows(tensor.type, 0);
+      plan.weightBytes += bytes;
+      plan.deviceWeightBytes += hone_device_bytes(bytes);
+    }
   for (const Parameter &parameter : parameters->trainable()) {
     if (!parameter.isLoaded())
       continue;
@@ -308,8 +347,9 @@ void MemoryPlan::setSizes(int64_t thread, int64_t table) {
 }
 
 int64_t MemoryPlan::peak(int64_t threads) const {
+  int64_t arena = domain == MemoryDomain::Host ? arenaBytes : deviceHostBytes;
   return static_cast<int64_t>(
-      hone_peak_bytes(arenaBytes, processBytes, threadBytes, threads));
+      hone_peak_bytes(arena, processBytes, threadBytes, threads));
 }
 
 int64_t MemoryPlan::mappedPeak(int64_t threads) const {
@@ -330,22 +370,38 @@ static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
 std::string MemoryPlan::table(int64_t threads) const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "memory plan (anonymous memory at the peak)\n";
+  const bool onDevice = domain == MemoryDomain::Device;
+  auto writeMore = [&] {
+    if (dumpBytes)
+      line(os, "all gradients", dumpBytes,
+           "with --dump-gradients only, on top of the peak");
+    if (accumulationBytes && !dumpBytes) // else a step has one batch
+      line(os, "accumulation", accumulationBytes,
+           "with several batches in a step only, on top of the peak");
+  };
+  os << "memory plan ("
+     << (onDevice ? "of the device" : "anonymous memory at the peak") << ")\n";
   for (const Row &row : rows)
     line(os, row.name, row.bytes, row.note);
-  line(os, "threads", peak(threads) - arenaBytes - processBytes,
+  if (onDevice) {
+    line(os, "weights", deviceWeightBytes, "");
+    line(os, "planned peak", devicePeak(),
+         "asked of the driver, which takes more for itself");
+    writeMore();
+    os << "of the host (anonymous memory at the peak)\n";
+    line(os, "for the device", deviceHostBytes,
+         "values on both sides, a batch, pinned buffers");
+  }
+  line(os, "threads",
+       peak(threads) - processBytes - (onDevice ? deviceHostBytes : arenaBytes),
        std::to_string(threads) + " x scratch and stack");
   line(os, "process", processBytes, "program, preparing data, names");
   line(os, "planned peak", peak(threads), "");
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
   line(os, "planned resident", residentPeak(threads),
        "with mapped weights, program and libraries");
-  if (dumpBytes)
-    line(os, "all gradients", dumpBytes,
-         "with --dump-gradients only, on top of the peak");
-  if (accumulationBytes && !dumpBytes) // else a step has one batch
-    line(os, "accumulation", accumulationBytes,
-         "with several batches in a step only, on top of the peak");
+  if (!onDevice)
+    writeMore();
   if (choice) {
     auto rows = [](int64_t tile) {
       return tile ? std::to_string(tile) : std::string("all");
@@ -383,6 +439,9 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"stack_bytes", stackBytes},
       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},
+      {"on_device", domain == MemoryDomain::Device},
+      {"device_weight_bytes", deviceWeightBytes},
+      {"device_host_bytes", deviceHostBytes},
       {"table_bytes", tableBytes + mappedTableBytes},
       {"dump_bytes", dumpBytes},
       {"accumulation_bytes", accumulationBytes},
@@ -405,6 +464,8 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       plan["selection_ratio"] = *choice->selectionRatio;
   }
   if (threads) {
+    if (domain == MemoryDomain::Device)
+      plan["device_bytes"] = devicePeak();
     llvm::json::Array moments;
     for (const Moment &moment : timeline)
       moments.push_back(

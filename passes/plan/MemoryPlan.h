@@ -2,7 +2,8 @@
 //
 // What `honec --print-plan` prints and the training binary holds itself to:
 // all anonymous memory of the process. Weights are file-backed and are shown
-// apart.
+// apart. Where kernels run on a device, that has the arena and the weights, and
+// the plan says of both how much they take; see runtime/src/module/Memory.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,9 @@
 #include <vector>
 
 namespace hone {
+
+/// Where kernels run, and so where the arena is.
+enum class MemoryDomain { Host, Device };
 
 struct MemoryPlan {
   /// One row of the table. Rows sum to arenaBytes.
@@ -41,6 +45,9 @@ struct MemoryPlan {
   int64_t threadBytes = 0;  ///< private scratch of each thread
   int64_t stackBytes = 0;   ///< stack of each thread but the first
   int64_t processBytes = 0; ///< rt::processBytes
+  MemoryDomain domain = MemoryDomain::Host;
+  int64_t deviceWeightBytes = 0; ///< of the weights, on a device
+  int64_t deviceHostBytes = 0;   ///< rt::deviceHostBytes
   /// Of the program's constants and of the calls in its code, known after
   /// lowering.
   int64_t tableBytes = 0;
@@ -68,8 +75,14 @@ struct MemoryPlan {
   };
   std::optional<Choice> choice;
 
-  /// The promise for `threads` threads, in bytes.
+  /// The promise of the host's memory for `threads` threads, in bytes.
   int64_t peak(int64_t threads) const;
+  /// Of a device's, which is what its driver is asked for.
+  int64_t devicePeak() const { return arenaBytes + deviceWeightBytes; }
+  /// Of the memory that has the arena, which is what train.memory_budget is of.
+  int64_t budgeted(int64_t threads) const {
+    return domain == MemoryDomain::Device ? devicePeak() : peak(threads);
+  }
 
   /// The promise of resident memory: the peak, and what is mapped of weights,
   /// program and libraries at a time.
@@ -84,13 +97,15 @@ struct MemoryPlan {
   /// Reads a placed module; `threadBytes` and `tableBytes` are known after
   /// lowering to tiles and may be 0 before. Fails if the module is not placed.
   static mlir::FailureOr<MemoryPlan>
-  read(mlir::ModuleOp module, int64_t threadBytes, int64_t tableBytes = 0);
+  read(mlir::ModuleOp module, int64_t threadBytes, int64_t tableBytes = 0,
+       MemoryDomain domain = MemoryDomain::Host);
 
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
   /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
-  /// resident_thread_bytes, table_bytes, dump_bytes, accumulation_bytes, flops,
+  /// resident_thread_bytes, on_device, device_weight_bytes, device_host_bytes,
+  /// table_bytes, dump_bytes, accumulation_bytes, flops,
   /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds; of a plan
   /// that was chosen also residuals, recomputed_inputs, rounded_inputs,
   /// tile_rows, forward_tile_rows and streams_weights; and of so many `threads`

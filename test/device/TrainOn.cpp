@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompiledProgram.h"
+#include "device/UploadBuffers.h"
 
 using namespace hone;
 using namespace hone::rt;
@@ -26,6 +27,14 @@ int main(int argc, char **argv) {
   test::CompiledProgram program(argv[1], argv[2], argv[3], argv[4],
                                 /*threads=*/2);
   Trainables &trainables = program.trainer->trainables();
+  const uint64_t forDevice =
+      program.trainer->hostBytes() + UploadBuffers::PinnedBytes;
+  if (const uint64_t planned = program.module.config().deviceHostBytes;
+      forDevice > planned) {
+    fprintf(stderr, "%llu bytes for the device, %llu planned\n",
+            (unsigned long long)forDevice, (unsigned long long)planned);
+    return 1;
+  }
 
   CheckpointStore store = require(CheckpointStore::open(folder));
   CheckpointStore::Found newest = require(store.newest());

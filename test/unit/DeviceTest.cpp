@@ -64,6 +64,52 @@ TEST_F(DeviceTest, TheGuardHolds) {
       "");
 }
 
+namespace {
+struct DoubleClosure {
+  const hone_frame *frame;
+  int32_t *numbers;
+};
+} // namespace
+
+static const hone_kernel doubling = {
+    [](void *closure, int64_t index, int64_t) {
+      static_cast<DoubleClosure *>(closure)->numbers[index] *= 2;
+    },
+    nullptr,
+    "entry",
+    "double",
+    0,
+    0,
+    nullptr,
+    0};
+
+/// An entry. `reads`: its host half looks at what its kernel has made.
+template <bool reads>
+static void doubleAll(const hone_frame *frame, char *const *values) {
+  DoubleClosure closure{frame, reinterpret_cast<int32_t *>(values[0])};
+  hone_launch(frame, 0, &closure, 4);
+  if (reads && *reinterpret_cast<volatile int32_t *>(values[0]) > 0)
+    hone_launch(frame, 0, &closure, 4);
+}
+
+TEST_F(DeviceTest, KernelsReadTheGuardedMemoryAndAnEntrysHostHalfDoesNot) {
+  hone_module module = {};
+  module.kernels = &doubling;
+  module.kernel_count = 1;
+  auto frame = guarded.load(module, {});
+  auto memory = guarded.allocate(4 * sizeof(int32_t));
+  ASSERT_TRUE(frame.isOk() && memory.isOk());
+  const int32_t given[] = {1, 2, 3, 4};
+  guarded.copyIn(memory.value().address(), given, sizeof(given));
+  char *values[] = {memory.value().address()};
+  hone_entry_fn sound = doubleAll<false>, faulty = doubleAll<true>;
+  sound(&frame.value(), values);
+  int32_t found[4];
+  ASSERT_TRUE(guarded.copyOut(found, values[0], sizeof(found)).isOk());
+  EXPECT_EQ(found[3], 8);
+  EXPECT_DEATH(faulty(&frame.value(), values), "");
+}
+
 TEST_F(DeviceTest, ViewsOfEveryMemoryHoldWhatWasWritten) {
   const uint64_t count = 50 * 1000, bytes = count * sizeof(int32_t);
   auto onHost = host.allocate(bytes + 64),

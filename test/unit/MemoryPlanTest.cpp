@@ -90,6 +90,19 @@ TEST(MemoryPlan, PeakGrowsWithThreads) {
   EXPECT_EQ(plan.peak(3) - plan.peak(1), 2 * (1024 + plan.stackBytes));
 }
 
+TEST(MemoryPlan, OfADeviceHasArenaAndWeightsThere) {
+  ParsedModule module(source);
+  auto plan = MemoryPlan::read(module.get(), 0, 0, MemoryDomain::Device);
+  ASSERT_TRUE(mlir::succeeded(plan));
+  const MemoryPlan host = readPlan(module, 0);
+  // Each weight is rounded up to 256 bytes.
+  EXPECT_EQ(plan->devicePeak(), 512 + plan->deviceWeightBytes);
+  EXPECT_EQ(plan->deviceWeightBytes % 256, 0);
+  EXPECT_EQ(plan->budgeted(1), plan->devicePeak());
+  EXPECT_EQ(host.budgeted(1), host.peak(1));
+  EXPECT_EQ(plan->peak(1), host.peak(1) - 512 + plan->deviceHostBytes);
+}
+
 TEST(MemoryPlan, CountsWeightsApart) {
   ParsedModule module(source);
   EXPECT_EQ(readPlan(module, 0).weightBytes, 9 * 4 * 4);

@@ -37,6 +37,47 @@ TEST(RunPlan, AddsWhatTheRunTimeNeeds) {
             std::string::npos);
 }
 
+TEST(RunPlan, OfADeviceHasTheArenaThere) {
+  ModuleConfig config;
+  config.planClasses = {{"adapter", 3 * mib}, {"kept", 5 * mib}};
+  config.processBytes = 4 * mib;
+  config.onDevice = true;
+  config.deviceWeightBytes = 50 * mib;
+  config.deviceHostBytes = 6 * mib;
+  RunPlan plan = RunPlan::make(config, 8 * mib, {"accumulation", mib}, 0, 3);
+  EXPECT_EQ(plan.deviceTotal, (8 + 1 + 50) * mib);
+  EXPECT_EQ(plan.budgeted(), plan.deviceTotal);
+  EXPECT_EQ(plan.total, (6 + 4) * mib + 2 * Pool::stackBytes);
+  uint64_t onHost = 0, onDevice = 0;
+  for (const PlanClass &entry : plan.classes)
+    onHost += entry.bytes;
+  for (const PlanClass &entry : plan.deviceClasses)
+    onDevice += entry.bytes;
+  EXPECT_EQ(onHost, plan.total);
+  EXPECT_EQ(onDevice, plan.deviceTotal);
+  const std::string table = plan.render();
+  EXPECT_LT(table.find("of the device"), table.find("adapter"));
+  EXPECT_LT(table.find("adapter"), table.find("of the host"));
+}
+
+TEST(PeakMeter, HoldsADeviceToItsPlan) {
+  ModuleConfig config;
+  config.planClasses = {{"adapter", 3 * mib}};
+  config.processBytes = 1024 * mib;
+  config.onDevice = true;
+  config.deviceHostBytes = mib;
+  const RunPlan plan = RunPlan::make(config, 3 * mib, {}, 0, 1);
+  PeakMeter meter(plan);
+  meter.beginDriver();
+  meter.noteDevice(3 * mib, mib);
+  EXPECT_EQ(meter.budgeted(), 3 * mib);
+  EXPECT_TRUE(meter.verdict().isOk());
+  meter.noteDevice(3 * mib + 1, mib);
+  EXPECT_EQ(meter.verdict().errorCode(), ErrorCode::PlanExceeded);
+  meter.noteDevice(3 * mib, mib + 1);
+  EXPECT_EQ(meter.verdict().errorCode(), ErrorCode::PlanExceeded);
+}
+
 TEST(RunPlan, AddsTheWeightsThatAreResidentAtATime) {
   ModuleConfig config;
   config.weightBytes = 100 * mib;

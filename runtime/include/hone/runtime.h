@@ -72,6 +72,14 @@ static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
 /* Pages of a file become resident, and are let go, in units of at most this
    size: a page table of 4 KiB pages. Each thread may hold one more of them. */
 #define HONE_RESIDENT_UNIT_BYTES (2 * 1024 * 1024)
+/* On a device each weight begins at a multiple of this: kernels load 16 bytes
+   at once, and a line of a cache has 128. */
+#define HONE_DEVICE_ALIGNMENT 256
+/* What a weight of `bytes` takes there. */
+static inline uint64_t hone_device_bytes(uint64_t bytes) {
+  return (bytes + HONE_DEVICE_ALIGNMENT - 1) / HONE_DEVICE_ALIGNMENT *
+         HONE_DEVICE_ALIGNMENT;
+}
 /* Of the weights file, for each of hone_module::weight_digests. */
 #define HONE_DIGEST_PART_BYTES (1024 * 1024)
 

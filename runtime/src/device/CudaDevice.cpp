@@ -15,9 +15,6 @@ namespace hone::rt {
 
 using namespace cuda;
 
-/// What a weight begins at a multiple of: kernels load 16 bytes at once, and a
-/// line of the cache has 128.
-static constexpr uint64_t WeightAlignment = 256;
 /// Shared memory of a workgroup that no kernel has to ask for.
 static constexpr uint32_t OrdinaryShared = 48 * 1024;
 /// Launches between which nobody waits only to know their times.
@@ -40,7 +37,7 @@ static uint64_t bytesOf(const hone_weight &weight) {
 static uint64_t weightBytes(const hone_module &module) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < module.weight_count; ++i)
-    bytes = roundUp(bytes, WeightAlignment) + bytesOf(module.weights[i]);
+    bytes += hone_device_bytes(bytesOf(module.weights[i]));
   return bytes;
 }
 
@@ -246,12 +243,11 @@ Status CudaDevice::loadWeights(const hone_module &module,
   HONE_ASSIGN(weightMemory, allocate(bytes));
   uint64_t at = 0;
   for (uint32_t i = 0; i < module.weight_count; ++i) {
-    at = roundUp(at, WeightAlignment);
     char *to = weightMemory.address() + at;
     const char *from = static_cast<const char *>(weights.addresses[i]);
     const uint64_t size = bytesOf(module.weights[i]);
     weightTable.push_back(to);
-    at += size;
+    at += hone_device_bytes(size);
     // The pages of a part are let go once it is in a buffer: they are not
     // read again, and the file may be larger than the memory.
     for (uint64_t done = 0; done < size; done += UploadBuffers::Bytes) {

@@ -37,8 +37,8 @@ public:
   /// Errors: DeviceFailed, DeviceStuck.
   Status wait() override;
 
-  /// Of the device's, in bytes: of arena and weights together.
-  uint64_t allocatedBytes() const { return allocated; }
+  /// Of arena and weights together.
+  uint64_t allocatedBytes() const override { return allocated; }
   /// How often the host has waited for the device.
   uint64_t waits() const { return waited; }
 

@@ -66,6 +66,10 @@ public:
   /// Errors: NoResources, Internal.
   virtual Status wait() = 0;
 
+  /// What a driver has been asked for, in bytes of the device's memory; 0 where
+  /// there is none.
+  virtual uint64_t allocatedBytes() const { return 0; }
+
   hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 
 private:

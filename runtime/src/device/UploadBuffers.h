@@ -28,6 +28,8 @@ public:
   /// Where the host reads what was copied out; of at least 64 KiB.
   char *readBack() const { return landing; }
   static constexpr uint64_t ReadBackBytes = 64 * 1024;
+  /// What the driver is asked for of the host's memory.
+  static constexpr uint64_t PinnedBytes = 2 * Bytes + ReadBackBytes;
 
   /// Waits until `event` has happened, for as long as a device may take; a
   /// driver's own wait has no end.

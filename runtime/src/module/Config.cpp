@@ -174,6 +174,9 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("resident_weight_bytes", config.residentWeightBytes);
   plan.read("resident_thread_bytes", config.residentThreadBytes);
   plan.read("table_bytes", config.tableBytes);
+  plan.read("on_device", config.onDevice);
+  plan.read("device_weight_bytes", config.deviceWeightBytes);
+  plan.read("device_host_bytes", config.deviceHostBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
 
   HONE_TRY(failure);

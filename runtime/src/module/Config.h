@@ -41,8 +41,12 @@ struct ModuleConfig : Settings {
   uint64_t weightBytes = 0;
   uint64_t residentWeightBytes = 0; ///< of those, at a time
   uint64_t residentThreadBytes = 0; ///< more for each thread
-  uint64_t tableBytes = 0;     ///< of the program, that grow with the model
-  double estimatedSeconds = 0; ///< of one batch, by the plan; 0: unknown
+  uint64_t tableBytes = 0; ///< of the program, that grow with the model
+  /// Kernels run on a device, which has the arena and the weights.
+  bool onDevice = false;
+  uint64_t deviceWeightBytes = 0; ///< of the weights, there
+  uint64_t deviceHostBytes = 0;   ///< see rt::deviceHostBytes
+  double estimatedSeconds = 0;    ///< of one batch, by the plan; 0: unknown
 
   /// Errors: Internal, naming the key; a user cannot cause one.
   static Result<ModuleConfig> parse(const char *json);

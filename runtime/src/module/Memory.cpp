@@ -15,15 +15,25 @@ RunPlan RunPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
                       const PlanClass &more, uint64_t threadBytes,
                       unsigned threads) {
   RunPlan plan;
-  plan.classes = config.planClasses;
+  std::vector<PlanClass> ofArena = config.planClasses;
   uint64_t named = 0;
-  for (const PlanClass &entry : plan.classes)
+  for (const PlanClass &entry : ofArena)
     named += entry.bytes;
   if (named < arenaBytes)
-    plan.classes.push_back({"other", arenaBytes - named});
+    ofArena.push_back({"other", arenaBytes - named});
   if (more.bytes > 0)
-    plan.classes.push_back(more);
+    ofArena.push_back(more);
   uint64_t all = arenaBytes + more.bytes;
+  if (config.onDevice) {
+    plan.deviceClasses = std::move(ofArena);
+    plan.deviceClasses.push_back({"weights", config.deviceWeightBytes});
+    plan.deviceTotal = all + config.deviceWeightBytes;
+    all = config.deviceHostBytes;
+    plan.deviceHostBytes = all;
+    plan.classes.push_back({"for the device", all});
+  } else {
+    plan.classes = std::move(ofArena);
+  }
   uint64_t total =
       hone_peak_bytes(all, config.processBytes, threadBytes, threads);
   plan.classes.push_back({"threads", total - all - config.processBytes});
@@ -46,7 +56,16 @@ static void appendRow(std::string &out, const std::string &name, uint64_t bytes,
 }
 
 std::string RunPlan::render() const {
-  std::string out = "memory plan (anonymous memory at the peak)\n";
+  std::string out;
+  if (isOnDevice()) {
+    out += "memory plan (of the device)\n";
+    for (const PlanClass &entry : deviceClasses)
+      appendRow(out, entry.name, entry.bytes, "");
+    appendRow(out, "planned peak", deviceTotal,
+              "asked of the driver, which takes more for itself");
+  }
+  out += isOnDevice() ? "of the host (anonymous memory at the peak)\n"
+                      : "memory plan (anonymous memory at the peak)\n";
   for (const PlanClass &entry : classes)
     appendRow(out, entry.name, entry.bytes,
               entry.name == "threads" ? note.c_str() : "");
@@ -78,32 +97,57 @@ void PeakMeter::count() {
   note(platform::countResidentMemory().value_or(platform::residentMemory()));
 }
 
+void PeakMeter::beginDriver() {
+  count();
+  beforeDriver = highest;
+}
+
+/// `measured` bytes where `planned` were promised; `how` follows the first.
+static Status exceeded(const char *how, uint64_t measured, uint64_t planned,
+                       const std::string &more = "",
+                       const std::string &remedy =
+                           "report this with the output of --plan, the spec "
+                           "and config.json") {
+  return Status(
+      ErrorCode::PlanExceeded, "memory",
+      "the run is complete and written, but " + std::to_string(measured) + how +
+          std::to_string(measured - planned) + " more than were planned" + more,
+      remedy);
+}
+
 Status PeakMeter::verdict() {
   if (!plan)
     return Status::ok();
-  count();
-  const bool isResident = anonymous() <= plan->total;
-  const uint64_t measured = isResident ? resident() : anonymous();
+  if (deviceBytes > plan->deviceTotal)
+    return exceeded(" bytes were asked of the device's driver, ", deviceBytes,
+                    plan->deviceTotal);
+  if (deviceHostBytes > plan->deviceHostBytes)
+    return exceeded(" bytes were taken for the device, ", deviceHostBytes,
+                    plan->deviceHostBytes);
+  if (!beforeDriver)
+    count();
+  const platform::ResidentMemory &own = beforeDriver ? *beforeDriver : highest;
+  const bool isResident = own.anonymous <= plan->total;
+  const uint64_t measured = isResident ? own.peak : own.anonymous;
   const uint64_t planned = isResident ? plan->resident : plan->total;
   // Asked last: the answer takes a look at all mappings.
   if (measured <= planned || platform::sharesMemory())
     return Status::ok();
-  std::string problem =
-      "the run is complete and written, but " + std::to_string(measured) +
-      (isResident ? " bytes were resident, " : " bytes were taken, ") +
-      std::to_string(measured - planned) + " more than were planned";
-  std::string remedy = "report this with the output of --plan, the spec and "
-                       "config.json";
+  const char *how =
+      isResident ? " bytes were resident, " : " bytes were taken, ";
   const auto foreign = platform::foreignLibraries();
+  if (foreign.empty())
+    return exceeded(how, measured, planned);
+  std::string libraries;
   for (const platform::ForeignLibrary &library : foreign)
-    problem += (&library == foreign.data()
-                    ? "; the process has libraries that are not Hone's, whose "
-                      "allocations count, too: "
-                    : ", ") +
-               library.path + " (" + describeBytes(library.bytes) + ")";
-  if (!foreign.empty())
-    remedy = "run it without them (LD_PRELOAD, a profiler)";
-  return Status(ErrorCode::PlanExceeded, "memory", problem, remedy);
+    libraries +=
+        (&library == foreign.data()
+             ? "; the process has libraries that are not Hone's, whose "
+               "allocations count, too: "
+             : ", ") +
+        library.path + " (" + describeBytes(library.bytes) + ")";
+  return exceeded(how, measured, planned, libraries,
+                  "run it without them (LD_PRELOAD, a profiler)");
 }
 
 } // namespace hone::rt

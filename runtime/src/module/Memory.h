@@ -1,8 +1,13 @@
 //===- Memory.h - The planned peak, and the measured one ------------------===//
 //
-// Only anonymous memory is planned: weight pages belong to a file, which the
-// system can drop at any time. Linux keeps no high-water mark of it, so the
-// arena is one mapping that is populated at once and never given back.
+// Memory has three domains. A device's is what its driver is asked for: known
+// to the byte. The host's is the process's anonymous memory. What a driver
+// takes of both for itself is the third: it is shown and not promised. A
+// program for the processor has the second alone.
+//
+// Of the host only anonymous memory is planned: weight pages belong to a file,
+// which the system can drop at any time. Linux keeps no high-water mark of it,
+// so the arena is one mapping that is populated at once and never given back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +26,24 @@ namespace hone::rt {
 
 /// What a run promises: the compiled plan, for its threads and options.
 struct RunPlan {
-  /// The compiled classes, then threads (scratch and stacks) and process.
+  /// Of the host: the compiled classes, or what it has for a device; then
+  /// threads (scratch and stacks) and process.
   std::vector<PlanClass> classes;
   uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
-  uint64_t weightBytes = 0; ///< mapped from a file, not in the total
+  /// Of the device, if kernels run on one: the compiled classes and weights.
+  std::vector<PlanClass> deviceClasses;
+  uint64_t deviceTotal = 0;     ///< bytes that the driver is asked for
+  uint64_t deviceHostBytes = 0; ///< of the total, for the sake of the device
+  uint64_t weightBytes = 0;     ///< mapped from a file, not in the total
   /// Most resident memory: the total, and what is mapped of files at a time.
   uint64_t resident = 0;
   /// After the line of the threads.
   std::string note;
+
+  bool isOnDevice() const { return !deviceClasses.empty(); }
+  /// What train.memory_budget is of: the memory that has the arena.
+  uint64_t budgeted() const { return isOnDevice() ? deviceTotal : total; }
+  uint64_t residentBytes() const { return resident; }
 
   /// The plan of a run with `threads` threads and `more` memory than is
   /// compiled in. Classes that the compiled plan leaves unnamed within
@@ -56,6 +71,20 @@ public:
   uint64_t anonymous() const { return highest.anonymous; }
   /// Anonymous memory and mapped files together; the system's own mark.
   uint64_t resident() const { return highest.peak; }
+  /// What RunPlan::budgeted() is the promise of.
+  uint64_t budgeted() const {
+    return plan && plan->isOnDevice() ? deviceBytes : highest.anonymous;
+  }
+
+  /// From now on the process has a driver. The host's promise is judged by what
+  /// was seen before: a driver allocates when it likes.
+  void beginDriver();
+  /// What a device's driver has been asked for, in all, and what the host has
+  /// for the sake of the device.
+  void noteDevice(uint64_t bytes, uint64_t onHost) {
+    deviceBytes = bytes;
+    deviceHostBytes = onHost;
+  }
 
   /// Counts once more, exactly. For the end of a run, when all that it leaves
   /// is written. The memory of a sanitizer or an emulator is in no plan, so
@@ -68,6 +97,8 @@ private:
 
   std::optional<RunPlan> plan;
   platform::ResidentMemory highest;
+  std::optional<platform::ResidentMemory> beforeDriver;
+  uint64_t deviceBytes = 0, deviceHostBytes = 0;
 };
 
 } // namespace hone::rt

@@ -2,6 +2,7 @@
 
 #include "module/ProcessMemory.h"
 
+#include "device/UploadBuffers.h"
 #include "formats/Safetensors.h"
 #include "formats/TensorMemory.h"
 #include "hone/runtime.h"
@@ -115,6 +116,13 @@ uint64_t mappedTableBytes(const ProcessFacts &facts) {
   return facts.inFile.nameBytes * 2 + facts.trainables.nameBytes +
          facts.inFile.count * HeaderBytes + named * (relocations + shape) +
          facts.items * 8 * 24;
+}
+
+uint64_t deviceHostBytes(const DeviceFacts &facts) {
+  // What Values keeps of each slot, and of those that it mirrors.
+  constexpr uint64_t index = 2 * sizeof(uint64_t), mirror = 48;
+  return UploadBuffers::PinnedBytes + facts.batchBytes + facts.mirroredBytes +
+         facts.values * index + facts.mirrors * mirror;
 }
 
 } // namespace hone::rt

@@ -44,4 +44,18 @@ uint64_t processBytes(const ProcessFacts &facts);
 /// program's tables, and the header of the weights file.
 uint64_t mappedTableBytes(const ProcessFacts &facts);
 
+/// What decides what a host has for the sake of a device.
+struct DeviceFacts {
+  uint64_t values = 0;        ///< in all schedules, each slot one
+  uint64_t mirrors = 0;       ///< of those, at most how many the host uses
+  uint64_t mirroredBytes = 0; ///< their bytes, each rounded up to 8
+  uint64_t batchBytes = 0;    ///< the inputs of a batch
+};
+
+/// Anonymous memory, in bytes, that a run has on the host only if its kernels
+/// run on a device: mirrors of values, a batch while it is assembled, and
+/// pinned buffers on the way. What the device's driver takes for itself is
+/// beside it.
+uint64_t deviceHostBytes(const DeviceFacts &facts);
+
 } // namespace hone::rt

@@ -39,7 +39,7 @@ namespace {
 /// A budget, and what a plan takes of it.
 struct Limit {
   const Budget &budget;
-  uint64_t RunPlan::*taken;
+  uint64_t (RunPlan::*taken)() const;
 };
 } // namespace
 
@@ -54,8 +54,8 @@ static std::pair<std::string, std::string> describeBoth(uint64_t a,
 
 Result<RunPlan> planRun(const Module &module, Options &options) {
   const TrainSettings &train = module.config().train;
-  const Limit limits[] = {{train.memory_budget, &RunPlan::total},
-                          {train.resident_budget, &RunPlan::resident}};
+  const Limit limits[] = {{train.memory_budget, &RunPlan::budgeted},
+                          {train.resident_budget, &RunPlan::residentBytes}};
   Module::Extent extent = extentOf(options);
   // Gradients that are dumped are on top of a budget, as the plan says.
   uint64_t onTop = extent.withGradients
@@ -64,7 +64,7 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
   auto exceeded = [&](const RunPlan &plan) -> const Limit * {
     for (const Limit &limit : limits)
       if (limit.budget.isBytes() &&
-          plan.*limit.taken - onTop > uint64_t(limit.budget.bytes()))
+          (plan.*limit.taken)() - onTop > uint64_t(limit.budget.bytes()))
         return &limit;
     return nullptr;
   };
@@ -84,7 +84,7 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
       remedy = "give --gradient-accumulation-steps 1, or " + remedy;
     if (fitsWithFewer)
       remedy = "give fewer --threads, or " + remedy;
-    auto [needed, allowed] = describeBoth(plan.*limit->taken - onTop,
+    auto [needed, allowed] = describeBoth((plan.*limit->taken)() - onTop,
                                           uint64_t(limit->budget.bytes()));
     return Status(
         ErrorCode::BudgetExceeded,

@@ -142,6 +142,7 @@ static Status makeDevice(Setup &setup) {
   const hone_module &module = setup.module.abi();
   const int64_t number = setup.options.device;
   if (module.device_target) {
+    setup.peak.beginDriver();
     HONE_ASSIGN(
         setup.device,
         CudaDevice::open(module, int(std::min<int64_t>(number, INT32_MAX)),
@@ -161,6 +162,10 @@ static Status makeTrainer(Setup &setup) {
   HONE_ASSIGN(setup.trainer,
               Trainer::create(setup.module, setup.model.weights, *setup.device,
                               extentOf(setup.options)));
+  if (setup.module.abi().device_target)
+    setup.peak.noteDevice(setup.device->allocatedBytes(),
+                          setup.trainer->hostBytes() +
+                              UploadBuffers::PinnedBytes);
   return Status::ok();
 }
 
@@ -266,7 +271,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   if (!options.profile.empty())
     setup.device->observe(&profile);
   profile.start(run.completedSteps());
-  HONE_TRY(run.train(plan.total, outcome));
+  HONE_TRY(run.train(plan.budgeted(), outcome));
   // The report's sample is no part of the run.
   setup.device->observe(nullptr);
   profile.stop(run.completedSteps());
@@ -362,8 +367,7 @@ static Status execute(const hone_module &compiled,
     fputs(plan.render().c_str(), stdout);
     return flushOutput();
   }
-  // What a device's driver takes for itself is in no plan.
-  if (use == ProcessUse::Alone && !setup.module.abi().device_code)
+  if (use == ProcessUse::Alone)
     setup.peak = PeakMeter(plan);
 
   HONE_ASSIGN(setup.model, openModelFiles(setup.module, options.weights));

@@ -200,7 +200,9 @@ Status Run::step(Progress &progress) {
                     inputs.peak.resident(),
                     result.lowerLearningRate,
                     result.selectedLayers};
-  progress.step(record, after, took);
+  StepRecord shown = record;
+  shown.peakAnonymousBytes = inputs.peak.budgeted();
+  progress.step(shown, after, took);
   inputs.report.step(record, result.tokens);
   if (result.coefficients)
     HONE_TRY(replay.append(result.coefficients));

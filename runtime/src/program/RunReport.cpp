@@ -244,14 +244,20 @@ static void writePlan(ReportLine &line, const RunPlan &plan) {
   line.key("planned").open('{');
   line.key("anonymous").whole(plan.total);
   line.key("resident").whole(plan.resident);
+  if (plan.isOnDevice())
+    line.key("device").whole(plan.deviceTotal);
   line.close('}');
   line.key("plan").open('[');
-  for (const PlanClass &entry : plan.classes) {
+  auto write = [&](const std::string &name, uint64_t bytes) {
     line.open('[');
-    line.text(entry.name);
-    line.whole(entry.bytes);
+    line.text(name);
+    line.whole(bytes);
     line.close(']');
-  }
+  };
+  for (const PlanClass &entry : plan.deviceClasses)
+    write("device: " + entry.name, entry.bytes);
+  for (const PlanClass &entry : plan.classes)
+    write(entry.name, entry.bytes);
   line.close(']');
 }
 

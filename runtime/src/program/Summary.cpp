@@ -147,10 +147,11 @@ std::string describeOutcome(const Module &module, const Options &options,
                             const Run &run, const RunPlan &plan) {
   char peak[128], resident[128], step[64], speed[64];
   constexpr double mib = 1024 * 1024;
+  const uint64_t budgeted = run.peak().budgeted();
   snprintf(peak, sizeof(peak),
            "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
-           double(run.peak().anonymous()) / mib, double(plan.total) / mib,
-           run.peak().anonymous(), plan.total);
+           double(budgeted) / mib, double(plan.budgeted()) / mib, budgeted,
+           plan.budgeted());
   snprintf(resident, sizeof(resident),
            "%.1f of %.1f MiB planned with mapped files (%" PRIu64 " of %" PRIu64
            " bytes)",
@@ -187,8 +188,17 @@ std::string describeOutcome(const Module &module, const Options &options,
   const bool isBest =
       options.loadBestModelAtEnd && run.best().exists() &&
       (run.stopsEarly() || run.completedSteps() == run.totalSteps());
-  return compared + evaluation + row("peak", peak) + row("resident", resident) +
-         row("step", step) + row("speed", speed) +
+  std::string memory = row("peak", peak) + row("resident", resident);
+  if (plan.isOnDevice()) {
+    char host[128];
+    snprintf(host, sizeof(host),
+             "%.1f MiB planned; %.1f MiB with the driver's, which are in no "
+             "plan",
+             double(plan.total) / mib, double(run.peak().anonymous()) / mib);
+    memory = row("device", peak) + row("host", host);
+  }
+  return compared + evaluation + memory + row("step", step) +
+         row("speed", speed) +
          row(module.config().lora.none ? "model" : "adapter",
              options.output + " after " +
                  groupDigits(isBest ? run.best().step()

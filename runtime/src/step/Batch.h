@@ -41,6 +41,9 @@ public:
   /// Ends the batch, which is then on the device. Returns its rows.
   int64_t finish();
 
+  /// What the host has of it only because it does not see the device's memory.
+  uint64_t hostBytes() const { return assembled.size(); }
+
   /// How many tokens of `sample` have a target.
   static uint64_t countTargets(const Sample &sample);
 

@@ -85,6 +85,9 @@ public:
   const float *reports(const char *name);
   const double *exactReports(const char *name);
 
+  /// See Values.
+  uint64_t hostBytes() const { return values.hostBytes(); }
+
 private:
   /// Where the setting is written; null if there is none.
   void *find(const char *name, uint32_t dtype);

@@ -50,6 +50,15 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
       new Trainer(module, weights, device, std::move(arena), frame, transport));
 }
 
+uint64_t Trainer::hostBytes() const {
+  uint64_t bytes = batch.hostBytes();
+  for (const Interpreter *each :
+       {&train, &evaluation, &differentiation, &validation,
+        replayer ? &*replayer : nullptr, comparison ? &*comparison : nullptr})
+    bytes += each ? each->hostBytes() : 0;
+  return bytes;
+}
+
 static uint64_t countTargets(const SampleSource &data, const SampleOrder &order,
                              SampleOrder::Range range) {
   uint64_t targets = 0;

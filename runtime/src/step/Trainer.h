@@ -62,6 +62,9 @@ public:
 
   Trainables &trainables() { return variables; }
 
+  /// What the host has of it only because it does not see the device's memory.
+  uint64_t hostBytes() const;
+
   /// One update after `completed` updates. Errors: as Device::wait; BadData
   /// when the loss or the gradient is not finite; theta is then as before the
   /// step, unless the module updates in the backward.

@@ -29,6 +29,12 @@ public:
   /// `arena` is the device's. Allocates what the host needs beside it.
   Values(const hone_schedule &schedule, Device &device, char *arena);
 
+  /// What the host has of it only because it does not see the device's memory.
+  uint64_t hostBytes() const {
+    return bytes.size() + mirrors.size() * sizeof(Mirror) +
+           (mirrorIndex.size() + firstSlots.size()) * sizeof(uint64_t);
+  }
+
   /// Of the repeats that surround the item which runs, outermost first. They
   /// say which slot of a value is meant.
   int64_t iterations[maxDepth] = {};

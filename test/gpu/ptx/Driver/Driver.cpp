@@ -30,7 +30,10 @@ cuda::Code Driver::allocate(cuda::Address &address, uint64_t bytes) {
   if (bytes == 0)
     return cuda::kInvalidValue;
   address = memory().allocate(bytes);
-  return address ? cuda::kSuccess : cuda::kOutOfMemory;
+  if (!address)
+    return cuda::kOutOfMemory;
+  deviceBytes += bytes;
+  return cuda::kSuccess;
 }
 
 cuda::Code Driver::allocateHost(void *&address, uint64_t bytes) {
@@ -148,9 +151,12 @@ void Driver::writeReport() {
   FILE *file = fopen(options.reportFile.c_str(), "w");
   if (!file)
     return;
-  fprintf(file, "%slaunches: %llu\nallocations: %llu\npinned bytes: %llu\n",
+  fprintf(file,
+          "%slaunches: %llu\nallocations: %llu\ndevice bytes: %llu\n"
+          "pinned bytes: %llu\n",
           device->report().c_str(), (unsigned long long)launches,
-          (unsigned long long)allocations, (unsigned long long)pinnedBytes);
+          (unsigned long long)allocations, (unsigned long long)deviceBytes,
+          (unsigned long long)pinnedBytes);
   fclose(file);
 }
 

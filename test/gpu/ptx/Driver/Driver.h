@@ -62,7 +62,7 @@ private:
   std::map<const char *, uint64_t> pinned; ///< and their sizes
   std::deque<std::function<void()>> queue;
   uint64_t allocations = 0, launches = 0;
-  uint64_t pinnedBytes = 0;
+  uint64_t deviceBytes = 0, pinnedBytes = 0; ///< asked for, in all
 };
 
 } // namespace hone::ptx
