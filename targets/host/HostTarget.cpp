@@ -171,26 +171,37 @@ HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
   return translated;
 }
 
+/// LLVM's passes at O3 take twice the time, much of it for what this code has
+/// decided before: what is inlined, and which loops are vectors or unrolled.
+/// Unrolled further, the loops of products need more addresses than there are
+/// integer registers.
+static constexpr llvm::StringLiteral kPasses =
+    "function(sroa,early-cse),ipsccp,globalopt,"
+    "cgscc(inline,function(simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(licm,loop-rotate,licm),loop(loop-idiom,indvars,loop-deletion),"
+    "gvn,instcombine<no-verify-fixpoint>,simplifycfg)),deadargelim,globaldce";
+
+/// After them, for loops that are not vectors yet.
+static constexpr llvm::StringLiteral kVectorizingPasses =
+    "function(loop-vectorize,instcombine<no-verify-fixpoint>,loop-mssa(licm),"
+    "simplifycfg)";
+
 void HostTarget::optimize(llvm::Module &module) const {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager callGraph;
   llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  // Loops that gain from vectors have them already.
-  tuning.SLPVectorization = false;
-  tuning.LoopVectorization = vectorizes();
-  // Unrolled, the loops of products need more addresses than there are integer
-  // registers.
-  tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::PassBuilder builder(machine.get());
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(callGraph);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, kPasses));
+  if (vectorizes())
+    llvm::cantFail(builder.parsePassPipeline(passes, kVectorizingPasses));
+  passes.run(module, modules);
 }
 
 llvm::Error HostTarget::write(llvm::Module &module, EmitKind kind,
