@@ -10,8 +10,10 @@
 #include "targets/cpu/CpuPasses.h"
 #include "targets/cpu/CpuTarget.h"
 #include "targets/cuda/CudaTarget.h"
+#include "targets/gpu/GpuPasses.h"
 #include "targets/host/HostPasses.h"
 #include "targets/math/MathPasses.h"
+#include "targets/metal/MetalTarget.h"
 #include "targets/reference/ReferencePasses.h"
 #include "targets/reference/ReferenceTarget.h"
 
@@ -34,6 +36,7 @@ constexpr RegisteredTarget targets[] = {
     {createReferenceTarget, registerReferencePasses, nullptr, "reference"},
     {createCudaTarget, registerCudaTargetPasses, registerCudaDialects,
      "nvptx64-nvidia-cuda"},
+    {createMetalTarget, registerMetalTargetPasses, nullptr, "metal"},
     {createCpuTarget, registerCpuPasses, registerCpuDialect,
      "native, x86-64-v3, x86-64-v4, aarch64-linux-gnu"},
 };
@@ -91,6 +94,7 @@ void hone::registerTargetDialects(mlir::DialectRegistry &registry) {
 void hone::registerTargetPasses() {
   registerHostPasses();
   registerMathPasses();
+  registerGpuPasses();
   for (const RegisteredTarget &registered : targets)
     registered.registerPasses();
   mlir::PassPipelineRegistration<TargetPipelineOptions>(

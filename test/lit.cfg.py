@@ -37,6 +37,11 @@ if config.fuzzers:
 # NVIDIA's assembler, which a CUDA toolkit has.
 if lit.util.which("ptxas"):
     config.available_features.add("ptxas")
+# Compiles Metal's text as C++ for OpenCL, to check address spaces.
+clang = lit.util.which("clang-22") or lit.util.which("clang")
+if clang:
+    config.available_features.add("clang")
+    config.substitutions.append(("%clang", clang))
 # Writes Parquet, for the command that the refusal of Parquet gives.
 if subprocess.run(["python3", "-c", "import pyarrow"],
                   capture_output=True).returncode == 0:

@@ -23,16 +23,14 @@ def ConvertToNvvm : Pass<"hone-cuda-convert-to-nvvm", "::mlir::gpu::GPUModuleOp"
 def WritePtx : Pass<"hone-cuda-write-ptx", "::mlir::ModuleOp"> {
   let summary = "replace the device half by its text";
   let description = [{
-    Runs LLVM on each `gpu.module` and puts a `gpu.binary` of PTX in its place,
-    of the lowest PTX version that has what `architecture` can do. Fails if the
-    text calls something that is not in it.
+    Runs LLVM on each `gpu.module`, whose PTX becomes `tile.device_code` of the
+    module, in the lowest version that has what `architecture` can do. Fails if
+    the text calls something that is not in it.
   }];
   let options = [
     Option<"architecture", "architecture", "std::string", "\"sm_80\"",
            "GPU that the text is for">,
   ];
-  let dependentDialects = ["::mlir::NVVM::NVVMDialect",
-                           "::mlir::gpu::GPUDialect"];
 }
 
 #endif // HONE_TARGETS_CUDA_CUDAPASSES_TD

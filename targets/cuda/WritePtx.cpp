@@ -7,9 +7,8 @@
 
 #include "targets/cuda/CudaArchitecture.h"
 #include "targets/cuda/CudaPasses.h"
+#include "targets/gpu/DeviceTarget.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -129,17 +128,6 @@ LogicalResult WritePtx::write(mlir::gpu::GPUModuleOp device,
     return device.emitError("this LLVM cannot write PTX");
   passes.run(*module);
 
-  OpBuilder b(device);
-  auto target = NVVM::NVVMTargetAttr::get(
-      b.getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", architecture.name,
-      "+ptx" + std::to_string(architecture.ptxVersion));
-  Attribute object = mlir::gpu::ObjectAttr::get(
-      b.getContext(), target, mlir::gpu::CompilationTarget::Assembly,
-      b.getStringAttr(text), /*properties=*/DictionaryAttr(),
-      /*kernels=*/nullptr);
-  mlir::gpu::BinaryOp::create(b, device.getLoc(), device.getName(),
-                              /*offloadingHandler=*/nullptr,
-                              ArrayRef<Attribute>{object});
-  device.erase();
+  simt::replaceByText(device, text);
   return success();
 }

@@ -24,6 +24,8 @@ inline constexpr llvm::StringLiteral kDeviceModule = "device";
 inline constexpr llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
 /// String, for people: "BLOCK: OP SITE".
 inline constexpr llvm::StringLiteral kNameAttrName = "tile.kernel_name";
+/// Attribute of a module. String: the text of its kernels.
+inline constexpr llvm::StringLiteral kDeviceCodeAttrName = "tile.device_code";
 
 inline mlir::Attribute sharedSpace(mlir::MLIRContext *context) {
   return mlir::gpu::AddressSpaceAttr::get(

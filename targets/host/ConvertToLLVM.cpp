@@ -207,7 +207,7 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
 
     LLVMConversionTarget target(*context);
     // Kernels for a device may be text already.
-    target.addLegalOp<ModuleOp, mlir::gpu::BinaryOp>();
+    target.addLegalOp<ModuleOp>();
     target.addDynamicallyLegalOp<UnrealizedConversionCastOp>(
         [&](UnrealizedConversionCastOp op) { return converter.isLegal(op); });
     // Nothing is rolled back, so no record is kept of what could be.

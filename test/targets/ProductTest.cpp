@@ -242,9 +242,11 @@ TEST(Product, HasTheReferencesBits) {
         EXPECT_EQ(run(program, c, rows), run(reference, c, rows))
             << target << ", " << rows << " rows";
     }
-    DeviceProgram device(productText(c), layoutOf(c).end);
-    for (int64_t rows : {0, 7, 40})
-      EXPECT_EQ(run(device, c, rows), run(reference, c, rows))
-          << "PTX, " << rows << " rows";
+    for (const char *target : {"nvptx64-nvidia-cuda:sm_80", "metal"}) {
+      DeviceProgram device(productText(c), layoutOf(c).end, target);
+      for (int64_t rows : {0, 7, 40})
+        EXPECT_EQ(run(device, c, rows), run(reference, c, rows))
+            << target << ", " << rows << " rows";
+    }
   }
 }

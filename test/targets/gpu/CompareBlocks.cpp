@@ -1,11 +1,12 @@
-//===- CompareBlocks.cpp - Kernels of a whole step, as PTX and on the CPU -===//
+//===- CompareBlocks.cpp - Kernels of a whole step on devices and the CPU -===//
 //
-// compare-blocks PLACED.mlir ROWS [MOST]
+// compare-blocks PLACED.mlir ROWS [MOST [TARGET...]]
 //
 // Calls each block of a module that is placed (hone-place) on random numbers,
-// once compiled by the reference target and once as PTX, each with its target's
-// kernels. What they leave in memory must be near, and the machine must find no
-// fault. Prints a line for each block.
+// compiled by the reference target and as the text of each device, PTX if none
+// is named, each with its target's kernels. What they leave in memory must be
+// near, the same bits for all devices, and no machine may find a fault. Prints
+// a line for each block.
 //
 // Numbers are small and positive or, with MOST, from -MOST to MOST. Integers
 // are where the sequences of a batch begin, which are indices of rows and ids.
@@ -184,22 +185,41 @@ static double difference(const Subject &subject, const char *a, const char *b) {
   return worst;
 }
 
-/// `subject` has the kernels of the reference target, `own` those of a GPU.
-static bool check(const Subject &subject, const Subject &own, int64_t rows,
-                  double most) {
-  std::vector<char> storage[2];
-  char *arenas[2];
-  for (int i : {0, 1}) {
-    storage[i].resize(subject.bytes + 64);
-    arenas[i] = align64(storage[i].data());
-    fill(subject, most, arenas[i]);
+/// A block as one device has it.
+struct DeviceSubject {
+  StringRef target;
+  Subject subject;
+};
+
+/// `subject` has the kernels of the reference target.
+static bool check(const Subject &subject, ArrayRef<DeviceSubject> devices,
+                  int64_t rows, double most) {
+  auto arenaOf = [&](std::vector<char> &storage) {
+    storage.resize(subject.bytes + 64);
+    char *arena = align64(storage.data());
+    fill(subject, most, arena);
+    return arena;
+  };
+  std::vector<char> expected;
+  char *reference = arenaOf(expected);
+  TileProgram(subject.ir, "reference").run(reference, rows);
+  std::string fault;
+  double apart = 0;
+  std::vector<std::vector<char>> storage(devices.size());
+  SmallVector<char *> arenas;
+  for (auto [device, memory] : llvm::zip_equal(devices, storage)) {
+    arenas.push_back(arenaOf(memory));
+    DeviceProgram program(device.subject.ir, device.subject.bytes,
+                          device.target);
+    fault += program.run(arenas.back(), rows);
+    apart = std::max(apart, difference(subject, arenas.back(), reference));
+    // NaN of any kind counts as one number, and so do both zeros.
+    if (difference(subject, arenas.front(), arenas.back()) != 0)
+      fault += ("other bits on " + device.target + " than on " +
+                devices.front().target + "\n")
+                   .str();
   }
-  TileProgram reference(subject.ir, "reference");
-  reference.run(arenas[0], rows);
-  DeviceProgram device(own.ir, own.bytes);
-  std::string fault = device.run(arenas[1], rows);
-  double apart = difference(subject, arenas[1], arenas[0]);
-  bool isFine = fault.empty() && apart <= allowedIn(own);
+  bool isFine = fault.empty() && apart <= allowedIn(devices.front().subject);
   llvm::outs() << subject.name << ": " << (isFine ? "near" : "far") << ", "
                << llvm::format("%.1e", apart) << "\n"
                << fault;
@@ -207,7 +227,7 @@ static bool check(const Subject &subject, const Subject &own, int64_t rows,
 }
 
 /// The functions of the blocks of `placed`, with the kernels of `target`.
-static OwningOpRef<ModuleOp> tilesFor(const char *target, ModuleOp placed) {
+static OwningOpRef<ModuleOp> tilesFor(StringRef target, ModuleOp placed) {
   auto chosen = llvm::cantFail(createTarget(TargetRequest::parse(target)));
   OwningOpRef<ModuleOp> module = placed.clone();
   PassManager passes(placed.getContext());
@@ -219,8 +239,9 @@ static OwningOpRef<ModuleOp> tilesFor(const char *target, ModuleOp placed) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3 && argc != 4) {
-    llvm::errs() << "usage: compare-blocks PLACED.mlir ROWS [MOST]\n";
+  if (argc < 3) {
+    llvm::errs() << "usage: compare-blocks PLACED.mlir ROWS [MOST "
+                    "[TARGET...]]\n";
     return 2;
   }
   DialectRegistry registry;
@@ -230,18 +251,26 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(argv[1], &context);
   if (!module)
     return 1;
-  double most = argc == 4 ? atof(argv[3]) : 0;
+  double most = argc > 3 ? atof(argv[3]) : 0;
+  SmallVector<StringRef> targets = {"nvptx64-nvidia-cuda:sm_80"};
+  if (argc > 4)
+    targets.assign(argv + 4, argv + argc);
   OwningOpRef<ModuleOp> tiles = tilesFor("reference", *module);
-  OwningOpRef<ModuleOp> own = tilesFor("nvptx64-nvidia-cuda", *module);
+  std::vector<OwningOpRef<ModuleOp>> ofDevices;
+  for (StringRef target : targets)
+    ofDevices.push_back(tilesFor(target, *module));
   bool isFine = true;
   for (auto function : tiles->getOps<func::FuncOp>()) {
     if (function->hasAttr(tile::TileDialect::kEntryAttrName) ||
         function->hasAttr(tile::TileDialect::kHostAttrName))
       continue;
-    auto same = own->lookupSymbol<func::FuncOp>(function.getName());
     Subject subject = subjectOf(*tiles, function);
-    if (!subject.ir.empty() && same)
-      isFine &= check(subject, subjectOf(*own, same), atoi(argv[2]), most);
+    std::vector<DeviceSubject> devices;
+    for (auto [target, own] : llvm::zip_equal(targets, ofDevices))
+      if (auto same = own->lookupSymbol<func::FuncOp>(function.getName()))
+        devices.push_back({target, subjectOf(*own, same)});
+    if (!subject.ir.empty() && devices.size() == targets.size())
+      isFine &= check(subject, devices, atoi(argv[2]), most);
   }
   return isFine ? 0 : 1;
 }

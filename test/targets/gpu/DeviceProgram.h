@@ -1,8 +1,9 @@
-//===- DeviceProgram.h - Compile tile IR and run it as PTX ----------------===//
+//===- DeviceProgram.h - Compile tile IR and run a device's text of it ----===//
 //
-// The host half runs in this process; what it launches runs on the machine of
-// test/gpu/ptx, which reports races, reads of what nobody wrote and divergent
-// barriers.
+// The host half runs in this process. What it launches is executed as the text
+// says: PTX by the machine of test/gpu/ptx, which reports races, reads of what
+// nobody wrote and divergent barriers; Metal's language by test/gpu/metal, on
+// fibres.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,8 @@ namespace hone {
 class DeviceProgram {
 public:
   /// Compiles `ir`, in which `hone_entry_main` works on an arena of this many
-  /// bytes. Exits with a message if that fails.
+  /// bytes. Exits with a message if that fails. Of `options`, Metal has the
+  /// order alone.
   DeviceProgram(llvm::StringRef ir, int64_t arenaBytes,
                 llvm::StringRef target = "nvptx64-nvidia-cuda:sm_80",
                 const ptx::Options &options = {});
@@ -30,14 +32,17 @@ public:
   /// the machine has found.
   std::string run(void *arena, int64_t rows);
 
+  /// Of PTX.
   ptx::Machine &machine();
 
 private:
+  class TextDevice;
   class PtxDevice;
+  class MetalDevice;
 
   LoadedModule loaded;
   int64_t arenaBytes;
-  std::unique_ptr<PtxDevice> device;
+  std::unique_ptr<TextDevice> device;
   hone_frame frame = {};
 };
 

@@ -1,7 +1,7 @@
 //===- KernelTest.cpp - Element-wise loops and reductions on a GPU --------===//
 //
-// As PTX, on a machine that executes it: what the reference computes, in every
-// order of warps, and no race.
+// As PTX, on a machine that executes it, and as Metal's text, on fibres: what
+// the reference computes, in every order of threads, and no race.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,23 +43,23 @@ template <typename T> static std::vector<char> arenaOfNumbers() {
   return arena;
 }
 
-/// All orders of warps must agree and find no fault.
+/// Both languages and all orders of threads must agree and find no fault.
 template <typename T>
 static std::vector<char> runOnDevice(const std::string &text, int64_t rows) {
   std::vector<char> first;
-  for (auto order :
-       {ptx::Order::Ascending, ptx::Order::Descending, ptx::Order::Random}) {
-    ptx::Options options;
-    options.order = order;
-    options.lanesOneByOne = order == ptx::Order::Descending;
-    DeviceProgram program(text, kArenaBytes, "nvptx64-nvidia-cuda:sm_80",
-                          options);
-    std::vector<char> arena = arenaOfNumbers<T>();
-    EXPECT_EQ(program.run(arena.data(), rows), "");
-    if (first.empty())
-      first = arena;
-    EXPECT_EQ(arena, first) << "another order of warps";
-  }
+  for (const char *target : {"nvptx64-nvidia-cuda:sm_80", "metal"})
+    for (auto order :
+         {ptx::Order::Ascending, ptx::Order::Descending, ptx::Order::Random}) {
+      ptx::Options options;
+      options.order = order;
+      options.lanesOneByOne = order == ptx::Order::Descending;
+      DeviceProgram program(text, kArenaBytes, target, options);
+      std::vector<char> arena = arenaOfNumbers<T>();
+      EXPECT_EQ(program.run(arena.data(), rows), "") << target;
+      if (first.empty())
+        first = arena;
+      EXPECT_EQ(arena, first) << target << ", another order of threads";
+    }
   return first;
 }
 
@@ -167,7 +167,6 @@ TEST(GpuMath, ExpAndLogInDouble) {
           memref.store %r, %y[%i, %j] : memref<12x300xf64>
         }
       })");
-    DeviceProgram program(text, kArenaBytes);
     std::vector<double> arena(kArenaBytes / 8);
     for (int64_t i = 0; i < kRows * kWidth; ++i)
       arena[i] = isExp ? -750.0 + 0.41 * i
@@ -175,7 +174,15 @@ TEST(GpuMath, ExpAndLogInDouble) {
     double special[] = {0.0,    -0.0, 1.0,   HUGE_VAL, -HUGE_VAL, NAN,
                         5e-324, -1.0, 710.0, 709.7,    -745.0,    1e308};
     std::copy(std::begin(special), std::end(special), arena.begin());
+    std::vector<double> onMetal = arena;
+    DeviceProgram metal(text, kArenaBytes, "metal");
+    ASSERT_EQ(metal.run(onMetal.data(), kRows), "");
+    DeviceProgram program(text, kArenaBytes);
     ASSERT_EQ(program.run(arena.data(), kRows), "");
+    for (int64_t i = 0; i < 2 * kMatrixBytes / 8; ++i)
+      EXPECT_TRUE(std::isnan(arena[i]) ? std::isnan(onMetal[i])
+                                       : !memcmp(&arena[i], &onMetal[i], 8))
+          << arena[i % (kMatrixBytes / 8)];
     for (int64_t i = 0; i < kRows * kWidth; ++i) {
       double x = i < int64_t(std::size(special)) ? special[i] : arena[i];
       double want = isExp ? std::exp(x) : std::log(x);

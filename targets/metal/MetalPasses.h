@@ -1,0 +1,23 @@
+//===- MetalPasses.h - From kernels to Metal's language -------------------===//
+//
+// MetalPasses.td is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_METAL_METALPASSES_H
+#define HONE_TARGETS_METAL_METALPASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hone {
+
+#define GEN_PASS_DECL
+#include "targets/metal/MetalPasses.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "targets/metal/MetalPasses.h.inc"
+
+} // namespace hone
+
+#endif // HONE_TARGETS_METAL_METALPASSES_H

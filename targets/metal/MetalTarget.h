@@ -1,0 +1,24 @@
+//===- MetalTarget.h - Apple's GPUs, as text for Metal --------------------===//
+//
+// Kernels are text that the program holds and Metal compiles; entries are code
+// of the host, through targets/host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_METAL_METALTARGET_H
+#define HONE_TARGETS_METAL_METALTARGET_H
+
+#include "targets/Target.h"
+
+namespace hone {
+
+/// For the triple metal, null for others; fails on a CPU or features, since
+/// there is one text for all of Apple's GPUs.
+llvm::Expected<std::unique_ptr<Target>>
+createMetalTarget(const TargetRequest &request);
+
+void registerMetalTargetPasses();
+
+} // namespace hone
+
+#endif // HONE_TARGETS_METAL_METALTARGET_H
