@@ -210,8 +210,11 @@ llvm::Error hone::emitModuleTables(llvm::Module &module,
     if (!kernel.task.empty() && !module.getFunction(kernel.task))
       return missing("a kernel", kernel.task);
   for (llvm::GlobalValue &value : module.global_values())
-    if (!value.isDeclaration())
+    if (!value.isDeclaration()) {
       value.setLinkage(llvm::GlobalValue::InternalLinkage);
+      // Equal functions may become one: nobody compares their addresses.
+      value.setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    }
 
   TableBuilder tables(module);
   Constant *value = buildModule(tables, description);

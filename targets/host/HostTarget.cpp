@@ -176,7 +176,7 @@ HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
 /// Unrolled further, the loops of products need more addresses than there are
 /// integer registers.
 static constexpr llvm::StringLiteral kPasses =
-    "function(sroa,early-cse),ipsccp,globalopt,"
+    "function(sroa,early-cse),mergefunc,ipsccp,globalopt,"
     "cgscc(inline,function(simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm,loop-rotate,licm),loop(loop-idiom,indvars,loop-deletion),"
     "gvn,instcombine<no-verify-fixpoint>,simplifycfg)),deadargelim,globaldce";
