@@ -58,7 +58,7 @@ TargetRequest TargetRequest::parse(llvm::StringRef text) {
 
 std::string Target::describe() const {
   TargetRequest resolved = request();
-  return resolved.triple + ":" + resolved.cpu;
+  return resolved.triple + (resolved.cpu.empty() ? "" : ":" + resolved.cpu);
 }
 
 llvm::Expected<std::unique_ptr<Target>>

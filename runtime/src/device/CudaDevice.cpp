@@ -5,7 +5,6 @@
 #include "base/ByteCount.h"
 #include "base/MappedFile.h"
 #include "base/Sha256.h"
-#include "platform/Pages.h"
 #include "platform/System.h"
 
 #include <cstdlib>
@@ -19,27 +18,6 @@ using namespace cuda;
 static constexpr uint32_t OrdinaryShared = 48 * 1024;
 /// Launches between which nobody waits only to know their times.
 static constexpr size_t TimedLaunches = 512;
-
-static uint64_t roundUp(uint64_t value, uint64_t to) {
-  return (value + to - 1) / to * to;
-}
-
-static uint64_t bytesOf(const hone_weight &weight) {
-  uint64_t bytes = weight.dtype == HONE_U8                                ? 1
-                   : weight.dtype == HONE_BF16                            ? 2
-                   : weight.dtype == HONE_F64 || weight.dtype == HONE_I64 ? 8
-                                                                          : 4;
-  for (uint32_t i = 0; i < weight.rank; ++i)
-    bytes *= uint64_t(weight.shape[i]);
-  return bytes;
-}
-
-static uint64_t weightBytes(const hone_module &module) {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < module.weight_count; ++i)
-    bytes += hone_device_bytes(bytesOf(module.weights[i]));
-  return bytes;
-}
 
 /// CUDA's version that knows the text's: 7.n came with 11.n, 8.n with 12.n.
 static int neededVersion(const hone_module &module) {
@@ -71,17 +49,11 @@ CudaDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
                   "install a newer driver");
   HONE_ASSIGN(std::vector<CudaDescription> devices, driver.devices());
   if (number < 0 || size_t(number) >= devices.size())
-    return Status(ErrorCode::NoSuchDevice, "--device",
-                  "there is no device " + std::to_string(number) +
-                      "; there are " + std::to_string(devices.size()) +
-                      ", counted from 0",
-                  "see train --list-devices");
+    return DeviceName::missing(number, devices.size());
   const CudaDescription &description = devices[size_t(number)];
-  const std::string place =
-      "device " + std::to_string(number) + " (" + description.name + ")";
   if (const int needed = neededCapability(module);
       description.capability < needed)
-    return Status(ErrorCode::OldDevice, place,
+    return Status(ErrorCode::OldDevice, description.name.place(),
                   "is an sm_" + std::to_string(description.capability) +
                       " and the program's kernels are for sm_" +
                       std::to_string(needed),
@@ -105,15 +77,9 @@ CudaDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
   if (device->failure == kSuccess)
     device->note(driver.memoryInfo(&free, &total));
   HONE_TRY(device->failed());
-  if (const uint64_t needed = arenaBytes + weightBytes(module); free < needed)
-    return Status(
-        ErrorCode::DeviceMemoryTooSmall, place,
-        "has " + describeBytes(free) +
-            " of memory free and the "
-            "plan needs " +
-            describeBytes(needed),
-        "end other programs that use the device, or compile with a smaller "
-        "max_seq_length or batch_size, or weights of fewer bits");
+  if (const uint64_t needed = arenaBytes + DeviceWeights::bytesOf(module);
+      free < needed)
+    return description.name.tooSmall(free, needed);
   return device;
 }
 
@@ -121,10 +87,10 @@ CudaDevice::~CudaDevice() {
   // Of a device that does not answer nothing can be given back: the driver
   // would wait for it.
   if (buffers.isStuck()) {
-    (void)new DeviceMemory(std::move(weightMemory));
+    weights.abandon();
     return;
   }
-  weightMemory = DeviceMemory();
+  weights.release();
   for (Timed &each : timed) {
     (void)driver.destroyEvent(each.before);
     (void)driver.destroyEvent(each.after);
@@ -138,17 +104,11 @@ CudaDevice::~CudaDevice() {
 }
 
 Status CudaDevice::failed() const {
-  const std::string place = "device " + std::to_string(description.number) +
-                            " (" + description.name + ")";
   if (buffers.isStuck())
-    return Status(ErrorCode::DeviceStuck, place, "has not finished its work",
-                  "see nvidia-smi; the same command resumes from the newest "
-                  "checkpoint");
-  if (failure == kSuccess)
-    return Status::ok();
-  return Status(ErrorCode::DeviceFailed, place,
-                "stopped: " + driver.describe(failure),
-                "the same command resumes from the newest checkpoint");
+    return description.name.stuck("nvidia-smi");
+  return failure == kSuccess
+             ? Status::ok()
+             : description.name.stopped(driver.describe(failure));
 }
 
 Result<DeviceMemory> CudaDevice::allocate(uint64_t bytes) {
@@ -156,13 +116,7 @@ Result<DeviceMemory> CudaDevice::allocate(uint64_t bytes) {
     return DeviceMemory();
   Address address = 0;
   if (Code code = driver.allocate(&address, bytes); code != kSuccess)
-    return Status(ErrorCode::DeviceMemoryTooSmall,
-                  "device " + std::to_string(description.number) + " (" +
-                      description.name + ")",
-                  "refused " + describeBytes(bytes) +
-                      " of the plan: " + driver.describe(code),
-                  "end other programs that use the device, or compile with a "
-                  "smaller max_seq_length or batch_size");
+    return description.name.refused(bytes, driver.describe(code));
   allocated += bytes;
   DeviceMemory memory(*this, reinterpret_cast<char *>(address), bytes);
   note(driver.fill(address, 0, bytes, stream));
@@ -178,13 +132,14 @@ void CudaDevice::free(char *address, uint64_t bytes) {
 }
 
 Result<hone_frame> CudaDevice::load(const hone_module &given,
-                                    const MappedWeights &weights) {
+                                    const MappedWeights &mapped) {
   module = &given;
   HONE_TRY(loadCode(given));
-  HONE_TRY(loadWeights(given, weights));
+  HONE_TRY(weights.load(*this, given, mapped));
+  HONE_TRY(failed());
   hone_frame frame = {};
   frame.device = handle();
-  frame.weights = weightTable.data();
+  frame.weights = weights.table();
   return frame;
 }
 
@@ -199,13 +154,9 @@ static std::string assembledCodePath(const hone_module &module,
 }
 
 Status CudaDevice::loadCode(const hone_module &module) {
-  const std::string place = "device " + std::to_string(description.number) +
-                            " (" + description.name + ")";
   auto refused = [&](const std::string &why) {
-    return Status(ErrorCode::DeviceCodeRefused, place,
-                  "the driver, of CUDA " + describeCudaVersion(driver.version) +
-                      ", refused the program's kernels: " + why,
-                  "please report it with the driver's message");
+    return description.name.codeRefused(
+        "the driver, of CUDA " + describeCudaVersion(driver.version), why);
   };
   char log[4096] = "";
   LoadOption options[] = {kErrorLog, kErrorLogBytes};
@@ -235,35 +186,6 @@ Status CudaDevice::loadCode(const hone_module &module) {
   }
   arguments.resize(fields);
   return Status::ok();
-}
-
-Status CudaDevice::loadWeights(const hone_module &module,
-                               const MappedWeights &weights) {
-  const uint64_t bytes = weightBytes(module);
-  HONE_ASSIGN(weightMemory, allocate(bytes));
-  uint64_t at = 0;
-  for (uint32_t i = 0; i < module.weight_count; ++i) {
-    char *to = weightMemory.address() + at;
-    const char *from = static_cast<const char *>(weights.addresses[i]);
-    const uint64_t size = bytesOf(module.weights[i]);
-    weightTable.push_back(to);
-    at += hone_device_bytes(size);
-    // The pages of a part are let go once it is in a buffer: they are not
-    // read again, and the file may be larger than the memory.
-    for (uint64_t done = 0; done < size; done += UploadBuffers::Bytes) {
-      const uint64_t part = std::min(size - done, UploadBuffers::Bytes);
-      copyIn(to + done, from + done, part);
-      const uint64_t page = platform::pageBytes();
-      const uintptr_t first =
-          roundUp(reinterpret_cast<uintptr_t>(from + done), page);
-      const uintptr_t end =
-          reinterpret_cast<uintptr_t>(from + done + part) / page * page;
-      if (end > first && from >= weights.file.data() &&
-          from + size <= weights.file.data() + weights.file.size())
-        platform::dropPages(reinterpret_cast<const char *>(first), end - first);
-    }
-  }
-  return failed();
 }
 
 void CudaDevice::copyIn(char *to, const void *from, uint64_t bytes) {

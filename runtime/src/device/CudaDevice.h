@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "device/Device.h"
+#include "device/DeviceWeights.h"
 #include "device/UploadBuffers.h"
 
 namespace hone::rt {
@@ -39,6 +39,7 @@ public:
 
   /// Of arena and weights together.
   uint64_t allocatedBytes() const override { return allocated; }
+  uint64_t pinnedBytes() const override { return UploadBuffers::PinnedBytes; }
   /// How often the host has waited for the device.
   uint64_t waits() const { return waited; }
 
@@ -60,7 +61,6 @@ private:
   }
   Status failed() const;
   Status loadCode(const hone_module &module);
-  Status loadWeights(const hone_module &module, const MappedWeights &weights);
   void reportTimes();
 
   const CudaDriver driver;
@@ -73,8 +73,7 @@ private:
   const hone_module *module = nullptr;
   std::vector<cuda::Function *> functions; ///< by kernel
   std::vector<void *> arguments;           ///< as many as any kernel has
-  DeviceMemory weightMemory;
-  std::vector<const void *> weightTable;
+  DeviceWeights weights;
   KernelObserver *observer = nullptr;
   std::vector<Timed> timed;
   size_t timedCount = 0;

@@ -57,7 +57,6 @@ Result<std::vector<CudaDescription>> CudaDriver::devices() const {
   Code code = deviceCount(&count);
   for (int number = 0; number < count && code == kSuccess; ++number) {
     CudaDescription description;
-    description.number = number;
     DeviceNumber handle = 0;
     char name[128] = "";
     int major = 0, minor = 0;
@@ -71,7 +70,7 @@ Result<std::vector<CudaDescription>> CudaDriver::devices() const {
           deviceMemory(&bytes, handle)})
       if (each != kSuccess)
         code = each;
-    description.name = name;
+    description.name = {number, name};
     description.capability = 10 * major + minor;
     description.bytes = bytes;
     found.push_back(description);
@@ -94,11 +93,11 @@ Result<std::string> listCudaDevices() {
   std::string text =
       "driver of CUDA " + describeCudaVersion(driver.version) + "\n";
   for (const CudaDescription &device : devices)
-    text += "device " + std::to_string(device.number) + "  sm_" +
+    text += "device " + std::to_string(device.name.number) + "  sm_" +
             std::to_string(device.capability) + "  " +
             describeBytes(device.bytes) + "  " +
             std::to_string(device.multiprocessors) + " multiprocessors  " +
-            device.name + "\n";
+            device.name.name + "\n";
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/Status.h"
 #include "device/CudaApi.h"
+#include "device/DeviceName.h"
 
 #include <vector>
 
@@ -11,8 +12,7 @@ namespace hone::rt {
 
 /// What is known of a device before it is used.
 struct CudaDescription {
-  int number = 0; ///< from 0, as --device takes it
-  std::string name;
+  DeviceName name;
   int capability = 0; ///< 10 major + minor: 80 for sm_80
   uint64_t bytes = 0; ///< of its memory
   int multiprocessors = 0;

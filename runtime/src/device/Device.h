@@ -69,6 +69,8 @@ public:
   /// What a driver has been asked for, in bytes of the device's memory; 0 where
   /// there is none.
   virtual uint64_t allocatedBytes() const { return 0; }
+  /// The same of the host's memory.
+  virtual uint64_t pinnedBytes() const { return 0; }
 
   hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 

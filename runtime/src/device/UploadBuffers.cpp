@@ -2,21 +2,14 @@
 
 #include "device/UploadBuffers.h"
 
-#include <chrono>
-#include <cstdlib>
+#include "device/Patience.h"
+
+#include <algorithm>
 #include <cstring>
-#include <thread>
 
 namespace hone::rt {
 
 using namespace cuda;
-
-/// After which a device is stuck. No kernel takes a second.
-static std::chrono::seconds patience() {
-  const char *text = std::getenv("HONE_DEVICE_PATIENCE");
-  const int seconds = text ? std::atoi(text) : 0;
-  return std::chrono::seconds(seconds > 0 ? seconds : 300);
-}
 
 Code UploadBuffers::create() {
   for (Buffer &buffer : buffers) {
@@ -48,24 +41,12 @@ UploadBuffers::~UploadBuffers() {
 }
 
 Code UploadBuffers::wait(Event *event) const {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  const std::chrono::seconds most = patience();
-  for (;;) {
-    const Code code = driver.query(event);
-    if (code != kNotReady)
-      return code;
-    const Clock::duration waited = Clock::now() - start;
-    if (waited > most) {
-      stuck = true;
-      return kNotReady;
-    }
-    // A step is milliseconds: to sleep at once would cost it a part of that.
-    if (waited < std::chrono::microseconds(200))
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
+  Code code = kNotReady;
+  stuck = !waitPatiently([&] {
+    code = driver.query(event);
+    return code != kNotReady;
+  });
+  return code;
 }
 
 Code UploadBuffers::copyIn(Address to, const char *from, uint64_t bytes,

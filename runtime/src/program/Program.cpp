@@ -10,8 +10,8 @@
 #include "base/MappedFile.h"
 #include "base/Process.h"
 #include "data/Dataset.h"
-#include "device/CudaDevice.h"
 #include "device/HostDevice.h"
+#include "device/OpenDevice.h"
 #include "platform/Files.h"
 #include "platform/System.h"
 #include "program/GenerateProgram.h"
@@ -143,10 +143,9 @@ static Status makeDevice(Setup &setup) {
   const int64_t number = setup.options.device;
   if (module.device_target) {
     setup.peak.beginDriver();
-    HONE_ASSIGN(
-        setup.device,
-        CudaDevice::open(module, int(std::min<int64_t>(number, INT32_MAX)),
-                         setup.module.arenaBytes(extentOf(setup.options))));
+    HONE_ASSIGN(setup.device,
+                openDevice(module, number,
+                           setup.module.arenaBytes(extentOf(setup.options))));
     return Status::ok();
   }
   if (number != 0)
@@ -165,7 +164,7 @@ static Status makeTrainer(Setup &setup) {
   if (setup.module.abi().device_target)
     setup.peak.noteDevice(setup.device->allocatedBytes(),
                           setup.trainer->hostBytes() +
-                              UploadBuffers::PinnedBytes);
+                              setup.device->pinnedBytes());
   return Status::ok();
 }
 
@@ -345,7 +344,7 @@ static Status execute(const hone_module &compiled,
   if (options.version)
     return printVersion("train", setup.module);
   if (options.listDevices) {
-    HONE_ASSIGN(std::string devices, listCudaDevices());
+    HONE_ASSIGN(std::string devices, listDevices(setup.module.abi()));
     fputs(devices.c_str(), stdout);
     return flushOutput();
   }

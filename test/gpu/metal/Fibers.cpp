@@ -51,9 +51,9 @@ struct Context {
   void *stack = nullptr;
 
   void start(char *memory, size_t bytes, void (*entry)()) {
-    // As if entry had been called from nowhere: 16 bytes before its end the
-    // stack is aligned, less the address it would return to.
-    void **top = reinterpret_cast<void **>(memory + bytes) - 2;
+    // As if entry had been called from nowhere: the stack was aligned to 16
+    // bytes before its return address was pushed.
+    void **top = reinterpret_cast<void **>(memory + bytes) - 3;
     *top = nullptr;
     *--top = reinterpret_cast<void *>(entry);
     for (int i = 0; i < 6; ++i)

@@ -67,7 +67,12 @@ static std::string wrapperOf(const Kernel &kernel) {
                      kernel.name + "(";
   if (kernel.hasClosure)
     text += "*(const " + kernel.name + "_closure *)closure, ";
-  return text + (kernel.hasShared ? "shared, " : "") + "thread, group);\n}\n";
+  text += std::string(kernel.hasShared ? "shared, " : "") +
+          "thread, group);\n}\nextern \"C\" const uint bytes_" + kernel.name +
+          " = ";
+  return text +
+         (kernel.hasClosure ? "sizeof(" + kernel.name + "_closure)" : "0") +
+         ";\n";
 }
 
 /// What `command` prints; whether it succeeded.
@@ -100,7 +105,8 @@ std::unique_ptr<Library> Library::compile(std::string_view text,
   }
   const std::string object = folder / "text.so";
   const bool isCompiled = runCommand(
-      HONE_METAL_COMPILER " -x c++ -std=c++17 -O0 -ffp-contract=off -fPIC "
+      HONE_METAL_COMPILER " -x c++ -std=c++17 -O0 -ffp-contract=off "
+                          "-fno-math-errno -fPIC "
                           "-shared " HONE_METAL_FLAGS
                           " -Wno-unknown-pragmas -I'" HONE_METAL_HEADERS "' '" +
           (folder / "text.cpp").string() + "' -o '" + object + "'",
@@ -121,9 +127,12 @@ std::unique_ptr<Library> Library::compile(std::string_view text,
     return running->exchange(value, lane);
   };
   machine->lane = [] { return running->lane(); };
-  for (auto &[name, kernel] : library->kernels)
+  for (auto &[name, kernel] : library->kernels) {
     kernel.run = reinterpret_cast<decltype(kernel.run)>(
         dlsym(library->handle, ("run_" + name).c_str()));
+    kernel.closureBytes = *static_cast<const uint32_t *>(
+        dlsym(library->handle, ("bytes_" + name).c_str()));
+  }
   return library;
 }
 

@@ -18,6 +18,7 @@ namespace hone::metal {
 struct Kernel {
   std::string name;
   bool hasClosure = false, hasShared = false;
+  uint32_t closureBytes = 0; ///< of the struct of its parameters
   void (*run)(const void *closure, unsigned char *shared, uint32_t thread,
               uint32_t group) = nullptr;
 };

@@ -1,0 +1,54 @@
+//===- DeviceName.cpp - What is said of a device --------------------------===//
+
+#include "device/DeviceName.h"
+
+#include "base/ByteCount.h"
+
+namespace hone::rt {
+
+std::string DeviceName::place() const {
+  return "device " + std::to_string(number) + " (" + name + ")";
+}
+
+Status DeviceName::missing(int number, size_t count) {
+  return Status(ErrorCode::NoSuchDevice, "--device",
+                "there is no device " + std::to_string(number) +
+                    "; there are " + std::to_string(count) + ", counted from 0",
+                "see train --list-devices");
+}
+
+Status DeviceName::tooSmall(uint64_t free, uint64_t needed) const {
+  return Status(
+      ErrorCode::DeviceMemoryTooSmall, place(),
+      "has " + describeBytes(free) + " of memory free and the plan needs " +
+          describeBytes(needed),
+      "end other programs that use the device, or compile with a smaller "
+      "max_seq_length or batch_size, or weights of fewer bits");
+}
+
+Status DeviceName::refused(uint64_t bytes, const std::string &why) const {
+  return Status(ErrorCode::DeviceMemoryTooSmall, place(),
+                "refused " + describeBytes(bytes) + " of the plan: " + why,
+                "end other programs that use the device, or compile with a "
+                "smaller max_seq_length or batch_size");
+}
+
+Status DeviceName::codeRefused(const std::string &who,
+                               const std::string &why) const {
+  return Status(ErrorCode::DeviceCodeRefused, place(),
+                who + ", refused the program's kernels: " + why,
+                "please report it with the driver's message");
+}
+
+Status DeviceName::stopped(const std::string &why) const {
+  return Status(ErrorCode::DeviceFailed, place(), "stopped: " + why,
+                "the same command resumes from the newest checkpoint");
+}
+
+Status DeviceName::stuck(const std::string &where) const {
+  return Status(ErrorCode::DeviceStuck, place(), "has not finished its work",
+                "see " + where +
+                    "; the same command resumes from the newest checkpoint");
+}
+
+} // namespace hone::rt

@@ -1,0 +1,36 @@
+//===- DeviceName.h - What is said of a device ----------------------------===//
+//
+// Errors of all drivers are one: words that differ are the driver's.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "base/Status.h"
+
+#include <string>
+
+namespace hone::rt {
+
+struct DeviceName {
+  int number = 0; ///< from 0, as --device takes it
+  std::string name;
+
+  /// "device 0 (NVIDIA H200)".
+  std::string place() const;
+
+  /// NoSuchDevice, where there are `count`.
+  static Status missing(int number, size_t count);
+  /// DeviceMemoryTooSmall: before anything is taken.
+  Status tooSmall(uint64_t free, uint64_t needed) const;
+  /// DeviceMemoryTooSmall: an allocation of the plan; `why` is the driver's.
+  Status refused(uint64_t bytes, const std::string &why) const;
+  /// DeviceCodeRefused; `who` is the driver with its version.
+  Status codeRefused(const std::string &who, const std::string &why) const;
+  /// DeviceFailed.
+  Status stopped(const std::string &why) const;
+  /// DeviceStuck; `where` shows what occupies the device.
+  Status stuck(const std::string &where) const;
+};
+
+} // namespace hone::rt

@@ -1,0 +1,23 @@
+// RUN: hone-opt %s --hone-metal-write-text | tr '\\' '\n' | FileCheck %s
+
+// Values that a loop exchanges are given as if at once.
+// CHECK-LABEL: swap(
+// CHECK: float [[A:v[0-9]+]] = [[X:v[0-9]+]];
+// CHECK: float [[B:v[0-9]+]] = [[Y:v[0-9]+]];
+// CHECK: const float before_[[A]] = [[A]];
+// CHECK: [[A]] = [[B]];
+// CHECK: [[B]] = before_[[A]];
+gpu.module @device {
+  gpu.func @swap(%out: memref<2xf32>, %n: index) kernel attributes {tile.kernel_name = "swap: "} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = memref.load %out[%c0] : memref<2xf32>
+    %y = memref.load %out[%c1] : memref<2xf32>
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y) -> (f32, f32) {
+      scf.yield %b, %a : f32, f32
+    }
+    memref.store %r#0, %out[%c0] : memref<2xf32>
+    memref.store %r#1, %out[%c1] : memref<2xf32>
+    gpu.return
+  }
+}
