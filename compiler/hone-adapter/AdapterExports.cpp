@@ -20,6 +20,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 #include <map>
@@ -28,6 +30,14 @@
 using namespace hone;
 using llvm::StringRef;
 using rt::Dtype;
+
+void ExportSummary::print(const std::string &output) const {
+  llvm::outs() << "wrote        " << output << ", " << modules
+               << " modules of rank " << rank
+               << llvm::format(", scale %g\n", scale);
+  if (!note.empty())
+    llvm::errs() << "note: " << note << "\n";
+}
 
 /// "blk.0.attn_q" for "model.layers.0.self_attn.q_proj"; "" if there is no such
 /// module. llama.cpp's gguf-py (tensor_mapping.py) and convert_hf_to_gguf.py

@@ -22,6 +22,9 @@ struct ExportSummary {
   int64_t rank = 0;
   double scale = 0; ///< of B A, as the other program will compute it
   std::string note; ///< what could not be checked, or ""
+
+  /// Says so of `output`; the note goes to the standard error stream.
+  void print(const std::string &output) const;
 };
 
 /// Writes a GGUF file as `llama-cli --lora` reads it. Errors: BadData for a

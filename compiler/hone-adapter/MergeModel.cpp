@@ -554,9 +554,8 @@ static void addTable(llvm::raw_ostream &os, bool isLong,
   addRow(os, all, std::to_string(tensors.size()) + " matrices");
 }
 
-std::string MergeReport::table(bool isLong) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+void MergeReport::print(const std::string &output, bool isLong) const {
+  llvm::raw_ostream &os = llvm::outs();
   for (const auto *tensors : {&written, &measured}) {
     if (tensors->empty())
       continue;
@@ -570,5 +569,5 @@ std::string MergeReport::table(bool isLong) const {
           "numbers\n";
   if (savedTensors)
     os << "saved        " << savedTensors << " tensors are the adapter's own\n";
-  return text;
+  os << "merged       " << output << "\n";
 }

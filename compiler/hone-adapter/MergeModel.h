@@ -31,8 +31,9 @@ struct MergeReport {
   std::vector<MergedTensor> written, measured;
   uint64_t savedTensors = 0; ///< tensors that the adapter had as a whole
 
-  /// Rows for a person: totals, and with `isLong` a row for each tensor.
-  std::string table(bool isLong) const;
+  /// Prints totals, with `isLong` a row for each tensor, and where the model
+  /// is.
+  void print(const std::string &output, bool isLong) const;
 };
 
 /// Writes `request.output`, a Hugging Face folder with the files of the model:

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Explanation.h"
+#include "compiler/driver/Subcommand.h"
 #include "compiler/hone-adapter/AdapterExports.h"
 #include "compiler/hone-adapter/MergeModel.h"
 #include "compiler/hone/ChildProgram.h"
@@ -17,7 +18,6 @@
 #include "compiler/spec/KeyReference.h"
 #include "platform/Files.h"
 
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -28,16 +28,12 @@ namespace cl = llvm::cl;
 namespace {
 
 /// A command. Its exit code is that of the program it runs, if it runs one.
-class Command {
+class Command : public Subcommand {
 public:
-  Command(const char *name, const char *help)
-      : command(name, help), category(name) {}
+  using Subcommand::Subcommand;
   virtual ~Command() = default;
 
   virtual Result<int> run(const Toolchain &toolchain) const = 0;
-
-  cl::SubCommand command;
-  cl::OptionCategory category;
 };
 
 Result<int> done(const Status &status) {
@@ -52,37 +48,31 @@ std::vector<SpecOverride> overridesOf(const cl::list<std::string> &set) {
 /// How data is read, as options of train say it too.
 struct ReadingOptions {
   explicit ReadingOptions(Command &command)
-      : map{"map", cl::value_desc("key=key,..."), cl::sub(command.command),
-            cl::cat(command.category),
+      : map{command, "map", cl::value_desc("key=key,..."),
             cl::desc("keys of the data that have other names: "
                      "prompt=question,completion=answer")},
-        skipUnusable{"skip-unusable", cl::sub(command.command),
-                     cl::cat(command.category),
+        skipUnusable{command, "skip-unusable",
                      cl::desc("leave out samples that cannot be used, and say "
                               "how many and why")} {}
-  cl::opt<std::string> map;
-  cl::opt<bool> skipUnusable;
+  Subcommand::Opt<std::string> map;
+  Subcommand::Opt<bool> skipUnusable;
 };
 
 struct FinetuneCommand : Command {
   FinetuneCommand() : Command("finetune", "train an adapter on a data file") {}
-  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
-                             cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
-                            cl::sub(command), cl::cat(category)};
-  cl::list<std::string> options{cl::Positional, cl::sub(command),
-                                cl::cat(category),
-                                cl::desc("[-- options of train]")};
-  cl::opt<std::string> output{
-      "o", cl::value_desc("folder"), cl::sub(command), cl::cat(category),
+  Opt<std::string> model{*this, cl::Positional, cl::Required,
+                         cl::desc("MODEL")};
+  Opt<std::string> data{*this, cl::Positional, cl::Required, cl::desc("DATA")};
+  List<std::string> options{*this, cl::Positional,
+                            cl::desc("[-- options of train]")};
+  Opt<std::string> output{
+      *this, "o", cl::value_desc("folder"),
       cl::desc("folder of the run; a run that is in it continues; default: the "
                "name of the data with -adapter")};
-  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
-                            cl::sub(command), cl::cat(category),
-                            cl::desc("set a key of the spec instead of "
-                                     "choosing it; hone keys lists the keys")};
-  cl::opt<bool> chat{"chat", cl::sub(command), cl::cat(category),
-                     cl::desc("open a conversation after training")};
+  List<std::string> set{*this, "set", cl::value_desc("section.key=value"),
+                        cl::desc("set a key of the spec instead of "
+                                 "choosing it; hone keys lists the keys")};
+  Opt<bool> chat{*this, "chat", cl::desc("open a conversation after training")};
   ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &toolchain) const override {
@@ -100,17 +90,14 @@ struct FinetuneCommand : Command {
 struct InitCommand : Command {
   InitCommand()
       : Command("init", "write the spec that finetune would choose") {}
-  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
-                             cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> data{"data", cl::value_desc("file"), cl::sub(command),
-                            cl::cat(category),
-                            cl::desc("choose for this data")};
-  cl::opt<std::string> output{"o", cl::value_desc("file"), cl::sub(command),
-                              cl::cat(category),
-                              cl::desc("a new file; default: standard output")};
-  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
-                            cl::sub(command), cl::cat(category),
-                            cl::desc("set a key instead of choosing it")};
+  Opt<std::string> model{*this, cl::Positional, cl::Required,
+                         cl::desc("MODEL")};
+  Opt<std::string> data{*this, "data", cl::value_desc("file"),
+                        cl::desc("choose for this data")};
+  Opt<std::string> output{*this, "o", cl::value_desc("file"),
+                          cl::desc("a new file; default: standard output")};
+  List<std::string> set{*this, "set", cl::value_desc("section.key=value"),
+                        cl::desc("set a key instead of choosing it")};
   ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &) const override {
@@ -125,14 +112,11 @@ struct InitCommand : Command {
 struct PlanCommand : Command {
   PlanCommand()
       : Command("plan", "print the memory plan of a spec, a run or a model") {}
-  cl::opt<std::string> source{cl::Positional, cl::Required,
-                              cl::desc("SPEC.yaml | RUN | MODEL"),
-                              cl::sub(command), cl::cat(category)};
-  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
-                            cl::sub(command), cl::cat(category),
-                            cl::desc("override a key of the spec")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::cat(category),
-                     cl::desc("for a program")};
+  Opt<std::string> source{*this, cl::Positional, cl::Required,
+                          cl::desc("SPEC.yaml | RUN | MODEL")};
+  List<std::string> set{*this, "set", cl::value_desc("section.key=value"),
+                        cl::desc("override a key of the spec")};
+  Opt<bool> json{*this, "json", cl::desc("for a program")};
 
   Result<int> run(const Toolchain &toolchain) const override {
     const std::string inRun = source + "/" + kRunSpec;
@@ -148,45 +132,38 @@ struct DataCommand : Command {
   DataCommand()
       : Command("data", "show data as a model's tokens: lengths, targets, "
                         "samples that are left out") {}
-  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
-                             cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
-                            cl::sub(command), cl::cat(category)};
-  cl::opt<DataFormatOut> format{
-      "format",
-      cl::sub(command),
-      cl::cat(category),
-      cl::desc("how it is printed"),
+  Opt<std::string> model{*this, cl::Positional, cl::Required,
+                         cl::desc("MODEL")};
+  Opt<std::string> data{*this, cl::Positional, cl::Required, cl::desc("DATA")};
+  Opt<DataFormatOut> format{
+      *this, "format", cl::desc("how it is printed"),
       cl::init(DataFormatOut::Table),
       cl::values(clEnumValN(DataFormatOut::Table, "table",
                             "for a person, with the first samples"),
                  clEnumValN(DataFormatOut::Json, "json", "counts and lengths"),
                  clEnumValN(DataFormatOut::Ids, "ids",
                             "every sample as a line that train reads"))};
-  cl::opt<unsigned> samples{"show-samples", cl::init(2), cl::sub(command),
-                            cl::cat(category),
-                            cl::desc("print the first N samples, and mark the "
-                                     "tokens that the loss counts")};
-  cl::opt<unsigned> longest{
-      "max-seq-length", cl::init(0), cl::sub(command), cl::cat(category),
+  Opt<unsigned> samples{*this, "show-samples", cl::init(2),
+                        cl::desc("print the first N samples, and mark the "
+                                 "tokens that the loss counts")};
+  Opt<unsigned> longest{
+      *this, "max-seq-length", cl::init(0),
       cl::desc("leave longer samples out, as train does; default: none")};
-  cl::opt<std::string> chatDate{
-      "chat-date", cl::value_desc("YYYY-MM-DD"), cl::sub(command),
-      cl::cat(category),
+  Opt<std::string> chatDate{
+      *this, "chat-date", cl::value_desc("YYYY-MM-DD"),
       cl::desc("today's date, for chat templates that write it")};
-  cl::opt<bool> parse{
-      "parse-special-tokens", cl::sub(command), cl::cat(category),
+  Opt<bool> parse{
+      *this, "parse-special-tokens",
       cl::desc("read special tokens that a text spells as tokens, for a file "
                "that a chat template wrote")};
   ReadingOptions reading{*this};
-  cl::opt<std::string> chatTemplate{
-      "chat-template", cl::init("model"), cl::sub(command), cl::cat(category),
+  Opt<std::string> chatTemplate{
+      *this, "chat-template", cl::init("model"),
       cl::desc("chatml, llama3, gemma or plain in place of the model's, as "
                "chat_template of a spec")};
-  cl::opt<unsigned> errors{"show-errors", cl::init(20), cl::sub(command),
-                           cl::cat(category),
-                           cl::desc("print the first N samples that cannot be "
-                                    "used")};
+  Opt<unsigned> errors{*this, "show-errors", cl::init(20),
+                       cl::desc("print the first N samples that cannot be "
+                                "used")};
 
   Result<int> run(const Toolchain &) const override {
     return done(reportData({model,
@@ -208,12 +185,10 @@ struct GenerateCommand : Command {
   GenerateCommand(const char *name, const char *help,
                   std::vector<std::string> first)
       : Command(name, help), first(std::move(first)) {}
-  cl::opt<std::string> source{cl::Positional, cl::Required,
-                              cl::desc("RUN | MODEL | SPEC.yaml"),
-                              cl::sub(command), cl::cat(category)};
-  cl::list<std::string> options{cl::ConsumeAfter,
-                                cl::desc("[options of the program]"),
-                                cl::sub(command), cl::cat(category)};
+  Opt<std::string> source{*this, cl::Positional, cl::Required,
+                          cl::desc("RUN | MODEL | SPEC.yaml")};
+  List<std::string> options{*this, cl::ConsumeAfter,
+                            cl::desc("[options of the program]")};
   const std::vector<std::string> first;
 
   Result<int> run(const Toolchain &toolchain) const override {
@@ -230,12 +205,10 @@ struct GenerateCommand : Command {
 struct EvaluateCommand : Command {
   EvaluateCommand()
       : Command("evaluate", "measure the loss of a run's adapter on data") {}
-  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
-                              cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
-                            cl::sub(command), cl::cat(category)};
-  cl::opt<bool> base{"base", cl::sub(command), cl::cat(category),
-                     cl::desc("measure the model without the adapter")};
+  Opt<std::string> source{*this, cl::Positional, cl::Required, cl::desc("RUN")};
+  Opt<std::string> data{*this, cl::Positional, cl::Required, cl::desc("DATA")};
+  Opt<bool> base{*this, "base",
+                 cl::desc("measure the model without the adapter")};
   ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &toolchain) const override {
@@ -258,22 +231,16 @@ struct EvaluateCommand : Command {
 struct MergeCommand : Command {
   MergeCommand()
       : Command("merge", "add a run's adapter to its model's weights") {}
-  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
-                              cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> output{
-      "o",
-      cl::Required,
-      cl::value_desc("folder"),
-      cl::sub(command),
-      cl::cat(category),
+  Opt<std::string> source{*this, cl::Positional, cl::Required, cl::desc("RUN")};
+  Opt<std::string> output{
+      *this, "o", cl::Required, cl::value_desc("folder"),
       cl::desc("folder for the merged model; new or empty")};
 
   Result<int> run(const Toolchain &) const override {
     HONE_ASSIGN(const std::string model, modelOf(source));
     HONE_ASSIGN(const MergeReport merged,
                 mergeModel({model, source, output, {}, false, {}}));
-    llvm::outs() << merged.table(/*perMatrix=*/false) << "merged       "
-                 << output.getValue() << "\n";
+    merged.print(output, /*isLong=*/false);
     return 0;
   }
 };
@@ -282,32 +249,19 @@ struct ExportCommand : Command {
   enum class To { Gguf, Mlx };
   ExportCommand()
       : Command("export", "write a run's adapter for llama.cpp or mlx-lm") {}
-  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
-                              cl::sub(command), cl::cat(category)};
-  cl::opt<To> to{"to",
-                 cl::Required,
-                 cl::sub(command),
-                 cl::cat(category),
-                 cl::desc("for which program"),
-                 cl::values(clEnumValN(To::Gguf, "gguf", "llama.cpp: a file"),
-                            clEnumValN(To::Mlx, "mlx", "mlx-lm: a folder"))};
-  cl::opt<std::string> output{"o",
-                              cl::Required,
-                              cl::value_desc("path"),
-                              cl::sub(command),
-                              cl::cat(category),
-                              cl::desc("what is written")};
+  Opt<std::string> source{*this, cl::Positional, cl::Required, cl::desc("RUN")};
+  Opt<To> to{*this, "to", cl::Required, cl::desc("for which program"),
+             cl::values(clEnumValN(To::Gguf, "gguf", "llama.cpp: a file"),
+                        clEnumValN(To::Mlx, "mlx", "mlx-lm: a folder"))};
+  Opt<std::string> output{*this, "o", cl::Required, cl::value_desc("path"),
+                          cl::desc("what is written")};
 
   Result<int> run(const Toolchain &) const override {
     HONE_ASSIGN(const std::string model, modelOf(source));
     const ExportRequest request{model, source, output, rt::Dtype::F32};
     HONE_ASSIGN(const ExportSummary summary,
                 to == To::Gguf ? exportGguf(request) : exportMlx(request));
-    llvm::outs() << "wrote        " << output.getValue() << ", "
-                 << summary.modules << " modules of rank " << summary.rank
-                 << "\n";
-    if (!summary.note.empty())
-      llvm::errs() << "note: " << summary.note << "\n";
+    summary.print(output);
     return 0;
   }
 };
@@ -316,10 +270,10 @@ struct ReportCommand : Command {
   ReportCommand()
       : Command("report", "say where a run's report is, or join those of "
                           "several runs in one page") {}
-  cl::list<std::string> runs{cl::Positional, cl::OneOrMore, cl::desc("RUN..."),
-                             cl::sub(command), cl::cat(category)};
-  cl::opt<std::string> output{
-      "o", cl::value_desc("file"), cl::sub(command), cl::cat(category),
+  List<std::string> runs{*this, cl::Positional, cl::OneOrMore,
+                         cl::desc("RUN...")};
+  Opt<std::string> output{
+      *this, "o", cl::value_desc("file"),
       cl::desc("the page of several runs; default: runs.html")};
 
   Result<int> run(const Toolchain &) const override {
@@ -338,9 +292,8 @@ struct ReportCommand : Command {
 
 struct ExplainCommand : Command {
   ExplainCommand() : Command("explain", "explain the code of an error") {}
-  cl::opt<std::string> code{cl::Positional, cl::Required,
-                            cl::desc("CODE | all"), cl::sub(command),
-                            cl::cat(category)};
+  Opt<std::string> code{*this, cl::Positional, cl::Required,
+                        cl::desc("CODE | all")};
 
   Result<int> run(const Toolchain &) const override {
     HONE_ASSIGN(const std::string text, explain(code));
@@ -354,14 +307,9 @@ struct KeysCommand : Command {
   KeysCommand()
       : Command("keys", "list the keys of a spec, or show some with examples") {
   }
-  cl::list<std::string> names{cl::Positional, cl::desc("[KEY...]"),
-                              cl::sub(command), cl::cat(category)};
-  cl::opt<Format> format{
-      "format",
-      cl::sub(command),
-      cl::cat(category),
-      cl::desc("how they are printed"),
-      cl::init(Format::Text),
+  List<std::string> names{*this, cl::Positional, cl::desc("[KEY...]")};
+  Opt<Format> format{
+      *this, "format", cl::desc("how they are printed"), cl::init(Format::Text),
       cl::values(clEnumValN(Format::Text, "text", "for a terminal"),
                  clEnumValN(Format::Markdown, "markdown",
                             "as docs/spec.md, each with an example"))};
@@ -417,8 +365,7 @@ int main(int argc, char **argv) {
       &finetune, &init_,    &plan,   &data,    &chat, &generate,  &evaluate,
       &merge,    &exported, &report, &explain, &keys, &completion};
   for (Command *command : commands)
-    if (argc > 1 && llvm::StringRef(argv[1]) == command->command.getName())
-      cl::HideUnrelatedOptions(command->category, command->command);
+    command->showOwnHelp(argc, argv);
   if (Status status = parseCommandLine(
           argc, argv, "Fine-tunes language models in little memory\n");
       !status.isOk())
@@ -426,7 +373,7 @@ int main(int argc, char **argv) {
   const Toolchain toolchain(llvm::sys::fs::getMainExecutable(
       argv[0], reinterpret_cast<void *>(bashCompletion)));
   for (Command *command : commands)
-    if (command->command) {
+    if (*command) {
       const Result<int> code = command->run(toolchain);
       const int status = reportStatus(code.status());
       return status != 0 ? status : code.value();
