@@ -13,6 +13,8 @@ using namespace mlir;
 using namespace hone;
 
 static constexpr llvm::StringLiteral kTriple = "metal";
+/// The language's version stands for what a text may use: one serves all GPUs.
+static constexpr llvm::StringLiteral kLanguage = "metal3.2";
 /// Of a threadgroup on all of Apple's GPUs (Metal feature set tables, "Maximum
 /// total threadgroup memory allocation").
 static constexpr int64_t kSharedBytes = 32 * 1024;
@@ -27,6 +29,7 @@ public:
   TargetRequest request() const override {
     TargetRequest wanted;
     wanted.triple = kTriple.str();
+    wanted.cpu = kLanguage.str();
     return wanted;
   }
 
@@ -42,12 +45,10 @@ llvm::Expected<std::unique_ptr<Target>>
 hone::createMetalTarget(const TargetRequest &request) {
   if (request.triple != kTriple)
     return nullptr;
-  if (!request.cpu.empty())
+  if (!request.cpu.empty() && request.cpu != kLanguage)
     return llvm::createStringError("target '" + kTriple +
-                                   "' has no architectures to choose: one text "
-                                   "is for all of Apple's GPUs, and the "
-                                   "architecture given is '" +
-                                   request.cpu + "'");
+                                   "' has no architecture called '" +
+                                   request.cpu + "'; there is: " + kLanguage);
   auto host = createDeviceHost(request);
   if (!host)
     return host.takeError();

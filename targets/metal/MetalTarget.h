@@ -12,8 +12,8 @@
 
 namespace hone {
 
-/// For the triple metal, null for others; fails on a CPU or features, since
-/// there is one text for all of Apple's GPUs.
+/// For the triple metal, null for others; fails on an architecture other than
+/// metal3.2, and on features, since there is one text for all of Apple's GPUs.
 llvm::Expected<std::unique_ptr<Target>>
 createMetalTarget(const TargetRequest &request);
 

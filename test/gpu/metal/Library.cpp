@@ -86,8 +86,11 @@ static bool runCommand(const std::string &command, std::string &output) {
   return pclose(pipe) == 0;
 }
 
-std::unique_ptr<Library> Library::compile(std::string_view text,
+std::shared_ptr<Library> Library::compile(std::string_view text,
                                           std::string &log) {
+  static std::map<std::string, std::shared_ptr<Library>, std::less<>> known;
+  if (auto found = known.find(text); found != known.end())
+    return found->second;
   namespace fs = std::filesystem;
   std::string pattern = (fs::temp_directory_path() / "hone-metal-XXXXXX");
   if (!mkdtemp(pattern.data())) {
@@ -95,7 +98,7 @@ std::unique_ptr<Library> Library::compile(std::string_view text,
     return nullptr;
   }
   const fs::path folder = pattern;
-  auto library = std::make_unique<Library>();
+  auto library = std::make_shared<Library>();
   library->kernels = kernelsOf(text);
   {
     std::ofstream source(folder / "text.cpp");
@@ -133,6 +136,7 @@ std::unique_ptr<Library> Library::compile(std::string_view text,
     kernel.closureBytes = *static_cast<const uint32_t *>(
         dlsym(library->handle, ("bytes_" + name).c_str()));
   }
+  known.emplace(text, library);
   return library;
 }
 

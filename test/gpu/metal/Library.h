@@ -25,8 +25,9 @@ struct Kernel {
 
 class Library {
 public:
-  /// Null: `log` has what the compiler says.
-  static std::unique_ptr<Library> compile(std::string_view text,
+  /// A text that is asked for again is not compiled again. Null: `log` has what
+  /// the compiler says.
+  static std::shared_ptr<Library> compile(std::string_view text,
                                           std::string &log);
   ~Library();
 

@@ -120,16 +120,7 @@ public:
 
 private:
   bool compile(std::string_view text) override {
-    // A text that is run in several orders is compiled once.
-    static std::map<std::string, std::unique_ptr<metal::Library>, std::less<>>
-        libraries;
-    auto known = libraries.find(text);
-    if (known == libraries.end())
-      known =
-          libraries
-              .emplace(std::string(text), metal::Library::compile(text, error))
-              .first;
-    library = known->second.get();
+    library = metal::Library::compile(text, error);
     return library != nullptr;
   }
   void execute(const hone_kernel &kernel, char *closure,
@@ -140,7 +131,7 @@ private:
   }
 
   const metal::Order order;
-  metal::Library *library = nullptr;
+  std::shared_ptr<metal::Library> library;
 };
 
 DeviceProgram::DeviceProgram(llvm::StringRef ir, int64_t arenaBytes,

@@ -103,7 +103,7 @@ struct Buffer : Object {
 
 struct Program : Object {
   Program() : Object("Library") {}
-  std::unique_ptr<Library> library;
+  std::shared_ptr<Library> library;
 };
 
 struct Function : Object {
