@@ -178,6 +178,13 @@ void Chooser::chooseBatch() {
           ? "passes over the data"
           : "passes over " + std::to_string(data.samples) + " samples");
   set("train.learning_rate", "2e-4", "common for adapters with AdamW");
+  if (samples > 0) {
+    const int64_t steps =
+        (samples + choice.batchSize - 1) / choice.batchSize * choice.epochs;
+    set("train.save_every",
+        std::to_string(std::clamp<int64_t>(steps / 10, 5, 500)),
+        "steps between checkpoints, from which a killed run goes on");
+  }
 }
 
 void Chooser::chooseBudget() {

@@ -101,6 +101,9 @@ TEST(RunChoice, FewSamplesAreSeenThreeTimesAndBatchesAreSmall) {
   EXPECT_EQ(many.batchSize, 8);
   EXPECT_EQ(many.epochs, 1);
   EXPECT_EQ(many.heldOut, 200u);
+  // A run that is killed loses a tenth at most.
+  EXPECT_EQ(valueOf(few, "train.save_every"), "5");
+  EXPECT_EQ(valueOf(many, "train.save_every"), "25");
 }
 
 TEST(RunChoice, WeightsShrinkUntilTheyTakeHalfOfTheMemory) {

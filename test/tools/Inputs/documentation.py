@@ -67,6 +67,32 @@ if (root / ".git").exists() and shallow == "false":
             if subject != " ".join((b or d).split()):
                 wrong.append(f"{page}: commit {a or c} is '{subject}'")
 
+# The commands of a page are run by a test, or by the script of an example, which has
+# their words; or it is said why not.
+NOT_RUN = {
+    "README.md": "a real model's shape; the tests of honec and examples/ run the same",
+    "test/reference/README.md": "PyTorch and Transformers make what the tests compare with",
+}
+run = "\n".join(p.read_text() for p in (root / "test").rglob("*.test"))
+commands = 0
+for page in pages:
+    name = str(page.relative_to(root))
+    blocks = re.findall(r"^```(?:sh|console)\n(.*?)^```", page.read_text(), re.M | re.S)
+    if not blocks or name in NOT_RUN:
+        continue
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").split("\n")
+             if line.strip() and not line.startswith("#")]
+    commands += len(lines)
+    if f"run-page.py %S/../../{name} " in run or f"run-page.py %examples/{name[9:]} " in run:
+        continue
+    script = page.parent / "run.sh"
+    words = script.read_text() if script.exists() else ""
+    for line in lines:
+        for word in line.partition("  #")[0].split():
+            if word not in ("...", "'Friday,", "3", "November.", "'") and \
+                    not word.isdigit() and word.removeprefix("./") not in words:
+                wrong.append(f"{page}: no test runs '{line}' with {word}")
+
 index = (root / "docs/README.md").read_text()
 for page in (root / "docs").rglob("*.md"):
     name = str(page.relative_to(root / "docs"))
@@ -79,4 +105,5 @@ if readme > 140:
     wrong.append(f"README.md has {readme} lines, of at most 140")
 
 print("\n".join(wrong))
-print(f"{links} links, {len(pages)} pages, {filters} filters, {commits} commits: {len(wrong)} wrong")
+print(f"{links} links, {len(pages)} pages, {filters} filters, {commits} commits, "
+      f"{commands} commands: {len(wrong)} wrong")
