@@ -110,6 +110,10 @@ Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
     const std::string &target = settled.model->targetModule;
     if (!target.empty() && !spec.given.count(spec.lora.target_modules.key()))
       spec.lora.target_modules = {target};
+    const int64_t positions = settled.model->maxPositionEmbeddings;
+    rt::Integer &length = spec.train.max_seq_length;
+    if (positions > 1 && length > positions && !spec.given.count(length.key()))
+      length = positions;
   }
   if (rt::Word &base = spec.lora.base_model_name_or_path; base.empty())
     base = settled.model && !settled.model->hubName.empty()

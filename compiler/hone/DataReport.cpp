@@ -3,10 +3,12 @@
 #include "compiler/hone/DataReport.h"
 
 #include "base/Json.h"
+#include "compiler/import/HuggingFaceModel.h"
 #include "platform/Files.h"
 #include "program/SampleDisplay.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -85,6 +87,9 @@ static void printIds(const DataSurvey &survey) {
 }
 
 Status hone::reportData(const DataRequest &request) {
+  // Without one, the data would be what is wrong.
+  if (!llvm::sys::fs::is_directory(request.model))
+    HONE_TRY(HuggingFaceModel::open(request.model));
   HONE_ASSIGN(const DataSurvey survey,
               DataSurvey::make(request.model, request.survey));
   switch (request.format) {

@@ -69,12 +69,14 @@ static Result<bool> isOneText(const std::string &path) {
 
 /// Prints all errors but the last, which it returns.
 static Status lastOf(const std::vector<Status> &errors, uint64_t count) {
+  if (count > 1) {
+    llvm::errs() << count << " samples cannot be used";
+    if (errors.size() < count)
+      llvm::errs() << ", of which these are the first " << errors.size();
+    llvm::errs() << "; --skip-unusable leaves them out\n";
+  }
   for (size_t i = 0; i + 1 < errors.size(); ++i)
     llvm::errs() << errors[i].render();
-  if (count > 1)
-    llvm::errs() << count << " samples cannot be used, of which "
-                 << errors.size()
-                 << " are shown; --skip-unusable leaves them out\n";
   return errors.back();
 }
 

@@ -16,6 +16,7 @@
 #include "formats/JsonFile.h"
 #include "platform/Files.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -76,10 +77,15 @@ static void sayLonger(const Chosen &chosen) {
       chosen.data.canSplit ? "split" : "left out");
   if (share <= 5 || chosen.data.canSplit)
     return say("longer", text);
-  llvm::errs() << "warning: " << text
-               << "\n  help: add --set train.max_seq_length="
-               << usualLength(chosen.data.lengths)
-               << " for 99 % of them, which takes more memory and time\n";
+  llvm::errs() << "warning: " << text << "\n  help: ";
+  const int64_t usual = usualLength(chosen.data.lengths);
+  const int64_t positions = chosen.model.positions;
+  if (positions > 0 && usual > positions)
+    llvm::errs() << "the model reads at most " << positions
+                 << " tokens; split these samples, or choose another model\n";
+  else
+    llvm::errs() << "add --set train.max_seq_length=" << usual
+                 << " for 99 % of them, which takes more memory and time\n";
 }
 
 /// What `overrides` say of it, as the spec will have it.
@@ -193,10 +199,13 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
   HONE_ASSIGN(
       const std::string text,
       renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
-  if (std::error_code error = createFolder(output))
-    return Status(ErrorCode::CannotCreate, output,
-                  "cannot be made: " + error.message(),
-                  "give -o a folder that you may write to");
+  if (std::error_code error = createFolder(output);
+      error || !llvm::sys::fs::is_directory(output))
+    return Status(
+        ErrorCode::CannotCreate, output,
+        "cannot be made: " +
+            (error ? error.message() : std::string("a file has the name")),
+        "give -o a folder that you may write to");
   std::string options;
   for (const std::string &option : chosen.choice.options)
     options += option + "\n";
@@ -204,6 +213,16 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
     options += option + "\n";
   HONE_TRY(rt::writeFile(inFolder(output, kRunOptions), options));
   return rt::writeFile(inFolder(output, kRunSpec), text);
+}
+
+/// After a choice that could not be compiled, so that another command may
+/// choose again.
+static void removeRunFolder(const std::string &output) {
+  for (const char *name : {kRunSpec, kRunOptions})
+    llvm::sys::fs::remove(inFolder(output, name));
+  llvm::sys::fs::remove(output); // only when it is empty
+  llvm::errs() << "note: nothing is left in " << output
+               << "; the next command chooses anew\n";
 }
 
 /// The same command, given again, says nothing new: what it sets is in the spec
@@ -247,7 +266,8 @@ Result<int> hone::finetune(const FinetuneRequest &request,
       request.output.empty() ? defaultOutput(request.data) : request.output;
   const std::string specPath = inFolder(output, kRunSpec);
   uint64_t samples = 0;
-  if (!platform::exists(specPath)) {
+  const bool isNew = !platform::exists(specPath);
+  if (isNew) {
     HONE_ASSIGN(const Chosen chosen,
                 choose(request.model, request.data, request.reading,
                        request.overrides));
@@ -273,7 +293,10 @@ Result<int> hone::finetune(const FinetuneRequest &request,
                     "give -o another folder, or change " +
                         inFolder(output, kRunOptions));
   HONE_ASSIGN(const RunSource run, sourceOf(output));
-  HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
+  Result<CachedPrograms> found = toolchain.find(run.source);
+  if (!found.isOk() && isNew)
+    removeRunFolder(output);
+  HONE_ASSIGN(const CachedPrograms programs, std::move(found));
   sayPlan(programs.plan, spec, samples);
   llvm::outs() << "\n";
 

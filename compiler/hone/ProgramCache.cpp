@@ -138,7 +138,8 @@ bool ProgramCache::read(CachedPrograms &programs) const {
   for (const std::string &name : programsIn(programs.folder)) {
     const Json *wanted = digests->find(name);
     Result<std::string> found = digestOf(programs.path(name.c_str()));
-    if (!wanted || !found.isOk() || wanted->string() != found.value())
+    if (!wanted || !found.isOk() || wanted->string() != found.value() ||
+        !llvm::sys::fs::can_execute(programs.path(name.c_str())))
       return false;
   }
   programs.plan = *plan;
@@ -211,7 +212,8 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
       return cannot(programs.folder, error.message());
   }
   if (!read(programs))
-    return cannot(programs.folder, "the written file cannot be read again");
+    return cannot(programs.folder,
+                  "what was written cannot be read or started");
   programs.isNew = true;
   return programs;
 }

@@ -22,8 +22,14 @@ protected:
         .find(key, [&](const std::string &output) -> Result<std::string> {
           ++compiled;
           HONE_TRY(rt::writeFile(output + "/train", bytes));
+          setMayStart(output + "/train", true);
           return std::string("{\"peak_bytes\": 7}");
         });
+  }
+  static void setMayStart(const std::string &path, bool may) {
+    std::filesystem::permissions(path, std::filesystem::perms::owner_exec,
+                                 may ? std::filesystem::perm_options::add
+                                     : std::filesystem::perm_options::remove);
   }
   std::vector<std::string> entries() {
     std::vector<std::string> names;
@@ -48,6 +54,14 @@ TEST_F(ProgramCacheTest, WhatWasCompiledIsFoundWithItsPlan) {
 TEST_F(ProgramCacheTest, AnotherKeyIsCompiled) {
   ASSERT_TRUE(find("one").isOk());
   ASSERT_TRUE(find("two", "abd").isOk());
+  EXPECT_EQ(compiled, 2);
+}
+
+TEST_F(ProgramCacheTest, AProgramThatCannotBeStartedIsCompiledAgain) {
+  Result<CachedPrograms> first = find("one");
+  ASSERT_TRUE(first.isOk());
+  setMayStart(first.value().path("train"), false);
+  ASSERT_TRUE(find("one").isOk());
   EXPECT_EQ(compiled, 2);
 }
 

@@ -124,6 +124,12 @@ bool JsonReader::expectKind(Json::Kind wanted) {
     return false;
   if (kind == wanted)
     return true;
+  // A word that only begins as true, false or null does.
+  const std::string_view rest = text.substr(at);
+  const bool isWord = kind == Json::Kind::Bool || kind == Json::Kind::Null;
+  if (isWord && rest.substr(0, 4) != "true" && rest.substr(0, 5) != "false" &&
+      rest.substr(0, 4) != "null")
+    return failExpected(describe(wanted));
   return fail(at, std::string("expected ") + describe(wanted) + ", found " +
                       describe(kind));
 }

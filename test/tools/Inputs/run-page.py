@@ -2,7 +2,7 @@
 
 They are the page's ```sh blocks, in their order, by one shell in FOLDER, which is made
 anew with links to the FILEs. A command ends with code 0, or with the code that stands
-after it as `# exit code N`. What ./dev and pip do to this machine is left out."""
+after it as `# exit code N`. What ./dev builds and pip installs is left out."""
 
 import pathlib
 import re
@@ -19,8 +19,10 @@ for file in map(pathlib.Path, sys.argv[3:]):
 script = ["set -uo pipefail", f"export HONE_CACHE={folder.resolve()}/cache"]
 count = 0
 for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S):
+    if "pip install" in block:  # parquet.test runs it, where there is the package
+        continue
     for line in filter(None, map(str.strip, block.replace("\\\n", " ").split("\n"))):
-        if line.startswith(("./dev ", "pip ")):
+        if line.startswith("./dev "):
             continue
         count += 1
         code = re.search(r"# exit code (\d+)", line)
