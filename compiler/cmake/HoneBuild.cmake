@@ -143,8 +143,8 @@ foreach(name HonePrecompiled HoneTestsPrecompiled)
   endif()
 endforeach()
 
-# hone_optimize(LEVEL FILES...): of a release of the compiler's half. That the
-# precompiled header has another level matters to no code in it.
+# hone_optimize(LEVEL FILES...): of a release of the compiler's half, or of tests.
+# That the precompiled header has another level matters to no code in it.
 function(hone_optimize level)
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
     "$<$<CONFIG:Release>:-O${level}>"
@@ -251,6 +251,8 @@ endfunction()
 function(hone_unit_test name)
   cmake_parse_arguments(ARG "WITHOUT_LLVM" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  # A test's time is that of what it calls, and of being compiled.
+  hone_optimize(0 ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} gtest gtest_main
                         Threads::Threads)
   if(NOT ARG_WITHOUT_LLVM)
