@@ -237,7 +237,10 @@ def Place : HonePass<"hone-place"> {
   }];
   let options = [
     Option<"accumulates", "accumulates", "bool", /*default=*/"false",
-           "steps have several batches">
+           "steps have several batches">,
+    Option<"apartColumns", "apart-columns", "int64_t", /*default=*/"0",
+           "matrices of at most so many columns share no memory with others of "
+           "their block">
   ];
 }
 

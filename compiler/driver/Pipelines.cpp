@@ -58,13 +58,15 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createStreamWeights());
 }
 
-static void buildPlace(OpPassManager &pm, const StepOptions &options) {
+static void buildPlace(OpPassManager &pm, const StepOptions &options,
+                       const Target *target) {
   if (options.rematerialize)
     pm.addPass(createRematerialize());
   pm.addPass(createTileRows({options.tileRows, options.forwardTileRows}));
   // CSE and canonicalisation must not run from here on: they would move ops
   // across lifetimes that are already decided.
-  pm.addPass(createPlace({options.accumulates}));
+  pm.addPass(createPlace(
+      {options.accumulates, target ? target->blocks().apartColumns : 0}));
   // From here on every buffer has an offset, and the peak is a constant.
   if (options.verifies)
     pm.addPass(createVerifyPlacement());
@@ -92,7 +94,7 @@ void hone::buildPhase(OpPassManager &pm, CompilerPhase phase,
   case CompilerPhase::Derive:
     return buildDerive(pm, options);
   case CompilerPhase::Place:
-    return buildPlace(pm, options);
+    return buildPlace(pm, options, target);
   case CompilerPhase::Lower:
     return buildLower(pm, *target);
   case CompilerPhase::Emit:

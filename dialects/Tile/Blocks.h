@@ -38,6 +38,11 @@ struct Blocks {
   /// Those of one tensor, where an iteration may hold a sum of directions for
   /// each.
   int64_t parameterElements = 2048;
+
+  /// Buffers of at most so many columns share no memory with any other of their
+  /// block: loops that do not depend on each other can run at a time only if
+  /// their results have places of their own.
+  int64_t apartColumns = 0;
 };
 
 } // namespace hone::tile

@@ -34,8 +34,11 @@ namespace {
 /// attributes.
 class BodyPlacement {
 public:
-  BodyPlacement(mlir::Block &body, int64_t rows)
-      : lifetimes(body), shared(body, lifetimes), rows(rows) {}
+  /// Of `rows` rows; matrices of up to `apartColumns` columns share no memory.
+  BodyPlacement(mlir::Block &body, int64_t rows, int64_t apartColumns = 0)
+      : lifetimes(body), shared(body, lifetimes), rows(rows),
+        apartColumns(apartColumns),
+        end(lifetimes.position(body.getTerminator())) {}
 
   void addResults(Operation *op);
   void addWorkspace(Operation *op);
@@ -58,15 +61,21 @@ private:
     SmallVector<Home> homes;
     bool isList;
   };
-  Home add(Buffer buffer) {
+  Home add(Buffer buffer, bool isApart = false) {
     buffers.push_back(buffer);
+    if (isApart)
+      std::tie(buffers.back().first, buffers.back().last) =
+          std::pair(int64_t(0), end);
     return {buffers.size() - 1, buffer.first, buffer.last};
+  }
+  bool isApart(ShapedType type) const {
+    return type.getRank() == 2 && type.getDimSize(1) <= apartColumns;
   }
   Home homeOf(OpResult result);
 
   Lifetimes lifetimes;
   SharedMemory shared;
-  int64_t rows;
+  int64_t rows, apartColumns, end;
   std::vector<Buffer> buffers;
   /// First values of chains to their buffer.
   llvm::DenseMap<Value, size_t> bufferOf;
@@ -102,7 +111,7 @@ struct Place : impl::PlaceBase<Place> {
     if (failed(rows))
       return signalPassFailure();
     for (BlockOp block : module.getOps<BlockOp>())
-      placeBlock(block, *rows);
+      setScratch(block, placeOps(block.getBody().front(), *rows));
     auto parameters = ParameterTable::build(module);
     if (failed(parameters))
       return signalPassFailure();
@@ -157,18 +166,14 @@ struct Place : impl::PlaceBase<Place> {
       addAccumulation();
   }
 
-  static void placeBlock(BlockOp block, int64_t rows) {
-    setScratch(block, placeOps(block.getBody().front(), rows));
-  }
-
   static void setScratch(Operation *op, int64_t bytes) {
     op->setAttr(HoneDialect::getScratchBytesAttrName(),
                 Builder(op).getI64IntegerAttr(bytes));
   }
 
   /// Places what computes; returns the bytes of scratch.
-  static int64_t placeOps(mlir::Block &body, int64_t rows) {
-    BodyPlacement placement(body, rows);
+  int64_t placeOps(mlir::Block &body, int64_t rows) const {
+    BodyPlacement placement(body, rows, apartColumns);
     for (Operation &op : body.without_terminator()) {
       placement.addResults(&op);
       placement.addWorkspace(&op);
@@ -233,7 +238,8 @@ BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
   if (result == first) {
     Buffer whole = own;
     whole.last = lifetimes.buffer(last, rows).last;
-    bufferOf[result] = *add(whole).buffer;
+    bufferOf[result] =
+        *add(whole, isApart(cast<ShapedType>(result.getType()))).buffer;
   }
   return {bufferOf.at(first), own.first, own.last};
 }
@@ -254,7 +260,8 @@ void BodyPlacement::addWorkspace(Operation *op) {
     return;
   Record record{op, HoneDialect::getWorkspaceAttrName(), {}, true};
   for (MemRefType type : workspace.getWorkspace(rows))
-    record.homes.push_back(add(lifetimes.during(op, bytesAtRows(type, rows))));
+    record.homes.push_back(
+        add(lifetimes.during(op, bytesAtRows(type, rows)), isApart(type)));
   if (!record.homes.empty())
     records.push_back(std::move(record));
 }

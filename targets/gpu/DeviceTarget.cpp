@@ -25,6 +25,8 @@ tile::Blocks DeviceTarget::blocks() const {
   // A row for each subgroup, and a workgroup for each multiprocessor.
   blocks.rowGroup = 8;
   blocks.updateElements = 4096;
+  // An adapter's h and u, of each projection.
+  blocks.apartColumns = 64;
   return blocks;
 }
 

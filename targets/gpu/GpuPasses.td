@@ -11,6 +11,26 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MergeLoops : Pass<"hone-gpu-merge-loops", "::mlir::ModuleOp"> {
+  let summary = "launch loops together that do not depend on each other";
+  let description = [{
+    Needs: names of memory, so it runs before `hone-host-bind-frame`. Of loops
+    that follow each other in a block, each goes into the first launch after all
+    that it depends on. Loops of one launch are one `tile.parallel`, whose
+    iterations are theirs one after another; no result depends on that.
+
+    Two loops depend on each other if one writes what the other reads or writes.
+    Buffers of a function are compared by where its calls say that they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"mostShared", "most-shared", "int64_t", "17408",
+           "bytes of private buffers with which a loop still shares its launch "
+           "with any other">,
+  ];
+}
+
 def OutlineKernels : Pass<"hone-gpu-outline", "::mlir::ModuleOp"> {
   let summary = "split a module into a host half and a device half";
   let description = [{

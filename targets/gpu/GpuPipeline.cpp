@@ -10,6 +10,9 @@
 using namespace mlir;
 
 void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createMergeLoops());
   // Names become addresses first: a kernel's parameters are made of them.
   pm.addPass(createBindFrame());
   pm.addPass(createCanonicalizerPass());

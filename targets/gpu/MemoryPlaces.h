@@ -1,0 +1,43 @@
+//===- MemoryPlaces.h - Which buffers are the same memory -----------------===//
+//
+// A function knows its buffers as arguments; where those are, its calls say.
+// Reads tile ops before names become addresses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_GPU_MEMORYPLACES_H
+#define HONE_TARGETS_GPU_MEMORYPLACES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone::simt {
+
+/// Bytes [begin, end) of what `root` is: an argument of a function, the result
+/// of an op that names memory, or a view at an offset that is no constant.
+struct MemoryPlace {
+  mlir::Value root;
+  int64_t begin, end;
+};
+
+class MemoryPlaces {
+public:
+  explicit MemoryPlaces(mlir::ModuleOp module);
+
+  /// Where a buffer or memory is.
+  static MemoryPlace of(mlir::Value memory);
+  /// The same place in what its root is a view of, as far as that is known;
+  /// none: the root is no view.
+  static std::optional<MemoryPlace> around(const MemoryPlace &place);
+  /// Whether two places of one function may have a byte in common, in any of
+  /// its calls.
+  bool mayOverlap(const MemoryPlace &a, const MemoryPlace &b) const;
+
+private:
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::func::CallOp>>
+      callsOf;
+};
+
+} // namespace hone::simt
+
+#endif // HONE_TARGETS_GPU_MEMORYPLACES_H

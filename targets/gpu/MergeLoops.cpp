@@ -1,0 +1,241 @@
+//===- MergeLoops.cpp - Independent loops become one launch ---------------===//
+//
+// Loops that stand in one block, with nothing but numbers between them, are one
+// sequence. Which of them share a launch is decided in LaunchGroups; all are
+// built anew at the sequence's end, where all numbers are known.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/ScalarBuilder.h"
+#include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuPasses.h"
+#include "targets/gpu/LaunchGroups.h"
+#include "targets/gpu/MemoryPlaces.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace hone {
+#define GEN_PASS_DEF_MERGELOOPS
+#include "targets/gpu/GpuPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using simt::MemoryPlace;
+using simt::MemoryPlaces;
+
+namespace {
+
+/// What a loop does with memory that others see.
+struct Accesses {
+  SmallVector<MemoryPlace> reads, writes;
+};
+
+class LoopMerger {
+public:
+  LoopMerger(ModuleOp module, int64_t mostShared)
+      : places(module), mostShared(mostShared) {}
+
+  void merge(Block &block);
+
+private:
+  void merge(ArrayRef<tile::ParallelOp> loops, Operation *end);
+  bool conflict(const Accesses &earlier, const Accesses &later) const;
+
+  MemoryPlaces places;
+  int64_t mostShared;
+};
+
+} // namespace
+
+static Accesses accessesOf(tile::ParallelOp loop) {
+  Accesses found;
+  auto note = [&](SmallVectorImpl<MemoryPlace> &list, Value memory) {
+    auto isInside = [&](const MemoryPlace &place) {
+      return loop.getRegion().isAncestor(Value(place.root).getParentRegion());
+    };
+    MemoryPlace place = MemoryPlaces::of(memory);
+    while (isInside(place)) {
+      auto outer = MemoryPlaces::around(place);
+      if (!outer)
+        return; // a private buffer
+      place = *outer;
+    }
+    bool isKnown = llvm::any_of(list, [&](const MemoryPlace &other) {
+      return other.root == place.root && other.begin <= place.begin &&
+             other.end >= place.end;
+    });
+    if (!isKnown)
+      list.push_back(place);
+  };
+  loop.walk([&](Operation *op) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    if (!effects)
+      return;
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffects(instances);
+    for (const MemoryEffects::EffectInstance &instance : instances)
+      if (Value memory = instance.getValue())
+        note(isa<MemoryEffects::Write>(instance.getEffect()) ? found.writes
+                                                             : found.reads,
+             memory);
+  });
+  return found;
+}
+
+bool LoopMerger::conflict(const Accesses &earlier,
+                          const Accesses &later) const {
+  auto meet = [&](ArrayRef<MemoryPlace> some, ArrayRef<MemoryPlace> others) {
+    return llvm::any_of(some, [&](const MemoryPlace &a) {
+      return llvm::any_of(others, [&](const MemoryPlace &b) {
+        return places.mayOverlap(a, b);
+      });
+    });
+  };
+  return meet(earlier.writes, later.writes) ||
+         meet(earlier.writes, later.reads) || meet(earlier.reads, later.writes);
+}
+
+static int64_t privateBytes(tile::ParallelOp loop) {
+  int64_t bytes = 0;
+  for (BlockArgument buffer : loop.getPrivateBuffers()) {
+    auto type = cast<MemRefType>(buffer.getType());
+    bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+  return bytes;
+}
+
+/// For each private buffer of each loop its place in `types`. Only one of the
+/// loops runs in an iteration, so buffers of one type are one.
+static SmallVector<SmallVector<unsigned>>
+sharePrivate(ArrayRef<tile::ParallelOp> loops,
+             SmallVectorImpl<MemRefType> &types) {
+  SmallVector<SmallVector<unsigned>> shared;
+  for (tile::ParallelOp loop : loops) {
+    SmallVector<unsigned> &numbers = shared.emplace_back();
+    for (BlockArgument buffer : loop.getPrivateBuffers()) {
+      unsigned at = 0;
+      while (at < types.size() &&
+             (types[at] != buffer.getType() || llvm::is_contained(numbers, at)))
+        ++at;
+      if (at == types.size())
+        types.push_back(cast<MemRefType>(buffer.getType()));
+      numbers.push_back(at);
+    }
+  }
+  return shared;
+}
+
+/// One loop that runs all iterations of `loops`, those of the first first.
+static void buildMerged(MutableArrayRef<tile::ParallelOp> loops,
+                        OpBuilder &builder) {
+  SmallVector<Location> locations;
+  for (tile::ParallelOp loop : loops)
+    locations.push_back(loop.getLoc());
+  Location loc = locations.front();
+  if (loops.size() > 1)
+    loc = builder.getFusedLoc(locations);
+  ScalarBuilder b(loc, builder);
+  SmallVector<Value> ends;
+  for (tile::ParallelOp loop : loops)
+    ends.push_back(ends.empty() ? loop.getCount()
+                                : b.add(ends.back(), loop.getCount()));
+  SmallVector<MemRefType> types;
+  auto shared = sharePrivate(loops, types);
+  tile::ParallelOp::create(
+      b, ends.back(), types,
+      [&](OpBuilder &inner, Location, Value i, ValueRange own) {
+        std::function<void(OpBuilder &, size_t)> buildFrom =
+            [&](OpBuilder &at, size_t number) {
+              auto copy = [&](OpBuilder &to) {
+                tile::ParallelOp loop = loops[number];
+                ScalarBuilder body(loop.getLoc(), to);
+                IRMapping mapping;
+                mapping.map(loop.getIndex(),
+                            number ? body.sub(i, ends[number - 1]) : i);
+                for (auto [buffer, place] :
+                     llvm::zip_equal(loop.getPrivateBuffers(), shared[number]))
+                  mapping.map(buffer, own[place]);
+                for (Operation &op : loop.getBody()->without_terminator())
+                  to.clone(op, mapping);
+              };
+              if (number + 1 == loops.size())
+                return copy(at);
+              Value isIn = arith::CmpIOp::create(
+                  at, loc, arith::CmpIPredicate::ult, i, ends[number]);
+              scf::IfOp::create(
+                  at, loc, isIn,
+                  [&](OpBuilder &then, Location) {
+                    copy(then);
+                    scf::YieldOp::create(then, loc);
+                  },
+                  [&](OpBuilder &otherwise, Location) {
+                    buildFrom(otherwise, number + 1);
+                    scf::YieldOp::create(otherwise, loc);
+                  });
+            };
+        buildFrom(inner, 0);
+        tile::YieldOp::create(inner, loc);
+      });
+}
+
+void LoopMerger::merge(ArrayRef<tile::ParallelOp> loops, Operation *end) {
+  std::vector<simt::LoopSummary> summaries;
+  SmallVector<Accesses> accesses;
+  for (tile::ParallelOp loop : loops) {
+    summaries.push_back({privateBytes(loop)});
+    accesses.push_back(accessesOf(loop));
+  }
+  auto groups = simt::groupLaunches(
+      summaries, mostShared, [&](unsigned later, unsigned earlier) {
+        return conflict(accesses[earlier], accesses[later]);
+      });
+  if (groups.size() == loops.size())
+    return;
+  OpBuilder b(end);
+  for (const std::vector<unsigned> &group : groups) {
+    SmallVector<tile::ParallelOp> members;
+    for (unsigned number : group)
+      members.push_back(loops[number]);
+    buildMerged(members, b);
+  }
+  for (tile::ParallelOp loop : loops)
+    loop.erase();
+}
+
+void LoopMerger::merge(Block &block) {
+  SmallVector<tile::ParallelOp> loops;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto loop = dyn_cast<tile::ParallelOp>(op)) {
+      loops.push_back(loop);
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        merge(inner);
+    // What reads no memory can stand before any loop.
+    if (!op.hasTrait<OpTrait::IsTerminator>() &&
+        (isMemoryEffectFree(&op) || isa<tile::NumberOp>(op)))
+      continue;
+    merge(loops, &op);
+    loops.clear();
+  }
+}
+
+namespace {
+
+struct MergeLoops : public hone::impl::MergeLoopsBase<MergeLoops> {
+  using MergeLoopsBase::MergeLoopsBase;
+
+  void runOnOperation() override {
+    LoopMerger merger(getOperation(), mostShared);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        merger.merge(block);
+  }
+};
+
+} // namespace

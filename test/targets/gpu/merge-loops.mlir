@@ -1,0 +1,119 @@
+// RUN: hone-opt %s --hone-gpu-merge-loops | FileCheck %s --enable-var-scope
+
+// Both write memory of their own, so one launch has the iterations of both.
+// CHECK-LABEL: func.func private @apart
+// CHECK-SAME: (%[[M:.*]]: index, %[[N:.*]]: index,
+// CHECK: %[[ALL:.*]] = arith.addi %[[M]], %[[N]]
+// CHECK: tile.parallel (%[[I:.*]]) in (%[[ALL]])
+// CHECK: %[[FIRST:.*]] = arith.cmpi ult, %[[I]], %[[M]]
+// CHECK: scf.if %[[FIRST]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[I]]]
+// CHECK: else
+// CHECK: %[[J:.*]] = arith.subi %[[I]], %[[M]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[J]]]
+// CHECK-NOT: tile.parallel
+// CHECK: return
+func.func private @apart(%m: index, %n: index, %memory: !tile.memory) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %x = tile.view %memory[%c0] : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  %y = tile.view %memory[%c256] : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%n) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// The second reads a part of what the first writes.
+// CHECK-LABEL: func.func private @overlapping
+// CHECK-COUNT-2: tile.parallel
+func.func private @overlapping(%m: index, %memory: !tile.memory, %y: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c252 = arith.constant 252 : index
+  %x = tile.view %memory[%c0] : !tile.memory -> memref<64xf32>
+  %part = tile.view %memory[%c252] : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    %v = memref.load %part[%i] : memref<64xf32>
+    memref.store %v, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// At an offset that a number chooses, two views of one view are apart, and one
+// of them is where another memory is not.
+// CHECK-LABEL: func.func private @chosen
+// CHECK: tile.parallel
+// CHECK-NOT: tile.parallel
+// CHECK: return
+func.func private @chosen(%m: index, %memory: !tile.memory, %which: i1) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %c1024 = arith.constant 1024 : index
+  %c4096 = arith.constant 4096 : index
+  %at = arith.select %which, %c1024, %c4096 : index
+  %chosen = tile.view %memory[%at] : !tile.memory -> memref<128xf32>
+  %x = tile.view %chosen[%c0] : memref<128xf32> -> memref<64xf32>
+  %y = tile.view %chosen[%c256] : memref<128xf32> -> memref<64xf32>
+  %z = tile.view %memory[%c256] : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %z[%i] : memref<64xf32>
+  }
+  return
+}
+
+// What arguments are, calls say: here they are apart, ...
+// CHECK-LABEL: func.func private @called_apart
+// CHECK-COUNT-1: tile.parallel
+// CHECK-NOT: tile.parallel
+// CHECK-LABEL: func.func private @called_with_one
+func.func private @called_apart(%m: index, %x: memref<64xf32>, %y: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// ... here one call has the same memory twice.
+// CHECK-COUNT-2: tile.parallel
+func.func private @called_with_one(%m: index, %x: memref<64xf32>, %y: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+func.func @hone_entry_main() attributes {tile.entry} {
+  %rows = tile.rows : index
+  %work = tile.base work : !tile.memory
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %a = tile.view %work[%c0] : !tile.memory -> memref<64xf32>
+  %b = tile.view %work[%c256] : !tile.memory -> memref<64xf32>
+  func.call @called_apart(%rows, %a, %b) : (index, memref<64xf32>, memref<64xf32>) -> ()
+  func.call @called_with_one(%rows, %a, %b) : (index, memref<64xf32>, memref<64xf32>) -> ()
+  func.call @called_with_one(%rows, %a, %a) : (index, memref<64xf32>, memref<64xf32>) -> ()
+  return
+}
