@@ -33,6 +33,9 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// Of a thread: with more, a multiprocessor has one workgroup at a time.
+static constexpr int32_t kMostRegisters = 65536 / (2 * simt::kThreads);
+
 /// Lanes and subgroups are what Hone says they are: threads in their order.
 static void nameLanes(mlir::gpu::GPUModuleOp module) {
   module.walk([](Operation *op) {
@@ -90,6 +93,10 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     module.walk([](LLVM::LLVMFuncOp kernel) {
       kernel->removeAttr(NVVM::NVVMDialect::getReqntidAttrName());
       kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
+      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+        kernel->setAttr(
+            NVVM::NVVMDialect::getMaxnregAttrName(),
+            Builder(kernel.getContext()).getI32IntegerAttr(kMostRegisters));
     });
     // Memory whose size a launch says is declared and not defined; upstream has
     // an array of no bytes.

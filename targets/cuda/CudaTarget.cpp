@@ -9,6 +9,7 @@
 #include "targets/cuda/CudaArchitecture.h"
 #include "targets/cuda/CudaPasses.h"
 #include "targets/gpu/DeviceTarget.h"
+#include "targets/gpu/GpuDialect.h"
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -76,7 +77,8 @@ hone::createCudaTarget(const TargetRequest &request) {
 void hone::registerCudaTargetPasses() { registerCudaPasses(); }
 
 void hone::registerCudaDialects(DialectRegistry &registry) {
-  registry.insert<mlir::gpu::GPUDialect, NVVM::NVVMDialect>();
+  registry
+      .insert<simt::SimtDialect, mlir::gpu::GPUDialect, NVVM::NVVMDialect>();
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

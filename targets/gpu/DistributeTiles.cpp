@@ -155,6 +155,11 @@ static LogicalResult distribute(Operation *op, const Team &team) {
         product.erase();
         return success();
       })
+      .Case([&](simt::ChainOp chain) {
+        return simt::lowerChain(chain, team, [&](Operation *inner) {
+          return distribute(inner, team);
+        });
+      })
       .Case([&](tile::EachOp each) { return distribute(each, team); })
       .Case<scf::ForOp, scf::IfOp>([&](Operation *around) -> LogicalResult {
         for (Region &region : around->getRegions())

@@ -7,6 +7,8 @@
 #ifndef HONE_TARGETS_GPU_GPUPASSES_H
 #define HONE_TARGETS_GPU_GPUPASSES_H
 
+#include "targets/gpu/GpuDialect.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -45,6 +45,16 @@ def OutlineKernels : Pass<"hone-gpu-outline", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def FormChains : Pass<"hone-gpu-form-chains", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "keep sums in registers from product to product";
+  let description = [{
+    Products that follow each other on one piece of `c`, and loops that only add
+    products to it, become a `simt.chain`: its sums are read once and stored
+    once. The bits are the same, since `c` holds what registers hold.
+  }];
+  let dependentDialects = ["::hone::simt::SimtDialect"];
+}
+
 def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
   let summary = "spread tile ops over the threads of a workgroup";
   let description = [{

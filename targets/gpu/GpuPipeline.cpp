@@ -20,6 +20,7 @@ void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
   pm.addPass(createOutlineKernels());
   OpPassManager &device = pm.nest<mlir::gpu::GPUModuleOp>();
   OpPassManager &kernels = device.nest<mlir::gpu::GPUFuncOp>();
+  kernels.addPass(createFormChains());
   kernels.addPass(createDistributeTiles());
   // Canonicalisation must not run from here on: it would open the regions that
   // no barrier goes into.

@@ -84,6 +84,8 @@ private:
   /// ops that need a barrier before them to `found`.
   void visit(Block &block, Scope scope, Accesses &pending, Barriers &found);
   void visit(scf::ForOp loop, Scope scope, Accesses &pending, Barriers &found);
+  /// Whether the turns of the loop need none among themselves.
+  bool isWithoutBarriers(scf::ForOp loop, Scope scope);
   void visit(scf::IfOp branch, Scope scope, Accesses &pending, Barriers &found);
 
   mlir::gpu::GPUFuncOp kernel;
@@ -142,8 +144,23 @@ Accesses BarrierPlacement::accessesOf(Operation *op) const {
   return found;
 }
 
+bool BarrierPlacement::isWithoutBarriers(scf::ForOp loop, Scope scope) {
+  Accesses turn;
+  Barriers inside;
+  // The second turn begins with what the first has done.
+  for (int i = 0; i < 2; ++i)
+    visit(*loop.getBody(), scope, turn, inside);
+  return inside.empty();
+}
+
 void BarrierPlacement::visit(scf::ForOp loop, Scope scope, Accesses &pending,
                              Barriers &found) {
+  // One before a loop that needs none itself is one, and not one a turn.
+  Accesses whole = accessesOf(loop);
+  if (pending.conflictWith(whole) && isWithoutBarriers(loop, scope)) {
+    found[loop] = scope;
+    pending.clear();
+  }
   Accesses begin = pending;
   while (true) {
     Accesses end = begin;

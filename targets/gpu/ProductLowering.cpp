@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -26,10 +27,14 @@ using namespace hone::simt;
 static constexpr int64_t kSide = 16;
 /// Terms in shared memory at a time.
 static constexpr int64_t kTerms = 16;
+/// Of those, in one turn of the innermost loop: with fewer, the loop itself is
+/// more than a tenth of it.
+static constexpr int64_t kUnrolled = 8;
 /// Rows and columns of a tile, at most.
 static constexpr int64_t kMostRows = 64, kMostColumns = 64;
-/// Numbers at the end of a shared row, so that columns fall into other banks.
-static constexpr int64_t kPadding = 4;
+/// What threads have at the end of a shared row for nobody, so that columns
+/// fall into other banks.
+static constexpr int64_t kPadding = 1;
 
 static_assert(kSide * kSide == kThreads);
 
@@ -57,29 +62,39 @@ namespace {
 
 class ProductLowering {
 public:
-  ProductLowering(tile::ProductOp op, const Team &team)
-      : op(op), b(op, team), element(op.getC().getType().getElementType()),
+  /// Code goes before `op`, or to `place`.
+  ProductLowering(tile::ProductOp op, const Team &team,
+                  OpBuilder::InsertPoint place = {})
+      : op(op), b(op, team, place),
+        element(op.getC().getType().getElementType()),
         rows(tileSide(upperBound(op.getM()), kMostRows)),
         columns(tileSide(op.getColumns(), kMostColumns)) {
-    auto typeOf = [&](int64_t size) {
-      return MemRefType::get({kTerms, size + kPadding}, element);
+    // By term, thread and what it has there: neighbours that are one load.
+    auto typeOf = [&](int64_t each) {
+      return MemRefType::get({kTerms, kSide + kPadding, each}, element);
     };
-    left = team.state.scratch(typeOf(rows), /*number=*/0);
-    right = team.state.scratch(typeOf(columns), /*number=*/1);
-    firstRow =
-        b.mul(b.div(team.state.thread, b.index(kSide)), b.index(rowsEach()));
-    firstColumn =
-        b.mul(b.rem(team.state.thread, b.index(kSide)), b.index(columnsEach()));
+    left = team.state.scratch(typeOf(rowsEach()), /*number=*/0);
+    right = team.state.scratch(typeOf(columnsEach()), /*number=*/1);
+    threadRow = b.div(team.state.thread, b.index(kSide));
+    threadColumn = b.rem(team.state.thread, b.index(kSide));
+    firstRow = b.mul(threadRow, b.index(rowsEach()));
+    firstColumn = b.mul(threadColumn, b.index(columnsEach()));
   }
 
-  void lower();
+  /// body(i, j) for each tile of the result, from row and column `i`, `j` of
+  /// the op on.
+  void forEachTile(function_ref<void(Value, Value)> body);
+  /// What `c` had, or zeros if the product does not ask for it.
+  SmallVector<Value> before(Value i, Value j);
+  /// The sums of a tile with this product; `had` is what they were.
+  SmallVector<Value> addTo(Value i, Value j, ValueRange had);
+  /// Stores them.
+  void finish(Value i, Value j, ValueRange sums);
 
 private:
   int64_t rowsEach() const { return rows / kSide; }
   int64_t columnsEach() const { return columns / kSide; }
 
-  /// One tile of the result, from row and column `i`, `j` of the op on.
-  void tile(Value i, Value j);
   /// A shared tile of the terms in [t, end): what read(term, place) gives, with
   /// `place` along its side, and `padding` beyond the end. `alongTerms`: terms
   /// are neighbours in memory.
@@ -91,10 +106,6 @@ private:
   SmallVector<Value> multiply(ValueRange sums);
   /// The sums of the block of terms from `start` on.
   SmallVector<Value> block(Value i, Value j, Value start);
-  /// What `c` had.
-  SmallVector<Value> before(Value i, Value j);
-  void finish(Value i, Value j, ValueRange sums);
-
   /// `count` values, or those of the thread's sums.
   SmallVector<Value> zeros() {
     return SmallVector<Value>(rowsEach() * columnsEach(), b.real(element, 0.0));
@@ -111,11 +122,16 @@ private:
   void forEachSum(function_ref<void(unsigned, Value, Value)> body);
 
   tile::ProductOp op;
+
+public:
   TeamBuilder b;
+
+private:
   Type element;
   int64_t rows, columns;
   Value left, right;
-  Value firstRow, firstColumn; ///< of this thread, in a tile
+  Value threadRow, threadColumn; ///< in the square
+  Value firstRow, firstColumn;   ///< of this thread, in a tile
 };
 
 } // namespace
@@ -143,7 +159,8 @@ void ProductLowering::fill(Value shared, int64_t side, bool alongTerms,
     Value at = b.add(t, term);
     Value value = rounded(read(within(at, end), place));
     value = b.select(b.isLess(at, end), value, b.real(element, padding));
-    b.store(value, shared, {term, place});
+    Value each = b.index(side / kSide);
+    b.store(value, shared, {term, b.div(place, each), b.rem(place, each)});
   });
 }
 
@@ -172,15 +189,20 @@ void ProductLowering::fillRight(Value j, Value t, Value end) {
 
 SmallVector<Value> ProductLowering::multiply(ValueRange sums) {
   return b.fold(
-      b.index(0), b.index(kTerms), 1, sums, [&](Value t, ValueRange before) {
-        SmallVector<Value> as, ws, next;
-        for (int64_t r = 0; r < rowsEach(); ++r)
-          as.push_back(b.load(left, {t, b.add(firstRow, b.index(r))}));
-        for (int64_t c = 0; c < columnsEach(); ++c)
-          ws.push_back(b.load(right, {t, b.add(firstColumn, b.index(c))}));
-        for (auto [number, sum] : llvm::enumerate(before))
-          next.push_back(math::FmaOp::create(b, as[number / columnsEach()],
-                                             ws[number % columnsEach()], sum));
+      b.index(0), b.index(kTerms), kUnrolled, sums,
+      [&](Value first, ValueRange before) {
+        SmallVector<Value> next(before);
+        for (int64_t i = 0; i < kUnrolled; ++i) {
+          Value t = b.add(first, b.index(i));
+          SmallVector<Value> as, ws;
+          for (int64_t r = 0; r < rowsEach(); ++r)
+            as.push_back(b.load(left, {t, threadRow, b.index(r)}));
+          for (int64_t c = 0; c < columnsEach(); ++c)
+            ws.push_back(b.load(right, {t, threadColumn, b.index(c)}));
+          for (auto [number, sum] : llvm::enumerate(next))
+            sum = math::FmaOp::create(b, as[number / columnsEach()],
+                                      ws[number % columnsEach()], sum);
+        }
         return next;
       });
 }
@@ -239,9 +261,8 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
   });
 }
 
-void ProductLowering::tile(Value i, Value j) {
-  SmallVector<Value> had = before(i, j);
-  auto addTo = [&](ValueRange old, ValueRange sums) {
+SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
+  auto add = [&](ValueRange old, ValueRange sums) {
     SmallVector<Value> added;
     for (auto [x, y] : llvm::zip_equal(old, sums))
       added.push_back(b.add(x, y));
@@ -251,23 +272,22 @@ void ProductLowering::tile(Value i, Value j) {
   std::optional<int64_t> depth = upperBound(op.getK());
   if (depth && *depth <= static_cast<int64_t>(op.getTerms())) {
     SmallVector<Value> sums = block(i, j, b.index(0));
-    return finish(i, j, op.getAccumulate() ? addTo(had, sums) : sums);
+    return op.getAccumulate() ? add(had, sums) : sums;
   }
   Value zero = b.index(0);
   Value depthOrOne = b.createOrFold<arith::MaxUIOp>(op.getK(), b.index(1));
-  SmallVector<Value> sums = b.fold(
-      zero, depthOrOne, op.getTerms(), had, [&](Value start, ValueRange old) {
-        SmallVector<Value> sums = block(i, j, start);
-        SmallVector<Value> added = addTo(old, sums);
-        if (op.getAccumulate())
-          return added;
-        // What has not begun is not zero: 0 + -0 is not -0.
-        Value isFirst = b.isEqual(start, zero);
-        for (auto [all, sum] : llvm::zip_equal(added, sums))
-          all = b.select(isFirst, sum, all);
-        return added;
-      });
-  finish(i, j, sums);
+  return b.fold(zero, depthOrOne, op.getTerms(), had,
+                [&](Value start, ValueRange old) {
+                  SmallVector<Value> sums = block(i, j, start);
+                  SmallVector<Value> added = add(old, sums);
+                  if (op.getAccumulate())
+                    return added;
+                  // What has not begun is not zero: 0 + -0 is not -0.
+                  Value isFirst = b.isEqual(start, zero);
+                  for (auto [all, sum] : llvm::zip_equal(added, sums))
+                    all = b.select(isFirst, sum, all);
+                  return added;
+                });
 }
 
 /// body(0), if one tile's side is all of `size`, or for each tile.
@@ -281,12 +301,108 @@ static void forEachTile(TeamBuilder &b, Value size, int64_t side,
   b.when(b.isLess(none, size), [&] { body(none); });
 }
 
-void ProductLowering::lower() {
-  forEachTile(b, op.getM(), rows, [&](Value i) {
-    forEachTile(b, op.getN(), columns, [&](Value j) { tile(i, j); });
+void ProductLowering::forEachTile(function_ref<void(Value, Value)> body) {
+  ::forEachTile(b, op.getM(), rows, [&](Value i) {
+    ::forEachTile(b, op.getN(), columns, [&](Value j) { body(i, j); });
   });
 }
 
 void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
-  ProductLowering(op, team).lower();
+  ProductLowering product(op, team);
+  product.forEachTile([&](Value i, Value j) {
+    product.finish(i, j, product.addTo(i, j, product.before(i, j)));
+  });
+}
+
+bool hone::simt::isOneTile(tile::ProductOp op) {
+  auto isWithin = [](std::optional<int64_t> size, int64_t most) {
+    return size && *size <= most;
+  };
+  int64_t columns = op.getColumns();
+  return isWithin(upperBound(op.getM()), kMostRows) &&
+         isWithin(upperBound(op.getN()).value_or(columns), kMostColumns);
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ChainLowering {
+public:
+  ChainLowering(ChainOp chain, const Team &team,
+                function_ref<LogicalResult(Operation *)> distribute)
+      : chain(chain), team(team), distribute(distribute),
+        products(chain.getProducts()),
+        first(products.front(), team, OpBuilder(chain).saveInsertionPoint()),
+        b(first.b) {}
+
+  LogicalResult lower();
+
+private:
+  /// Moves the ops of `block` to where the builder is. The sums of tile `i`,
+  /// `j` after them.
+  SmallVector<Value> build(Block &block, Value i, Value j, ValueRange sums);
+
+  ChainOp chain;
+  const Team &team;
+  function_ref<LogicalResult(Operation *)> distribute;
+  SmallVector<tile::ProductOp> products;
+  ProductLowering first;
+  TeamBuilder &b; ///< where code goes
+  bool failedOnce = false;
+};
+
+} // namespace
+
+SmallVector<Value> ChainLowering::build(Block &block, Value i, Value j,
+                                        ValueRange given) {
+  SmallVector<Value> sums(given);
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    auto holds = [&](tile::ProductOp product) { return chain.holds(product); };
+    auto product = dyn_cast<tile::ProductOp>(op);
+    auto loop = dyn_cast<scf::ForOp>(op);
+    bool isLoopOfIt =
+        loop && llvm::any_of(loop.getBody()->getOps<tile::ProductOp>(), holds);
+    if (isLoopOfIt) {
+      auto carrying = scf::ForOp::create(
+          b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), sums,
+          [&](OpBuilder &, Location, Value at, ValueRange carried) {
+            loop.getInductionVar().replaceAllUsesWith(at);
+            scf::YieldOp::create(b, build(*loop.getBody(), i, j, carried));
+          });
+      sums = llvm::to_vector_of<Value>(carrying.getResults());
+      loop.erase();
+      continue;
+    }
+    op.moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+    if (product && holds(product)) {
+      sums = ProductLowering(product, team).addTo(i, j, sums);
+    } else {
+      failedOnce |= failed(distribute(&op));
+    }
+  }
+  return sums;
+}
+
+LogicalResult ChainLowering::lower() {
+  first.forEachTile([&](Value i, Value j) {
+    SmallVector<Value> sums =
+        build(chain.getBody().front(), i, j, first.before(i, j));
+    ProductLowering(products.back(), team, b.saveInsertionPoint())
+        .finish(i, j, sums);
+  });
+  for (tile::ProductOp product : products)
+    product.erase();
+  chain.erase();
+  return failure(failedOnce);
+}
+
+LogicalResult
+hone::simt::lowerChain(ChainOp chain, const Team &team,
+                       function_ref<LogicalResult(Operation *)> distribute) {
+  return ChainLowering(chain, team, distribute).lower();
 }

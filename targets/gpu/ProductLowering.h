@@ -3,13 +3,23 @@
 #ifndef HONE_TARGETS_GPU_PRODUCTLOWERING_H
 #define HONE_TARGETS_GPU_PRODUCTLOWERING_H
 
-#include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/TeamBuilder.h"
 
 namespace hone::simt {
 
 /// Emits code for `op` before it; `team` is a workgroup.
 void lowerProduct(tile::ProductOp op, const Team &team);
+
+/// Replaces `chain` by code of its own; `distribute` does that for what is no
+/// product of it.
+mlir::LogicalResult lowerChain(
+    ChainOp chain, const Team &team,
+    llvm::function_ref<mlir::LogicalResult(mlir::Operation *)> distribute);
+
+/// Whether the result of `op` is surely one tile, and not computed tile by
+/// tile.
+bool isOneTile(tile::ProductOp op);
 
 } // namespace hone::simt
 

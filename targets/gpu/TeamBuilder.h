@@ -39,8 +39,13 @@ struct Team {
 
 class TeamBuilder : public ScalarBuilder {
 public:
-  TeamBuilder(mlir::Operation *op, const Team &team)
-      : ScalarBuilder(op->getLoc(), op), team(team) {}
+  /// At `place` or, if it is not set, before `op`.
+  TeamBuilder(mlir::Operation *op, const Team &team,
+              mlir::OpBuilder::InsertPoint place = {})
+      : ScalarBuilder(op->getLoc(), op), team(team) {
+    if (place.isSet())
+      restoreInsertionPoint(place);
+  }
 
   /// Deals [0, count) out in turn, and carries each thread's own `values`.
   llvm::SmallVector<mlir::Value>

@@ -1,0 +1,215 @@
+//===- FormChains.cpp - Products whose sums stay in registers -------------===//
+//
+// A run of ops of one block, from the first product on a piece of memory, or a
+// loop of such, to the last. What stands between must not touch that piece: a
+// kernel's parameters may be one memory under two names, private buffers are
+// not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuDialect.h"
+#include "targets/gpu/GpuPasses.h"
+#include "targets/gpu/ProductLowering.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace hone {
+#define GEN_PASS_DEF_FORMCHAINS
+#include "targets/gpu/GpuPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using simt::SumPlace;
+
+static Value rootOf(Value memory) {
+  while (auto view = memory.getDefiningOp<tile::ViewOp>())
+    memory = view.getBase();
+  return memory;
+}
+
+static bool isPrivate(Value root) {
+  auto type = dyn_cast<MemRefType>(root.getType());
+  return type && type.getMemorySpace();
+}
+
+/// Whether `op`, or what is in it, may read or write `c`.
+static bool mayTouch(Operation *op, Value c) {
+  Value root = rootOf(c);
+  WalkResult walked = op->walk([&](Operation *inner) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
+    if (!effects)
+      return WalkResult::advance();
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffects(instances);
+    for (const MemoryEffects::EffectInstance &instance : instances) {
+      Value other = instance.getValue() ? rootOf(instance.getValue()) : Value();
+      if (other == root || (other && !isPrivate(other) && !isPrivate(root)))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
+/// Whether the product's sums can be read by the next one: nothing has been
+/// done to them.
+static bool isOpen(tile::ProductOp product) {
+  return !product.getInto() && product.getEpilogue().empty();
+}
+
+/// Whether what the epilogue loads is not `c`, which it would find as it was.
+static bool closesChain(tile::ProductOp product) {
+  return product.getEpilogue().empty() ||
+         !llvm::any_of(product.getEpilogue().front(), [&](Operation &op) {
+           return isa<memref::LoadOp>(op) && mayTouch(&op, product.getC());
+         });
+}
+
+static bool areSums(tile::ProductOp product, const SumPlace &place,
+                    int64_t columns) {
+  return SumPlace::of(product) == place &&
+         static_cast<int64_t>(product.getColumns()) == columns;
+}
+
+/// The products of a loop, if it does nothing to `place` but add to it.
+static bool addsAlone(scf::ForOp loop, const SumPlace &place, int64_t columns) {
+  unsigned found = 0;
+  for (Operation &op : *loop.getBody()) {
+    auto product = dyn_cast<tile::ProductOp>(op);
+    if (product && areSums(product, place, columns)) {
+      if (!product.getAccumulate() || !isOpen(product))
+        return false;
+      ++found;
+      continue;
+    }
+    if (mayTouch(&op, place.c))
+      return false;
+  }
+  return found > 0 && loop.getInitArgs().empty();
+}
+
+/// Numbers, which what follows the chain may use, do not go into it, if none of
+/// what they are made of does.
+static bool staysOutside(Operation *op,
+                         function_ref<bool(Operation *)> isInside) {
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         llvm::none_of(op->getOperands(), [&](Value operand) {
+           Operation *made = operand.getDefiningOp();
+           return made && isInside(made);
+         });
+}
+
+/// Whether nothing after `end` uses what goes into a chain of the ops from
+/// `first` on.
+static bool canWrap(Operation *first, Block::iterator end) {
+  DenseSet<Operation *> inside;
+  for (auto op = first->getIterator(); op != end; ++op)
+    if (!staysOutside(&*op,
+                      [&](Operation *made) { return inside.contains(made); }))
+      inside.insert(&*op);
+  return llvm::all_of(inside, [&](Operation *op) {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return inside.contains(op->getBlock()->findAncestorOpInBlock(*user));
+    });
+  });
+}
+
+namespace {
+
+struct FormChains : public hone::impl::FormChainsBase<FormChains> {
+  void visit(Block &block);
+  void runOnOperation() override { visit(getOperation().getBody().front()); }
+};
+
+} // namespace
+
+/// The first product of `loop` whose place is known outside of it.
+static tile::ProductOp firstProductOf(scf::ForOp loop) {
+  for (auto product : loop.getBody()->getOps<tile::ProductOp>()) {
+    SumPlace place = SumPlace::of(product);
+    if (llvm::all_of(
+            ArrayRef<Value>{place.c, place.row, place.column, place.m, place.n},
+            [&](Value value) { return loop.isDefinedOutsideOfLoop(value); }))
+      return product;
+  }
+  return {};
+}
+
+void FormChains::visit(Block &block) {
+  for (auto at = block.begin(); at != block.end();) {
+    Operation *first = &*at++;
+    auto loop = dyn_cast<scf::ForOp>(first);
+    auto product =
+        loop ? firstProductOf(loop) : dyn_cast<tile::ProductOp>(first);
+    SumPlace place;
+    int64_t columns = 0;
+    if (product) {
+      place = SumPlace::of(product);
+      columns = product.getColumns();
+    }
+    bool begins =
+        product && (loop ? addsAlone(loop, place, columns) : isOpen(product));
+    if (!begins) {
+      for (Region &region : first->getRegions())
+        if (!isa<tile::TileDialect>(first->getDialect()))
+          for (Block &inner : region)
+            visit(inner);
+      continue;
+    }
+    // The last op that belongs to it, and whether anything but products does.
+    Operation *last = first;
+    bool hasOthers = loop != nullptr, othersPending = false;
+    unsigned members = 1;
+    for (auto next = at; next != block.end(); ++next) {
+      auto add = [&] {
+        last = &*next;
+        hasOthers |= othersPending;
+        othersPending = false;
+        ++members;
+      };
+      auto sums = dyn_cast<tile::ProductOp>(*next);
+      if (sums && areSums(sums, place, columns)) {
+        if (!sums.getAccumulate() || !closesChain(sums))
+          break;
+        add();
+        if (!isOpen(sums))
+          break;
+        continue;
+      }
+      auto inner = dyn_cast<scf::ForOp>(*next);
+      if (inner && addsAlone(inner, place, columns)) {
+        add();
+        hasOthers = true;
+        continue;
+      }
+      if (next->hasTrait<OpTrait::IsTerminator>() || mayTouch(&*next, place.c))
+        break;
+      othersPending |= !isMemoryEffectFree(&*next);
+    }
+    // More than a tile is computed tile by tile, and what else stands in the
+    // chain must not be done again for each.
+    if ((members < 2 && !loop) || (hasOthers && !simt::isOneTile(product)))
+      continue;
+    auto end = std::next(last->getIterator());
+    if (!canWrap(first, end))
+      continue;
+    OpBuilder b(first);
+    auto chain = simt::ChainOp::create(b, first->getLoc(), place.c, place.row,
+                                       place.column, place.m, place.n);
+    Block &body = chain.getBody().emplaceBlock();
+    for (auto op = first->getIterator(); op != end;) {
+      Operation &moved = *op++;
+      if (staysOutside(&moved, [&](Operation *other) {
+            return other->getBlock() == &body;
+          }))
+        moved.moveBefore(chain);
+      else
+        moved.moveBefore(&body, body.end());
+    }
+    at = std::next(chain->getIterator());
+  }
+}
