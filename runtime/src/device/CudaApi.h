@@ -1,7 +1,7 @@
 //===- CudaApi.h - What is used of NVIDIA's driver API --------------------===//
 //
 // Declared here, so that neither honec nor a program needs a CUDA toolkit. The
-// driver keeps these functions, with these names, since version 11.
+// driver keeps these functions, with these names, since version 11.4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,9 @@ struct LoadedCode;
 struct Function;
 struct Stream;
 struct Event;
+struct Graph;
+struct GraphNode;
+struct GraphExecutable;
 
 /// Of all functions. Others than these are only printed.
 enum Code : int {
@@ -53,6 +56,13 @@ enum LoadOption : int {
   kInfoLogBytes = 4,  ///< the size, as a pointer
   kErrorLog = 5,      ///< char *
   kErrorLogBytes = 6, ///< the size, as a pointer
+};
+
+/// CUDA_KERNEL_NODE_PARAMS, as the functions without _v2 have it.
+struct KernelNode {
+  Function *function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **arguments, **extra;
 };
 
 constexpr int kMaxDynamicShared = 8; ///< of a function's attributes
@@ -110,7 +120,20 @@ constexpr unsigned kNoTiming = 2;    ///< of an event
   X(launch, cuLaunchKernel,                                                    \
     (Function *function, unsigned gridX, unsigned gridY, unsigned gridZ,       \
      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,  \
-     Stream *stream, void **arguments, void **extra))
+     Stream *stream, void **arguments, void **extra))                           \
+  X(createGraph, cuGraphCreate, (Graph **graph, unsigned flags))               \
+  X(destroyGraph, cuGraphDestroy, (Graph *graph))                              \
+  X(addKernelNode, cuGraphAddKernelNode,                                       \
+    (GraphNode **node, Graph *graph, GraphNode *const *after, size_t count,    \
+     const KernelNode *description))                                           \
+  X(instantiate, cuGraphInstantiateWithFlags,                                  \
+    (GraphExecutable **executable, Graph *graph, unsigned long long flags))    \
+  X(setKernelNode, cuGraphExecKernelNodeSetParams,                             \
+    (GraphExecutable *executable, GraphNode *node,                             \
+     const KernelNode *description))                                           \
+  X(launchGraph, cuGraphLaunch,                                                \
+    (GraphExecutable *executable, Stream *stream))                             \
+  X(destroyExecutable, cuGraphExecDestroy, (GraphExecutable *executable))
 // clang-format on
 
 /// The driver's functions, by our names.

@@ -88,8 +88,10 @@ CudaDevice::~CudaDevice() {
   // would wait for it.
   if (buffers.isStuck()) {
     weights.abandon();
+    list.abandon();
     return;
   }
+  list.clear();
   weights.release();
   for (Timed &each : timed) {
     (void)driver.destroyEvent(each.before);
@@ -119,6 +121,7 @@ Result<DeviceMemory> CudaDevice::allocate(uint64_t bytes) {
     return description.name.refused(bytes, driver.describe(code));
   allocated += bytes;
   DeviceMemory memory(*this, reinterpret_cast<char *>(address), bytes);
+  flush();
   note(driver.fill(address, 0, bytes, stream));
   HONE_TRY(failed());
   return memory;
@@ -185,16 +188,24 @@ Status CudaDevice::loadCode(const hone_module &module) {
                      driver.describe(result));
   }
   arguments.resize(fields);
+  list.use(module, functions);
   return Status::ok();
 }
 
+void CudaDevice::flush() {
+  if (failure == kSuccess)
+    note(list.flush(stream));
+}
+
 void CudaDevice::copyIn(char *to, const void *from, uint64_t bytes) {
+  flush();
   if (failure == kSuccess)
     note(buffers.copyIn(reinterpret_cast<Address>(to),
                         static_cast<const char *>(from), bytes, stream));
 }
 
 Status CudaDevice::copyOut(void *to, const char *from, uint64_t bytes) {
+  flush();
   char *out = static_cast<char *>(to);
   while (bytes && failure == kSuccess) {
     const uint64_t part = std::min(bytes, UploadBuffers::ReadBackBytes);
@@ -210,6 +221,7 @@ Status CudaDevice::copyOut(void *to, const char *from, uint64_t bytes) {
 }
 
 void CudaDevice::copy(char *to, const char *from, uint64_t bytes) {
+  flush();
   if (failure != kSuccess || bytes == 0 || to == from)
     return;
   // The driver does not say what it does where both ends overlap: then in
@@ -229,27 +241,29 @@ void CudaDevice::copy(char *to, const char *from, uint64_t bytes) {
 void CudaDevice::launch(uint32_t number, void *closure, int64_t count) {
   if (failure != kSuccess || count <= 0)
     return;
+  if (!observer) {
+    if (!list.hasRoom(number))
+      flush();
+    return list.add(number, closure, unsigned(count));
+  }
   const hone_kernel &kernel = module->kernels[number];
   for (uint32_t i = 0; i < kernel.field_count; ++i)
     arguments[i] = static_cast<char *>(closure) + kernel.fields[i].offset;
-  Timed *times = nullptr;
-  if (observer) {
-    if (timedCount == timed.size())
-      note(wait().isOk() ? kSuccess : kLaunchFailed);
-    if (failure != kSuccess)
-      return;
-    times = &timed[timedCount++];
-    times->kernel = number;
-    note(driver.record(times->before, stream));
-  }
+  if (timedCount == timed.size())
+    note(wait().isOk() ? kSuccess : kLaunchFailed);
+  if (failure != kSuccess)
+    return;
+  Timed &times = timed[timedCount++];
+  times.kernel = number;
+  note(driver.record(times.before, stream));
   note(driver.launch(functions[number], unsigned(count), 1, 1, kernel.threads,
                      1, 1, kernel.shared_bytes, stream, arguments.data(),
                      nullptr));
-  if (times)
-    note(driver.record(times->after, stream));
+  note(driver.record(times.after, stream));
 }
 
 void CudaDevice::observe(KernelObserver *given) {
+  flush();
   if (observer)
     (void)wait(); // what has run is told
   observer = given;
@@ -271,6 +285,7 @@ void CudaDevice::reportTimes() {
 }
 
 Status CudaDevice::wait() {
+  flush();
   ++waited;
   if (failure == kSuccess)
     note(driver.record(reached, stream));

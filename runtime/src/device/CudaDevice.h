@@ -9,6 +9,7 @@
 #pragma once
 
 #include "device/DeviceWeights.h"
+#include "device/LaunchList.h"
 #include "device/UploadBuffers.h"
 
 namespace hone::rt {
@@ -40,6 +41,7 @@ public:
   /// Of arena and weights together.
   uint64_t allocatedBytes() const override { return allocated; }
   uint64_t pinnedBytes() const override { return UploadBuffers::PinnedBytes; }
+  const LaunchList &launches() const { return list; }
   /// How often the host has waited for the device.
   uint64_t waits() const { return waited; }
 
@@ -52,7 +54,7 @@ private:
 
   CudaDevice(const CudaDriver &driver, CudaDescription description)
       : driver(driver), description(std::move(description)),
-        buffers(this->driver) {}
+        buffers(this->driver), list(this->driver) {}
   void free(char *address, uint64_t bytes) override;
   /// Remembers the first code that is none of success.
   void note(cuda::Code code) {
@@ -62,6 +64,8 @@ private:
   Status failed() const;
   Status loadCode(const hone_module &module);
   void reportTimes();
+  /// Brings what was launched to the stream, ahead of what comes next.
+  void flush();
 
   const CudaDriver driver;
   const CudaDescription description;
@@ -70,6 +74,7 @@ private:
   cuda::LoadedCode *code = nullptr;
   cuda::Event *reached = nullptr; ///< what wait() waits for
   UploadBuffers buffers;
+  LaunchList list;
   const hone_module *module = nullptr;
   std::vector<cuda::Function *> functions; ///< by kernel
   std::vector<void *> arguments;           ///< as many as any kernel has

@@ -34,7 +34,7 @@ Result<CudaDriver> CudaDriver::load() {
   if (missing)
     return Status(ErrorCode::OldDriver, Library,
                   std::string("the driver has no ") + missing +
-                      ", which those of CUDA 11.0 and later have",
+                      ", which those of CUDA 11.4 and later have",
                   "install a newer driver");
   if (Code code = driver.init(0); code != kSuccess)
     return noDriver("the driver found no device: " + driver.describe(code));

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <deque>
 
 namespace hone::rt::cuda {
 struct Context {
@@ -24,6 +25,19 @@ struct Function {
   uint32_t maxDynamicShared = 48 * 1024;
 };
 struct Stream {};
+struct GraphNode {
+  KernelNode description;
+  /// Of each parameter, as the node has them.
+  std::vector<std::vector<char>> arguments;
+};
+struct Graph {
+  std::deque<GraphNode> nodes;
+  bool isChain = true; ///< each node waits for the one before
+};
+struct GraphExecutable {
+  Graph *of;
+  std::vector<GraphNode> nodes;
+};
 struct Event {
   bool hasHappened = true, hasTime = false;
   std::chrono::steady_clock::time_point time;
@@ -405,6 +419,101 @@ EXPORT cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
   driver.launch(function->module, &kernel, {gridX, gridY, gridZ},
                 {blockX, blockY, blockZ}, sharedBytes, std::move(copied),
                 std::move(offsets));
+  return kSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+/// Copies what a node is launched with; false: a kernel cannot be launched so.
+static bool describe(GraphNode &node, const KernelNode &given) {
+  if (!given.function || given.extra || given.gridX == 0 || given.gridY == 0 ||
+      given.gridZ == 0 ||
+      uint64_t(given.blockX) * given.blockY * given.blockZ - 1 >= 1024 ||
+      given.sharedBytes > given.function->maxDynamicShared)
+    return false;
+  node.description = given;
+  node.arguments.clear();
+  const Kernel &kernel = *given.function->kernel;
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const char *from = static_cast<const char *>(given.arguments[i]);
+    node.arguments.emplace_back(from, from + kernel.parameters[i].bytes);
+  }
+  return true;
+}
+
+EXPORT cuGraphCreate(Graph **graph, unsigned flags) {
+  HONE_ENTER_DEVICE
+  if (flags != 0)
+    return kInvalidValue;
+  if (driver.options.refusesGraphs)
+    return kOutOfMemory;
+  *graph = new Graph;
+  return kSuccess;
+}
+EXPORT cuGraphDestroy(Graph *graph) {
+  HONE_ENTER
+  delete graph;
+  return kSuccess;
+}
+EXPORT cuGraphAddKernelNode(GraphNode **node, Graph *graph,
+                            GraphNode *const *after, size_t count,
+                            const KernelNode *description) {
+  HONE_ENTER_DEVICE
+  GraphNode added;
+  if (!describe(added, *description))
+    return kInvalidValue;
+  // What does not wait for the node before it may run beside it, and this
+  // machine runs one after another: it would not see the race.
+  const bool isNext = graph->nodes.empty()
+                          ? count == 0
+                          : count == 1 && *after == &graph->nodes.back();
+  graph->isChain &= isNext;
+  *node = &graph->nodes.emplace_back(std::move(added));
+  return kSuccess;
+}
+EXPORT cuGraphInstantiateWithFlags(GraphExecutable **executable, Graph *graph,
+                                   unsigned long long flags) {
+  HONE_ENTER_DEVICE
+  if (flags != 0 || !graph->isChain)
+    return kInvalidValue;
+  *executable =
+      new GraphExecutable{graph, {graph->nodes.begin(), graph->nodes.end()}};
+  return kSuccess;
+}
+EXPORT cuGraphExecKernelNodeSetParams(GraphExecutable *executable,
+                                      GraphNode *node,
+                                      const KernelNode *description) {
+  HONE_ENTER_DEVICE
+  std::deque<GraphNode> &nodes = executable->of->nodes;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (&nodes[i] == node)
+      // Another kernel is not one of the changes that are allowed.
+      return description->function == node->description.function &&
+                     describe(executable->nodes[i], *description)
+                 ? kSuccess
+                 : kInvalidValue;
+  return kInvalidValue;
+}
+EXPORT cuGraphExecDestroy(GraphExecutable *executable) {
+  HONE_ENTER
+  delete executable;
+  return kSuccess;
+}
+EXPORT cuGraphLaunch(GraphExecutable *executable, Stream *stream) {
+  std::vector<void *> arguments;
+  for (GraphNode &node : executable->nodes) {
+    const KernelNode &is = node.description;
+    arguments.clear();
+    for (std::vector<char> &argument : node.arguments)
+      arguments.push_back(argument.data());
+    if (Code code = cuLaunchKernel(
+            is.function, is.gridX, is.gridY, is.gridZ, is.blockX, is.blockY,
+            is.blockZ, is.sharedBytes, stream, arguments.data(), nullptr);
+        code != kSuccess)
+      return code;
+  }
   return kSuccess;
 }
 

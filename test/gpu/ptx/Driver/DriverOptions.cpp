@@ -57,6 +57,7 @@ DriverOptions readDriverOptions() {
   readNumber("VERSION", options.version);
   machine.countsBankConflicts = readWord("CONFLICTS", {"ignore", "count"}) == 1;
   options.skipsKernels = readWord("KERNELS", {"run", "skip"}) == 1;
+  options.refusesGraphs = readWord("GRAPHS", {"run", "refuse"}) == 1;
   if (const char *file = textOf("REPORT"))
     options.reportFile = file;
   if (const char *text = textOf("DROP")) { // KERNEL:WHICH

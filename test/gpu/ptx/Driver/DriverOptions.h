@@ -13,7 +13,8 @@ struct DriverOptions {
   int capability = 90;       ///< 10 major + minor
   int version = 13000;       ///< 1000 major + 10 minor
   bool skipsKernels = false; ///< launches are counted and do nothing
-  std::string reportFile;    ///< written at the end; empty: none
+  bool refusesGraphs = false;
+  std::string reportFile; ///< written at the end; empty: none
   /// Which allocation is refused, launch fails with its device, or never ends,
   /// from 1; 0: none.
   uint64_t refusedAllocation = 0, lostLaunch = 0, stuckLaunch = 0;

@@ -66,6 +66,64 @@ TEST(CudaDevice, ObserversAreToldOfEachKernel) {
   checkObservers<CudaDevice>(kModule);
 }
 
+/// Steps of six launches, of which one has another argument each time, and what
+/// else `between` launches. The sum of all is checked.
+static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
+                     uint64_t changed) {
+  auto opened = CudaDevice::open(kModule, 0, kArena);
+  ASSERT_TRUE(opened.isOk());
+  CudaDevice &device = *opened.value();
+  auto arena = device.allocate(kArena);
+  std::vector<float> weights(kCount), x(kCount);
+  std::iota(weights.begin(), weights.end(), 0.f);
+  const void *addresses[] = {weights.data()};
+  auto frame = device.load(kModule, {addresses, {}});
+  ASSERT_TRUE(frame.isOk()) << frame.status().render();
+  Closure closure = {0, arena.value().address(), frame.value().weights[0], 1};
+  float sum = 0;
+  auto launch = [&](float by) {
+    closure.by = by;
+    sum += by;
+    device.launch(0, &closure, kCount / 32);
+    // What no field says may be anything.
+    closure.unused += 1;
+  };
+  for (unsigned step = 0; step < steps; ++step) {
+    for (unsigned i = 0; i < 6; ++i)
+      launch(i == 3 ? float(step) : 1);
+    ASSERT_TRUE(device.wait().isOk());
+    for (unsigned i = 0; i < between; ++i)
+      launch(2);
+    ASSERT_TRUE(
+        device.copyOut(x.data(), arena.value().address(), kArena).isOk());
+    for (uint64_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(x[i], sum * float(i)) << "step " << step;
+  }
+  EXPECT_EQ(device.launches().graphs(), graphs);
+  EXPECT_EQ(device.launches().changedNodes(), changed);
+}
+
+TEST(CudaDevice, LaunchesThatRepeatAreAGraph) {
+  // The first comes alone, the second makes the graph.
+  runSteps(5, 0, 4, 3);
+  runSteps(1, 0, 0, 0);
+  // Others in between, too few for a graph, are launched one by one.
+  runSteps(4, 1, 3, 2);
+  // Two orders are two graphs.
+  runSteps(4, 5, 6, 2);
+}
+
+TEST(CudaDevice, WithoutGraphsLaunchesComeOneByOne) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("HONE_PTX_GRAPHS", "refuse", 1);
+        runSteps(3, 5, 0, 0);
+        _exit(testing::Test::HasFailure());
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST(CudaDevice, EachFailureHasItsCode) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   expectError<CudaDevice>(
