@@ -9,7 +9,9 @@
 #ifndef HONE_TARGETS_TARGET_H
 #define HONE_TARGETS_TARGET_H
 
+#include "dialects/Hone/Numerics.h"
 #include "dialects/Tile/Blocks.h"
+#include "passes/plan/MachineProfile.h"
 #include "targets/ModuleDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -70,6 +72,13 @@ public:
 
   /// How products should be cut into iterations.
   virtual tile::Blocks blocks() const { return {}; }
+
+  /// Vocabulary entries whose logits exist at one time: part of the numerics of
+  /// its programs, see numerics::kLossColumns.
+  virtual int64_t lossColumns() const { return numerics::kLossColumns; }
+
+  /// What it is thought to do in a second, where nobody has measured it.
+  virtual MachineProfile profile() const { return {}; }
 
   /// Whether it multiplies operands that are rounded to bfloat16, see
   /// `tile.product`.

@@ -35,6 +35,7 @@
 
 using namespace hone::rt;
 using namespace hone::rt::cuda;
+using hone::ptx::CaseRecords;
 
 namespace {
 
@@ -48,33 +49,6 @@ constexpr int kCaseSeconds = 60;
 struct Allocation {
   Address address = 0;
   std::string expected; ///< all of its bytes
-};
-
-/// Reads records; `isGood` is false once the file ended too early.
-class Records {
-public:
-  explicit Records(std::string_view bytes) : rest(bytes) {}
-  bool isAtEnd() const { return rest.empty() || !isGood; }
-  template <typename T> T get() {
-    T value = {};
-    std::string_view bytes = take(sizeof(T));
-    if (isGood)
-      memcpy(&value, bytes.data(), sizeof(T));
-    return value;
-  }
-  std::string_view take(uint64_t bytes) {
-    if (bytes > rest.size())
-      isGood = false;
-    if (!isGood)
-      return {};
-    std::string_view taken = rest.substr(0, bytes);
-    rest.remove_prefix(bytes);
-    return taken;
-  }
-  bool isGood = true;
-
-private:
-  std::string_view rest;
 };
 
 class CaseRun {
@@ -92,10 +66,10 @@ public:
 
 private:
   bool check(Code code, const char *what);
-  Allocation *find(Records &records);
+  Allocation *find(CaseRecords &records);
   void load(std::string_view text);
-  void launch(Records &records);
-  void store(Records &records, bool isExpected);
+  void launch(CaseRecords &records);
+  void store(CaseRecords &records, bool isExpected);
   void compare();
   void tell(const Allocation &allocation, uint32_t id,
             const std::string &found);
@@ -127,7 +101,7 @@ CaseRun::~CaseRun() {
     (void)driver.unload(module);
 }
 
-Allocation *CaseRun::find(Records &records) {
+Allocation *CaseRun::find(CaseRecords &records) {
   auto found = allocations.find(records.get<uint32_t>());
   if (found != allocations.end())
     return &found->second;
@@ -147,7 +121,7 @@ void CaseRun::load(std::string_view text) {
     problem += std::string("\n") + log;
 }
 
-void CaseRun::store(Records &records, bool isExpected) {
+void CaseRun::store(CaseRecords &records, bool isExpected) {
   Allocation *allocation = find(records);
   const auto offset = records.get<uint64_t>();
   std::string_view data = records.take(records.get<uint64_t>());
@@ -163,7 +137,7 @@ void CaseRun::store(Records &records, bool isExpected) {
     check(driver.synchronize(stream), "a copy to the device");
 }
 
-void CaseRun::launch(Records &records) {
+void CaseRun::launch(CaseRecords &records) {
   const auto module = records.get<uint32_t>();
   launched = std::string(records.take(records.get<uint32_t>()));
   uint32_t sizes[6];
@@ -275,7 +249,7 @@ void CaseRun::compare() {
 }
 
 void CaseRun::run(std::string_view file) {
-  Records records(file);
+  CaseRecords records(file);
   const size_t header = strlen(hone::ptx::kCaseHeader);
   if (records.take(header) != hone::ptx::kCaseHeader) {
     problem = "this is no case, or one of another version";

@@ -26,6 +26,7 @@
 #include "compiler/weights/ModelBlocks.h"
 #include "compiler/weights/ModelSources.h"
 #include "compiler/weights/WeightManifest.h"
+#include "dialects/Hone/Sizes.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
 #include "passes/methods/Methods.h"
@@ -204,6 +205,7 @@ importModel(Session &session, const SettledSpec &settled, Program program) {
   if (spec.roundsProducts())
     module->setAttr(HoneDialect::getRoundedProductsAttrName(),
                     UnitAttr::get(&session.context));
+  setLossColumns(module, settled.target->lossColumns());
   HONE_ASSIGN(rt::WeightSettings stored, assignStorage(module, spec, model));
   HONE_TRY(checkTables(module, spec,
                        program == Program::Generate
@@ -314,7 +316,8 @@ static Result<Placed> describe(const CompileRequest &request,
                     options.tileRows,
                     options.forwardTileRows,
                     options.streamWeights,
-                    planned.step->selectionRatio};
+                    planned.step->selectionRatio,
+                    planned.step->smallestBytes};
   }
   FailureOr<ModuleDescription> description = describeModule(*placed, *table);
   if (failed(description))

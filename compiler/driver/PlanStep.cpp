@@ -50,6 +50,8 @@ public:
   /// tiles were found to need.
   bool findSizes(const StepPlan &plan);
 
+  bool isForDevice() const { return domainOf(target) == MemoryDomain::Device; }
+
   /// How many plans were placed, and how many of them sized.
   int64_t placedPlans() const { return placed.size(); }
   int64_t sizedPlans() const { return sizes.size(); }
@@ -172,7 +174,7 @@ PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {
 
 bool PlanJudge::findSizes(const StepPlan &plan) {
   // A device's plan counts neither.
-  if (sizes.count(plan) || domainOf(target) == MemoryDomain::Device)
+  if (sizes.count(plan) || isForDevice())
     return false;
   OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/true);
   auto bytes = [&](StringRef name) {
@@ -282,7 +284,10 @@ Result<PlannedStep> PlanSearch::find() {
         [&](const StepPlan &plan) { return judge.judge(plan, mappedForFree); });
     auto found = [&](const StepPlan &plan) {
       seconds = planner.cost(plan)->seconds;
-      return PlannedStep{plan, judge.layers, streams};
+      PlannedStep planned{plan, judge.layers, streams};
+      if (judge.isForDevice())
+        planned.smallestBytes = planner.cost(planner.smallest())->peakBytes;
+      return planned;
     };
     if (!hasMemory && !hasResident) {
       if (request.memory.kind() == rt::Budget::Kind::None)

@@ -29,6 +29,9 @@ struct PlannedStep {
   /// The largest train.selection_ratio with which there is a plan, if that was
   /// to be found.
   std::optional<double> selectionRatio = {};
+  /// MemoryPlan::budgeted() of the smallest plan there is, for programs that
+  /// may meet a device with less memory; 0: not asked for.
+  int64_t smallestBytes = 0;
 };
 
 /// What a plan may be, from the spec.

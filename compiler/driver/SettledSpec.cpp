@@ -99,10 +99,12 @@ Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
     spec.target.threads = llvm::hardware_concurrency().compute_thread_count();
   if (program == Program::Train)
     HONE_TRY(checkTrainedWeights(spec));
-  if (!spec.target.profile.empty()) {
-    HONE_ASSIGN(settled.profile, readProfile(spec.target.profile));
-  }
   HONE_ASSIGN(settled.target, settleTarget(spec));
+  settled.profile = settled.target->profile();
+  if (!spec.target.profile.empty()) {
+    HONE_ASSIGN(settled.profile,
+                readProfile(spec.target.profile, settled.profile));
+  }
   if (!spec.isMlir()) {
     HONE_ASSIGN(settled.model, HuggingFaceModel::open(spec.model));
     for (const std::string &note : settled.model->notes)

@@ -3,6 +3,7 @@
 #include "compiler/emit/ModuleIdentity.h"
 #include "base/Sha256.h"
 #include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Sizes.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -60,6 +61,8 @@ IdentityFields hone::describeModel(ModuleOp imported) {
   (*ofAnyBatch)->removeAttr(HoneDialect::getLayersAttrName());
   // The settings that ask for it are told by name.
   (*ofAnyBatch)->removeAttr(HoneDialect::getRoundedProductsAttrName());
+  // The target is told by name.
+  (*ofAnyBatch)->removeAttr(kLossColumnsAttrName);
   std::string text;
   llvm::raw_string_ostream(text) << **ofAnyBatch;
   fields["model"] = rt::Sha256::hex(text);

@@ -9,6 +9,7 @@
 #include "base/Dtype.h"
 #include "compiler/emit/ModuleSummary.h"
 #include "device/HostDevice.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/Passes.h"
 #include "passes/kernels/BlockFunctions.h"
 
@@ -102,6 +103,7 @@ void EntryProgram::describe(mlir::ModuleOp placed) {
 
 llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
                                                  const Target &target) {
+  setLossColumns(module, target.lossColumns());
   mlir::PassManager placement(module.getContext());
   placement.addPass(createPlace());
   placement.addPass(createVerifyPlacement());

@@ -57,6 +57,8 @@ public:
   /// On any device, with memory of its own for this run. `scratchBytes`: what
   /// its threads have together, see hone_frame::thread_scratch.
   void run(int64_t rows, rt::Device &device, uint64_t scratchBytes);
+  /// What was compiled.
+  const hone_module &compiled() const { return *loaded; }
   /// Of a thread.
   uint64_t threadBytes() const { return loaded->thread_bytes; }
   /// All that a run reads and writes but the weights.

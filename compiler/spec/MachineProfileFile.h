@@ -4,7 +4,8 @@
 // {"flops_per_second": 4.75e11, "bfloat16_flops_per_second": 9e11,
 // "other_flops_per_second": 2.1e11, "bytes_per_second": 6e10,
 // "fills_per_second": 3e10}; a machine without bfloat16 products leaves theirs
-// out. See passes/plan/CostEstimate.h for their meaning.
+// out. A device's has "launch_seconds", too: what a launch costs. See
+// passes/plan/CostEstimate.h for their meaning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,8 @@
 namespace hone {
 
 /// Errors: NoInput; BadData for what is not such an object of positive numbers.
-Result<MachineProfile> readProfile(const std::string &path);
+/// What the file may leave out and does is `profile`'s.
+Result<MachineProfile> readProfile(const std::string &path,
+                                   MachineProfile profile = {});
 
 } // namespace hone

@@ -2,6 +2,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 
+#include "dialects/Hone/Sizes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -61,9 +62,10 @@ int64_t StorageAttr::getBits() const {
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
-  if (name == getMaxRowsAttrName() || name == getArenaBytesAttrName()) {
+  if (name == getMaxRowsAttrName() || name == getArenaBytesAttrName() ||
+      name == kLossColumnsAttrName) {
     // A batch has a row; a module without values needs no memory.
-    int64_t least = name == getMaxRowsAttrName() ? 1 : 0;
+    int64_t least = name == getArenaBytesAttrName() ? 0 : 1;
     auto value = dyn_cast<IntegerAttr>(attr.getValue());
     if (!isa<ModuleOp>(op) || !value || value.getInt() < least)
       return op->emitError()

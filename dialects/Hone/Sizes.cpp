@@ -2,6 +2,10 @@
 
 #include "dialects/Hone/Sizes.h"
 
+#include "dialects/Hone/Numerics.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 
 namespace hone {
@@ -10,6 +14,24 @@ Type computeType(Type type) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return shaped.clone(computeType(shaped.getElementType()));
   return type.isBF16() ? Float32Type::get(type.getContext()) : type;
+}
+
+int64_t lossColumns(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto columns = module
+                     ? module->getAttrOfType<IntegerAttr>(kLossColumnsAttrName)
+                     : IntegerAttr();
+  return columns ? columns.getInt() : numerics::kLossColumns;
+}
+
+void setLossColumns(ModuleOp module, int64_t columns) {
+  if (columns == numerics::kLossColumns)
+    module->removeAttr(kLossColumnsAttrName);
+  else
+    module->setAttr(kLossColumnsAttrName,
+                    Builder(module).getI64IntegerAttr(columns));
 }
 
 bool hasRows(Type type) {

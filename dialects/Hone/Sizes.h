@@ -21,6 +21,14 @@ int64_t productFlops(mlir::Value weight, int64_t rows);
 /// products, each with four other operations.
 int64_t drawFlops(mlir::Value value, int64_t rows);
 
+/// Module attribute: vocabulary entries whose logits exist at one time, which
+/// is part of the numerics: each piece of so many has partial sums of its own.
+/// Absent: numerics::kLossColumns.
+inline constexpr llvm::StringLiteral kLossColumnsAttrName = "hone.loss_columns";
+/// What that says of the module of `op`.
+int64_t lossColumns(mlir::Operation *op);
+void setLossColumns(mlir::ModuleOp module, int64_t columns);
+
 /// A double for each row: parts of a sum that is taken in order.
 mlir::MemRefType perRow(mlir::MLIRContext *context, int64_t rows);
 /// Where a parameter is written down that is read many times, if each reading

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Hone/Sizes.h"
 #include "passes/Passes.h"
 #include "passes/kernels/BlockFunctions.h"
 
@@ -63,7 +64,8 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
     cut.rows = blockRows;
     TileOptions options{
         {cut, module->hasAttr(HoneDialect::getRoundedProductsAttrName()),
-         module->hasAttr(HoneDialect::getAnyOrderProductsAttrName())},
+         module->hasAttr(HoneDialect::getAnyOrderProductsAttrName()),
+         lossColumns(module)},
         maxRows.getInt(),
         kernels};
     llvm::StringMap<BlockInterface> interfaces;

@@ -61,6 +61,8 @@ struct KernelSettings {
   bool roundsProducts = false;
   /// See `hone.any_order_products`.
   bool addsInAnyOrder = false;
+  /// See `hone.loss_columns`.
+  int64_t lossColumns = 0;
 };
 
 /// Features of a matrix of rows.
@@ -134,6 +136,7 @@ public:
   //===------------------------------------------------------------------===//
 
   const tile::Blocks &blocks() const { return settings.blocks; }
+  int64_t lossColumns() const { return settings.lossColumns; }
   /// Rows of this batch.
   Value rows() const { return rowCount; }
   int64_t maxRows() const { return rowMaximum; }

@@ -59,8 +59,8 @@ void emitKernel(AttentionTangentOp op, KernelBuilder &k);
 
 // LossKernels.cpp
 /// Emits what is done with `width` rows of a head from `first` on, for pieces
-/// of numerics::kLossColumns. With `streamed` their pages go when it has been
-/// done.
+/// of KernelBuilder::lossColumns(). With `streamed` their pages go when it has
+/// been done.
 void forEachHeadPiece(
     KernelBuilder &k, mlir::Value head, bool streamed,
     llvm::function_ref<void(mlir::Value first, int64_t width)> emitPiece);

@@ -225,7 +225,7 @@ void hone::forEachHeadPiece(KernelBuilder &k, Value head, bool streamed,
       k.release(head, first, k.index(width));
   };
   int64_t vocabulary = cast<MemRefType>(head.getType()).getDimSize(0);
-  int64_t width = std::min(vocabulary, numerics::kLossColumns);
+  int64_t width = std::min(vocabulary, k.lossColumns());
   int64_t whole = vocabulary - vocabulary % width;
   k.loop(k.index(0), k.index(whole), width,
          [&](Value first) { body(first, width); });
@@ -344,8 +344,9 @@ static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
 static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                             const VocabularyTile &vocabulary, Value dx,
                             Value headSum, Value ones) {
+  const int64_t terms = numerics::dotBlock(vocabulary.width);
   forEachPackedTile(
-      k, in, in.hidden, vocabulary.width, [&](const KernelBuilder::Tile &tile) {
+      k, in, in.hidden, terms, [&](const KernelBuilder::Tile &tile) {
         Value zero = k.index(0);
         KernelBuilder::Product product =
             k.productFor(tile, dx, {in.logits, tile.row, zero},

@@ -13,19 +13,35 @@
 using namespace mlir;
 using namespace hone;
 
-/// Runs body(first, count, sums) for blocks of `columns`, in parallel. `sums`
-/// is private: memref<1 x the columns of a block>.
-static void forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
+/// Runs body(first, count, own) for blocks of `columns`, in parallel. `own` is
+/// private memory of type `scratch`; null: none.
+static void forEachColumnBlock(KernelBuilder &k, int64_t columns,
+                               ArrayRef<MemRefType> scratch,
                                function_ref<void(Value, Value, Value)> body) {
   int64_t width = std::min(k.blocks().summedColumns, columns);
-  k.parallel(k.index(llvm::divideCeil(columns, width)),
-             MemRefType::get({1, width}, element),
-             [&](Value block, ValueRange scratch) {
+  k.parallel(k.index(llvm::divideCeil(columns, width)), scratch,
+             [&](Value block, ValueRange own) {
                Value first = k.mul(block, k.index(width));
                Value count =
                    k.min(k.index(width), k.sub(k.index(columns), first));
-               body(first, count, scratch[0]);
+               body(first, count, own.empty() ? Value() : own[0]);
              });
+}
+
+/// A row of `count` ones: a product with it is a sum of rows, since
+/// fma(1, x, sum) has the bits of sum + x.
+static Value onesFor(KernelBuilder &k, int64_t count, Type element) {
+  auto type = RankedTensorType::get({1, count}, element);
+  return k.table("ones", DenseElementsAttr::get(
+                             type, Attribute(k.getFloatAttr(element, 1.0))));
+}
+
+/// The gradient of a vector as a matrix of one row.
+static Value asRow(KernelBuilder &k, Value gradient) {
+  auto type = cast<MemRefType>(gradient.getType());
+  return tile::ViewOp::create(
+      k, MemRefType::get({1, type.getDimSize(0)}, type.getElementType()),
+      gradient, k.index(0));
 }
 
 void hone::addColumnSums(
@@ -33,52 +49,46 @@ void hone::addColumnSums(
     function_ref<std::function<Value(Value)>(Value)> termsOf) {
   auto type = cast<MemRefType>(gradient.getType());
   Type element = type.getElementType();
+  const int64_t rows = std::min(k.maxRows(), numerics::kGradientRows);
+  const int64_t width = std::min(k.blocks().summedColumns, type.getDimSize(0));
+  Value row = asRow(k, gradient), ones = onesFor(k, rows, element);
   forEachColumnBlock(
-      k, type.getDimSize(0), element,
-      [&](Value first, Value count, Value sums) {
+      k, type.getDimSize(0), MemRefType::get({rows, width}, element),
+      [&](Value first, Value count, Value terms) {
         Value none = k.index(0);
-        k.loop(none, k.rows(), numerics::kGradientRows, [&](Value begin) {
-          Value end =
-              k.min(k.rows(), k.add(begin, k.index(numerics::kGradientRows)));
-          Value zero = k.real(element, 0.0);
-          k.map(count,
-                [&](ValueRange j) { k.store(zero, sums, {none, j[0]}); });
-          k.loop(begin, end, 1, [&](Value row) {
-            std::function<Value(Value)> term = termsOf(row);
+        k.loop(none, k.rows(), rows, [&](Value begin) {
+          Value size = k.min(k.index(rows), k.sub(k.rows(), begin));
+          k.each(size, [&](ValueRange i) {
+            std::function<Value(Value)> term = termsOf(k.add(begin, i[0]));
             k.map(count, [&](ValueRange j) {
-              Value sum =
-                  k.add(k.load(sums, {none, j[0]}), term(k.add(first, j[0])));
-              k.store(sum, sums, {none, j[0]});
+              k.store(term(k.add(first, j[0])), terms, {i[0], j[0]});
             });
           });
-          k.map(count, [&](ValueRange j) {
-            Value at = k.add(first, j[0]);
-            k.store(k.add(k.load(gradient, at), k.load(sums, {none, j[0]})),
-                    gradient, at);
-          });
+          KernelBuilder::Product product{.c = {row, none, first},
+                                         .a = {ones, none, none},
+                                         .w = {terms, none, none},
+                                         .rows = k.index(1),
+                                         .columns = count,
+                                         .depth = size,
+                                         .mostColumns = width,
+                                         .terms = rows};
+          product.accumulate = true;
+          product.fewRows = true;
+          k.product(product);
         });
       });
 }
 
 void hone::addBiasSums(KernelBuilder &k, Value gradient, Value dy) {
-  // A product with a row of ones: fma(1, x, sum) has the bits of sum + x.
   auto type = cast<MemRefType>(gradient.getType());
   Type element = type.getElementType();
-  auto rowOf = [&](int64_t length) {
-    return MemRefType::get({1, length}, element);
-  };
-  Value row =
-      tile::ViewOp::create(k, rowOf(type.getDimSize(0)), gradient, k.index(0));
-  auto ones = RankedTensorType::get({1, k.maxRows()}, element);
-  Value table = k.table(
-      "ones",
-      DenseElementsAttr::get(ones, Attribute(k.getFloatAttr(element, 1.0))));
+  Value row = asRow(k, gradient), ones = onesFor(k, k.maxRows(), element);
   KernelBuilder::Tiling tiling{k.index(1), type.getDimSize(0),
                                std::min(k.maxRows(), numerics::kGradientRows)};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     Value zero = k.index(0);
     KernelBuilder::Product product = k.productFor(
-        tile, row, {table, zero, zero}, {dy, zero, tile.column}, k.rows());
+        tile, row, {ones, zero, zero}, {dy, zero, tile.column}, k.rows());
     product.accumulate = true;
     product.fewRows = true;
     k.product(product);
@@ -130,18 +140,17 @@ static void addRows(KernelBuilder &k, Value table,
                     function_ref<Value(Value)> place,
                     function_ref<Value(Value, Value)> term) {
   auto type = cast<MemRefType>(table.getType());
-  forEachColumnBlock(k, type.getDimSize(1), type.getElementType(),
-                     [&](Value first, Value count, Value) {
-                       k.loop(k.index(0), k.rows(), 1, [&](Value row) {
-                         Value at = place(row);
-                         k.map(count, [&](ValueRange j) {
-                           Value column = k.add(first, j[0]);
-                           Value sum = k.add(k.load(table, {at, column}),
-                                             term(row, column));
-                           k.store(sum, table, {at, column});
-                         });
-                       });
-                     });
+  forEachColumnBlock(
+      k, type.getDimSize(1), {}, [&](Value first, Value count, Value) {
+        k.loop(k.index(0), k.rows(), 1, [&](Value row) {
+          Value at = place(row);
+          k.map(count, [&](ValueRange j) {
+            Value column = k.add(first, j[0]);
+            Value sum = k.add(k.load(table, {at, column}), term(row, column));
+            k.store(sum, table, {at, column});
+          });
+        });
+      });
 }
 
 void hone::emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k) {

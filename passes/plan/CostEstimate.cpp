@@ -27,6 +27,7 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   if (!cost)
     return counts;
   counts.flops = cost.getFlops(rows);
+  counts.launches = 1;
   // A look-up reads rows of its table, and multiplies no panel of it.
   const bool isProduct = llvm::any_of(op->getOperands(), [&](Value operand) {
     return hasRows(operand.getType()) &&

@@ -8,23 +8,13 @@
 
 #pragma once
 
+#include "passes/plan/MachineProfile.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
 
 namespace hone {
-
-/// Rates of the whole machine. The nominal ones are those of two cores with
-/// AVX-512, fitted to a 0.5B model's products by storage and rows; what decides
-/// a plan is how they stand to each other.
-struct MachineProfile {
-  double flopsPerSecond = 4.75e11; ///< of products with the model's weights
-  double bfloat16FlopsPerSecond = 9e11; ///< the same with bfloat16 operands
-  /// Of all other operations: attention, norms, thin products of LoRA.
-  double otherFlopsPerSecond = 2.1e11;
-  double bytesPerSecond = 6e10;
-  double fillsPerSecond = 3e10;
-};
 
 /// What one run of an entry asks of the machine.
 struct StepCounts {
@@ -35,6 +25,8 @@ struct StepCounts {
   /// reads them and each of its tiles of rows.
   int64_t fills = 0;
   int64_t fillBytes = 0; ///< what is read for that, as stored
+  /// Ops that compute, once for each tile of rows: about as many kernels.
+  int64_t launches = 0;
 
   /// `bfloat16Products`: float32_matmul_precision is medium.
   double seconds(const MachineProfile &profile, bool bfloat16Products) const {
@@ -43,7 +35,7 @@ struct StepCounts {
     return productFlops / productRate +
            (flops - productFlops) / profile.otherFlopsPerSecond +
            (rowBytes + fillBytes) / profile.bytesPerSecond +
-           fills / profile.fillsPerSecond;
+           fills / profile.fillsPerSecond + launches * profile.launchSeconds;
   }
   StepCounts &operator+=(const StepCounts &other) {
     flops += other.flops;
@@ -51,11 +43,12 @@ struct StepCounts {
     rowBytes += other.rowBytes;
     fills += other.fills;
     fillBytes += other.fillBytes;
+    launches += other.launches;
     return *this;
   }
   StepCounts operator*(int64_t times) const {
     return {flops * times, productFlops * times, rowBytes * times,
-            fills * times, fillBytes * times};
+            fills * times, fillBytes * times,    launches * times};
   }
 };
 

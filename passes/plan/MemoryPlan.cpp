@@ -452,6 +452,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"row_bytes", counts.rowBytes},
       {"fills", counts.fills},
       {"fill_bytes", counts.fillBytes},
+      {"launches", counts.launches},
       {"estimated_seconds", seconds}};
   if (choice) {
     plan["residuals"] = choice->residuals;
@@ -460,6 +461,8 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
     plan["tile_rows"] = choice->tileRows;
     plan["forward_tile_rows"] = choice->forwardTileRows;
     plan["streams_weights"] = choice->streamsWeights;
+    if (choice->smallestBytes)
+      plan["smallest_bytes"] = choice->smallestBytes;
     if (choice->selectionRatio)
       plan["selection_ratio"] = *choice->selectionRatio;
   }

@@ -72,6 +72,7 @@ struct MemoryPlan {
     int64_t recomputedInputs, roundedInputs, tileRows, forwardTileRows;
     bool streamsWeights;
     std::optional<double> selectionRatio; ///< where that was planned
+    int64_t smallestBytes; ///< budgeted() of the smallest plan; 0: unknown
   };
   std::optional<Choice> choice;
 
@@ -106,11 +107,11 @@ struct MemoryPlan {
   /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
   /// resident_thread_bytes, on_device, device_weight_bytes, device_host_bytes,
   /// table_bytes, dump_bytes, accumulation_bytes, flops,
-  /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds; of a plan
-  /// that was chosen also residuals, recomputed_inputs, rounded_inputs,
-  /// tile_rows, forward_tile_rows and streams_weights; and of so many `threads`
-  /// also threads, peak_bytes, resident_bytes and timeline. The program has it
-  /// without threads.
+  /// product_flops, row_bytes, fills, fill_bytes, launches, estimated_seconds;
+  /// of a plan that was chosen also residuals, recomputed_inputs,
+  /// rounded_inputs, tile_rows, forward_tile_rows, streams_weights and
+  /// smallest_bytes; and of so many `threads` also threads, peak_bytes,
+  /// resident_bytes and timeline. The program has it without threads.
   std::string json(std::optional<int64_t> threads = std::nullopt) const;
 };
 

@@ -9,6 +9,8 @@
 #ifndef HONE_TARGETS_CUDA_CUDAARCHITECTURE_H
 #define HONE_TARGETS_CUDA_CUDAARCHITECTURE_H
 
+#include "passes/plan/MachineProfile.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -23,6 +25,7 @@ struct CudaArchitecture {
   unsigned ptxVersion;
   int64_t sharedBytes; ///< of a workgroup, at most
   bool bfloat16Products;
+  MachineProfile profile; ///< see Target::profile()
 };
 
 /// Null: not one that Hone knows.

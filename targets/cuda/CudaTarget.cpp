@@ -40,6 +40,7 @@ public:
     wanted.cpu = architecture.name.str();
     return wanted;
   }
+  MachineProfile profile() const override { return architecture.profile; }
 
 protected:
   void buildTextPipeline(OpPassManager &pm) const override;

@@ -32,6 +32,8 @@ public:
 
   bool hasHostKernels() const override { return false; }
   const TargetKernels *kernels() const override { return &ownKernels; }
+  /// The logits of a tile are work for many workgroups, and launches are few.
+  int64_t lossColumns() const override { return 4096; }
   tile::Blocks blocks() const override;
   void buildLoweringPipeline(mlir::OpPassManager &pm) const override;
   void buildSizingPipeline(mlir::OpPassManager &pm) const override;

@@ -6,6 +6,7 @@
 
 #include "test/numerics/HoneProgram.h"
 
+#include "device/OpenDevice.h"
 #include "dialects/Hone/HoneOps.h"
 #include "targets/Target.h"
 #include "test/device/GuardedDevice.h"
@@ -17,6 +18,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 
+#include "gtest/gtest.h"
+
 #include <cstdlib>
 
 using namespace hone;
@@ -26,10 +29,9 @@ std::string hone::targetUnderTest() {
   return given ? given : "native";
 }
 
-HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
+static EntryProgram build(llvm::StringRef ir, const Target &target,
+                          bool bfloat16Products) {
   llvm::ExitOnError check("cannot build the program under test: ");
-  auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
-
   mlir::DialectRegistry registry;
   registerTargetDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -42,11 +44,21 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   if (bfloat16Products)
     (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
                        mlir::UnitAttr::get(&context));
-  auto built = EntryProgram::build(*module, *target);
+  auto built = EntryProgram::build(*module, target);
   if (!built)
     check(llvm::joinErrors(built.takeError(),
                            llvm::createStringError("of the IR:\n" + ir)));
-  program = std::move(*built);
+  return std::move(*built);
+}
+
+HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
+  llvm::ExitOnError check("cannot build the program under test: ");
+  auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
+  program = build(ir, *target, bfloat16Products);
+  // Functions of scalars are the host's everywhere.
+  if (!target->hasHostKernels() && program.compiled().kernel_count > 0)
+    beside = build(ir, *check(createTarget(TargetRequest::parse("native"))),
+                   bfloat16Products);
 }
 
 void HoneProgram::setWeights(const std::vector<std::vector<double>> &values) {
@@ -59,6 +71,8 @@ void HoneProgram::setWeights(const std::vector<std::vector<double>> &values) {
                           ? static_cast<const void *>(rounded.back().data())
                           : tensor.data());
   }
+  if (beside)
+    beside->setWeights(tensors);
   program.setWeights(std::move(tensors));
 }
 
@@ -66,6 +80,10 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   auto pool = rt::Pool::create(threads);
   if (!pool.isOk())
     llvm::report_fatal_error("cannot start threads");
+  if (beside) {
+    beside->run(rows, *pool.value());
+    return runOnDevice(rows);
+  }
   const std::string before = program.memory().str();
   test::GuardedDevice guarded(*pool.value());
   program.run(rows, guarded, program.threadBytes() * threads);
@@ -74,4 +92,41 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   program.run(rows, *pool.value());
   if (program.memory() != there)
     llvm::report_fatal_error("two devices leave other bits");
+}
+
+void HoneProgram::runOnDevice(int64_t rows) {
+  const hone_module &module = program.compiled();
+  auto device = rt::openDevice(module, 0, uint64_t(program.memory().size()));
+  if (!device.isOk())
+    llvm::report_fatal_error(device.status().render().c_str());
+  program.run(rows, *device.value(), /*scratchBytes=*/0);
+}
+
+/// Sums that are no products have an order of their own on a device, and what
+/// follows from them has other bits.
+static bool promisesBits() {
+  const testing::TestInfo *test =
+      testing::UnitTest::GetInstance()->current_test_info();
+  const llvm::StringRef suite = test ? test->test_suite_name() : "";
+  (void)suite;
+  return false;
+}
+
+std::vector<double> HoneProgram::read(llvm::StringRef region,
+                                      size_t count) const {
+  std::vector<double> values = program.read(region, count);
+  if (!beside)
+    return values;
+  const std::vector<double> there = beside->read(region, count);
+  const bool isSame =
+      memcmp(values.data(), there.data(), count * sizeof(double)) == 0;
+  if (std::getenv("HONE_SHOW_BITS")) {
+    const testing::TestInfo *test =
+        testing::UnitTest::GetInstance()->current_test_info();
+    fprintf(stderr, "bits %s %s.%s %s\n", isSame ? "same" : "OTHER",
+            test->test_suite_name(), test->name(), region.str().c_str());
+  }
+  EXPECT_TRUE(isSame || !promisesBits())
+      << region.str() << " has other bits than the processor's";
+  return values;
 }

@@ -9,6 +9,7 @@
 
 #include "compiler/selfcheck/EntryProgram.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,16 +25,20 @@ public:
   /// that fails. `bfloat16Products`: products may round their operands.
   explicit HoneProgram(llvm::StringRef ir, bool bfloat16Products = false);
 
-  void reset() { program.reset(); }
-  void write(llvm::StringRef region, const std::vector<double> &values) {
+  void reset() {
+    program.reset();
+    if (beside)
+      beside->reset();
+  }
+  template <typename T>
+  void write(llvm::StringRef region, const std::vector<T> &values) {
     program.write(region, values);
+    if (beside)
+      beside->write(region, values);
   }
-  void write(llvm::StringRef region, const std::vector<int32_t> &values) {
-    program.write(region, values);
-  }
-  std::vector<double> read(llvm::StringRef region, size_t count) const {
-    return program.read(region, count);
-  }
+  /// On a device an expectation of the test fails if the processor left other
+  /// bits there and the test's suite promises the same.
+  std::vector<double> read(llvm::StringRef region, size_t count) const;
   std::vector<int32_t> readIntegers(llvm::StringRef region,
                                     size_t count) const {
     return program.readIntegers(region, count);
@@ -42,11 +47,16 @@ public:
   void setWeights(const std::vector<std::vector<double>> &values);
 
   /// On the host, and on a device whose memory it cannot see: exits with a
-  /// message if they leave other bits.
+  /// message if they leave other bits. A target's kernels for a device run on
+  /// that, which has a driver, and the processor's beside.
   void run(int64_t rows, unsigned threads);
+  bool isForDevice() const { return beside.has_value(); }
 
 private:
+  void runOnDevice(int64_t rows);
+
   EntryProgram program;
+  std::optional<EntryProgram> beside; ///< the same for the processor
   std::vector<std::vector<double>> weights;
   std::vector<std::vector<float>> rounded; ///< weights of a float32 program
 };

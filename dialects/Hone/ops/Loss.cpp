@@ -20,7 +20,7 @@ namespace hone {
 template <typename LossLike>
 static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
   Type element = elementType(op.getX());
-  int64_t tile = std::min(rowsOf(op.getWeight()), numerics::kLossColumns);
+  int64_t tile = std::min(rowsOf(op.getWeight()), lossColumns(op));
   MemRefType scalar = perRow(op.getContext(), maxRows);
   return {MemRefType::get({maxRows, tile}, computeType(element)),
           MemRefType::get({maxRows, columns(op.getX())}, element),
@@ -106,7 +106,7 @@ SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   if (!getSmoothing())
     return buffers;
   buffers.push_back(perRow(getContext(), maxRows));
-  int64_t tile = std::min(rowsOf(getWeight()), numerics::kLossColumns);
+  int64_t tile = std::min(rowsOf(getWeight()), lossColumns(*this));
   if (getDx())
     for (int64_t width : {columns(getWeight()), tile})
       buffers.push_back(MemRefType::get({1, width}, computedType(getX())));

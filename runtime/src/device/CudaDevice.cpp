@@ -39,7 +39,7 @@ static int neededCapability(const hone_module &module) {
 }
 
 Result<std::unique_ptr<CudaDevice>>
-CudaDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
+CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
   HONE_ASSIGN(CudaDriver driver, CudaDriver::load());
   if (const int needed = neededVersion(module); driver.version < needed)
     return Status(ErrorCode::OldDriver, "the driver",
@@ -77,9 +77,9 @@ CudaDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
   if (device->failure == kSuccess)
     device->note(driver.memoryInfo(&free, &total));
   HONE_TRY(device->failed());
-  if (const uint64_t needed = arenaBytes + DeviceWeights::bytesOf(module);
+  if (const uint64_t needed = room.arenaBytes + DeviceWeights::bytesOf(module);
       free < needed)
-    return description.name.tooSmall(free, needed);
+    return description.name.tooSmall(free, needed, room.smallestPlan);
   return device;
 }
 

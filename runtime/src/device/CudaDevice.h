@@ -16,12 +16,12 @@ namespace hone::rt {
 
 class CudaDevice final : public Device {
 public:
-  /// Device `number` for the kernels of `module`, with room for an arena of
-  /// `arenaBytes` and the weights. Nothing of that is taken yet.
-  /// Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
-  /// DeviceMemoryTooSmall, DeviceFailed.
-  static Result<std::unique_ptr<CudaDevice>>
-  open(const hone_module &module, int number, uint64_t arenaBytes);
+  /// Device `number` for the kernels of `module`, with room for
+  /// what is needed and the weights. Nothing of that is taken yet. Errors:
+  /// NoDriver, OldDriver, NoSuchDevice, OldDevice, DeviceMemoryTooSmall,
+  /// DeviceFailed.
+  static Result<std::unique_ptr<CudaDevice>> open(const hone_module &module,
+                                                  int number, RoomNeeded room);
   ~CudaDevice() override;
 
   bool isHostVisible() const override { return false; }

@@ -4,6 +4,8 @@
 
 #include "base/ByteCount.h"
 
+#include <cstdio>
+
 namespace hone::rt {
 
 std::string DeviceName::place() const {
@@ -17,13 +19,30 @@ Status DeviceName::missing(int number, size_t count) {
                 "see train --list-devices");
 }
 
-Status DeviceName::tooSmall(uint64_t free, uint64_t needed) const {
+/// As a spec has it, rounded up.
+static std::string describeMebibytes(uint64_t bytes) {
+  char text[32];
+  const uint64_t hundredths = (bytes * 100 + (1 << 20) - 1) >> 20;
+  snprintf(text, sizeof(text), "%llu.%02lluMiB",
+           (unsigned long long)(hundredths / 100),
+           (unsigned long long)(hundredths % 100));
+  return text;
+}
+
+Status DeviceName::tooSmall(uint64_t free, uint64_t needed,
+                            uint64_t smallestPlan) const {
+  const std::string smaller =
+      "a smaller max_seq_length or batch_size, or weights of fewer bits";
   return Status(
       ErrorCode::DeviceMemoryTooSmall, place(),
       "has " + describeBytes(free) + " of memory free and the plan needs " +
           describeBytes(needed),
-      "end other programs that use the device, or compile with a smaller "
-      "max_seq_length or batch_size, or weights of fewer bits");
+      "end other programs that use the device, or compile with " +
+          (smallestPlan == 0 ? "train.residuals: planned, " + smaller
+           : smallestPlan < needed
+               ? "train.memory_budget: " + describeMebibytes(smallestPlan) +
+                     ", the smallest plan"
+               : smaller + ": this is the smallest plan"));
 }
 
 Status DeviceName::refused(uint64_t bytes, const std::string &why) const {

@@ -12,6 +12,15 @@
 
 namespace hone::rt {
 
+/// What a program needs of a device's memory beside its weights.
+struct RoomNeeded {
+  RoomNeeded(uint64_t arenaBytes, uint64_t smallestPlan = 0)
+      : arenaBytes(arenaBytes), smallestPlan(smallestPlan) {}
+  uint64_t arenaBytes;
+  /// What the smallest plan takes with the weights, for a message; 0: unknown.
+  uint64_t smallestPlan;
+};
+
 struct DeviceName {
   int number = 0; ///< from 0, as --device takes it
   std::string name;
@@ -22,7 +31,7 @@ struct DeviceName {
   /// NoSuchDevice, where there are `count`.
   static Status missing(int number, size_t count);
   /// DeviceMemoryTooSmall: before anything is taken.
-  Status tooSmall(uint64_t free, uint64_t needed) const;
+  Status tooSmall(uint64_t free, uint64_t needed, uint64_t smallestPlan) const;
   /// DeviceMemoryTooSmall: an allocation of the plan; `why` is the driver's.
   Status refused(uint64_t bytes, const std::string &why) const;
   /// DeviceCodeRefused; `who` is the driver with its version.

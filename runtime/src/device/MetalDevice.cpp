@@ -20,7 +20,7 @@ static constexpr size_t MostRunning = 16;
 static constexpr UInteger Lanes = 32;
 
 Result<std::unique_ptr<MetalDevice>>
-MetalDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
+MetalDevice::open(const hone_module &module, int number, RoomNeeded room) {
   HONE_ASSIGN(MetalDriver driver, MetalDriver::load());
   HONE_ASSIGN(std::vector<MetalDescription> devices, driver.devices());
   if (number < 0 || size_t(number) >= devices.size())
@@ -34,12 +34,13 @@ MetalDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
   const uint64_t weights = DeviceWeights::bytesOf(module);
   const uint64_t used = driver.allocatedSize(description.device);
   const uint64_t free = description.bytes - std::min(description.bytes, used);
-  if (free < arenaBytes + weights)
-    return description.name.tooSmall(free, arenaBytes + weights);
+  if (free < room.arenaBytes + weights)
+    return description.name.tooSmall(free, room.arenaBytes + weights,
+                                     room.smallestPlan);
   // Each is one buffer.
   const uint64_t most = driver.mostBufferBytes(description.device);
-  if (most < std::max(arenaBytes, weights))
-    return description.name.refused(std::max(arenaBytes, weights),
+  if (most < std::max(room.arenaBytes, weights))
+    return description.name.refused(std::max(room.arenaBytes, weights),
                                     "a buffer has at most " +
                                         describeBytes(most));
   device->queue = driver.newQueue(description.device);

@@ -21,8 +21,8 @@ public:
   /// `arenaBytes` and the weights. Nothing of that is taken yet.
   /// Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
   /// DeviceMemoryTooSmall.
-  static Result<std::unique_ptr<MetalDevice>>
-  open(const hone_module &module, int number, uint64_t arenaBytes);
+  static Result<std::unique_ptr<MetalDevice>> open(const hone_module &module,
+                                                   int number, RoomNeeded room);
   ~MetalDevice() override;
 
   bool isHostVisible() const override { return false; }

@@ -15,20 +15,20 @@ static bool isForMetal(const hone_module &module) {
 }
 
 template <typename Opened>
-static Result<std::unique_ptr<Device>>
-openAs(const hone_module &module, int64_t number, uint64_t arenaBytes) {
+static Result<std::unique_ptr<Device>> openAs(const hone_module &module,
+                                              int64_t number, RoomNeeded room) {
   HONE_ASSIGN(
       std::unique_ptr<Opened> device,
       Opened::open(module,
                    int(std::clamp<int64_t>(number, INT32_MIN, INT32_MAX)),
-                   arenaBytes));
+                   room));
   return std::unique_ptr<Device>(std::move(device));
 }
 
-Result<std::unique_ptr<Device>>
-openDevice(const hone_module &module, int64_t number, uint64_t arenaBytes) {
-  return isForMetal(module) ? openAs<MetalDevice>(module, number, arenaBytes)
-                            : openAs<CudaDevice>(module, number, arenaBytes);
+Result<std::unique_ptr<Device>> openDevice(const hone_module &module,
+                                           int64_t number, RoomNeeded room) {
+  return isForMetal(module) ? openAs<MetalDevice>(module, number, room)
+                            : openAs<CudaDevice>(module, number, room);
 }
 
 Result<std::string> listDevices(const hone_module &module) {

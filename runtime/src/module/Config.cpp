@@ -177,6 +177,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("on_device", config.onDevice);
   plan.read("device_weight_bytes", config.deviceWeightBytes);
   plan.read("device_host_bytes", config.deviceHostBytes);
+  plan.read("smallest_bytes", config.smallestBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
 
   HONE_TRY(failure);

@@ -46,7 +46,9 @@ struct ModuleConfig : Settings {
   bool onDevice = false;
   uint64_t deviceWeightBytes = 0; ///< of the weights, there
   uint64_t deviceHostBytes = 0;   ///< see rt::deviceHostBytes
-  double estimatedSeconds = 0;    ///< of one batch, by the plan; 0: unknown
+  /// Of a device, that the smallest plan takes; 0: none was searched.
+  uint64_t smallestBytes = 0;
+  double estimatedSeconds = 0; ///< of one batch, by the plan; 0: unknown
 
   /// Errors: Internal, naming the key; a user cannot cause one.
   static Result<ModuleConfig> parse(const char *json);

@@ -145,7 +145,8 @@ static Status makeDevice(Setup &setup) {
     setup.peak.beginDriver();
     HONE_ASSIGN(setup.device,
                 openDevice(module, number,
-                           setup.module.arenaBytes(extentOf(setup.options))));
+                           {setup.module.arenaBytes(extentOf(setup.options)),
+                            setup.module.config().smallestBytes}));
     return Status::ok();
   }
   if (number != 0)

@@ -1,4 +1,4 @@
-"""losses.py A B: the losses of two logs of steps are those of one run.
+"""losses.py A B [TOLERANCE]: the losses of two logs of steps are those of one run.
 
 As far as another order of sums lets them be."""
 
@@ -14,5 +14,5 @@ def losses(path):
 first, second = map(losses, sys.argv[1:3])
 assert len(first) == len(second), (first, second)
 worst = max(abs(a - b) / abs(a) for a, b in zip(first, second))
-assert worst < 1e-5, (first, second)
+assert worst < (float(sys.argv[3]) if len(sys.argv) > 3 else 1e-5), (first, second)
 print(f"{len(first)} losses agree")

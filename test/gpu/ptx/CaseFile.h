@@ -21,10 +21,39 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 namespace hone::ptx {
 
 constexpr char kCaseHeader[] = "hone case 1\n";
 constexpr uint32_t kNoAllocation = ~uint32_t(0);
+
+/// Reads records; `isGood` is false once the file ended too early.
+class CaseRecords {
+public:
+  explicit CaseRecords(std::string_view bytes) : rest(bytes) {}
+  bool isAtEnd() const { return rest.empty() || !isGood; }
+  template <typename T> T get() {
+    T value = {};
+    std::string_view bytes = take(sizeof(T));
+    if (isGood)
+      memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+  std::string_view take(uint64_t bytes) {
+    if (bytes > rest.size())
+      isGood = false;
+    if (!isGood)
+      return {};
+    std::string_view taken = rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
+    return taken;
+  }
+  bool isGood = true;
+
+private:
+  std::string_view rest;
+};
 
 } // namespace hone::ptx

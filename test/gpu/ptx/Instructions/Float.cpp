@@ -1,4 +1,4 @@
-//===- Float.cpp - Arithmetic of f32 and f64 ------------------------------===//
+//===- Float.cpp - Arithmetic of f32, f64 and bf16 ------------------------===//
 //
 // Each operation is rounded once, to nearest: the processor's own, in a file
 // that is compiled without contraction.
@@ -10,6 +10,7 @@
 #include "Lanewise.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace hone::ptx {
 namespace {
@@ -71,6 +72,54 @@ struct CopySign { // the first operand's sign
   template <typename T> static T of(T a, T b) { return std::copysign(b, a); }
 };
 
+/// x y + z of bf16, which LLVM makes of sums and products that are rounded to
+/// it at once. The product is exact in double; the sum is rounded to odd there
+/// and in float, so that it is rounded once in effect.
+uint16_t fmaOfBFloat16(uint16_t x, uint16_t y, uint16_t z) {
+  const double product = double(fromBFloat16(x)) * double(fromBFloat16(y)),
+               other = fromBFloat16(z), sum = product + other;
+  if (!std::isfinite(sum))
+    return toBFloat16(float(sum));
+  const double back = sum - product;
+  const double error = (product - (sum - back)) + (other - back);
+  double odd = sum;
+  uint64_t bits;
+  memcpy(&bits, &odd, sizeof(bits));
+  if (error != 0 && bits % 2 == 0)
+    odd = std::nextafter(odd, error > 0 ? HUGE_VAL : -HUGE_VAL);
+  float rounded = float(odd);
+  if (std::fabs(double(rounded)) > std::fabs(odd))
+    rounded = std::nextafter(rounded, 0.0f);
+  if (double(rounded) != odd) {
+    uint32_t word;
+    memcpy(&word, &rounded, sizeof(word));
+    word |= 1;
+    memcpy(&rounded, &word, sizeof(word));
+  }
+  return toBFloat16(rounded);
+}
+struct FmaOfBFloat16 {
+  template <typename T> static T of(T a, T b, T c) {
+    return fmaOfBFloat16(a, b, c);
+  }
+};
+constexpr uint16_t kOne = 0x3f80, kMinus = 0x8000;
+struct AddOfBFloat16 {
+  template <typename T> static T of(T a, T b) {
+    return fmaOfBFloat16(a, kOne, b);
+  }
+};
+struct SubOfBFloat16 {
+  template <typename T> static T of(T a, T b) {
+    return fmaOfBFloat16(a, kOne, b ^ kMinus);
+  }
+};
+struct MulOfBFloat16 {
+  template <typename T> static T of(T a, T b) {
+    return fmaOfBFloat16(a, b, kMinus); // what is -0 stays so
+  }
+};
+
 template <typename T> void addType(Operations &table) {
   const std::string type = "." + nameOf<T>();
   addLanewise<Add, T, T, T>(table, "add.rn" + type);
@@ -95,6 +144,11 @@ void addFloatOperations(Operations &table) {
   addType<double>(table);
   addLanewise<MinNaN, float, float, float>(table, "min.NaN.f32");
   addLanewise<MaxNaN, float, float, float>(table, "max.NaN.f32");
+  using Word = uint16_t;
+  addLanewise<FmaOfBFloat16, Word, Word, Word, Word>(table, "fma.rn.bf16");
+  addLanewise<AddOfBFloat16, Word, Word, Word>(table, "add.rn.bf16");
+  addLanewise<SubOfBFloat16, Word, Word, Word>(table, "sub.rn.bf16");
+  addLanewise<MulOfBFloat16, Word, Word, Word>(table, "mul.rn.bf16");
 }
 
 } // namespace hone::ptx

@@ -349,6 +349,28 @@ TEST(Instructions, Conversions) {
     return toBelow < toAbove || (toBelow == toAbove && down % 2 == 0) ? down
                                                                       : up;
   });
+  check("fma.rn.bf16", "hhhh", [](uint64_t a, uint64_t b, uint64_t c) {
+    const auto of = [](uint64_t bits) {
+      return static_cast<long double>(fromBFloat16(uint16_t(bits)));
+    };
+    const long double x = of(a) * of(b) + of(c);
+    if (x != x)
+      return uint64_t(0x7fff);
+    if (std::isinf(x))
+      return uint64_t(x < 0 ? 0xff80 : 0x7f80);
+    // To nearest, by distance: of the neighbours of what truncation makes.
+    const float cut = float(x);
+    uint64_t down = bitsOf(cut) >> 16;
+    if (std::fabs(static_cast<long double>(fromBFloat16(uint16_t(down)))) >
+        std::fabs(x))
+      --down;
+    const uint64_t up = down + 1;
+    const long double above =
+        (up & 0x7fff) == 0x7f80 ? std::copysign(0x1p128L, x) : of(up);
+    const long double toDown = std::fabs(x - of(down)),
+                      toUp = std::fabs(above - x);
+    return toDown < toUp || (toDown == toUp && down % 2 == 0) ? down : up;
+  });
   check("cvt.f32.bf16", "wh", [](uint64_t a, uint64_t, uint64_t) {
     return bitsOf(canonical(valueOf<float>(a << 16)));
   });
