@@ -234,10 +234,17 @@ def Place : HonePass<"hone-place"> {
     layer, or along random directions, the gradient of all parameters is after
     the arena: only who differentiates has memory for it. So are, without `accumulates`, the gradients
     of a layer that a step of several batches needs.
+
+    With `halvings`, everything is placed again for a half of `hone.max_rows`,
+    for a quarter and so on: `hone.fewer_rows`. Offsets and sizes of these
+    placements stand beside those of the first. Regions of the arena are in all
+    of them the same.
   }];
   let options = [
     Option<"accumulates", "accumulates", "bool", /*default=*/"false",
            "steps have several batches">,
+    Option<"halvings", "halvings", "int64_t", /*default=*/"0",
+           "further placements, each for half as many rows as the one before">,
     Option<"apartColumns", "apart-columns", "int64_t", /*default=*/"0",
            "matrices of at most so many columns share no memory with others of "
            "their block">
@@ -248,7 +255,8 @@ def VerifyPlacement : HonePass<"hone-verify-placement"> {
   let summary = "verify that no two buffers in use at once overlap";
   let description = [{
     The seam after placement. Recomputes lifetimes from the IR and checks every
-    slot against them, against the arena and against each other.
+    slot against them, against the arena and against each other, in each
+    placement.
   }];
 }
 

@@ -30,6 +30,10 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
                                   llvm::cl::desc("the same in other blocks")};
   Option<bool> accumulates{*this, "accumulates", llvm::cl::init(false),
                            llvm::cl::desc("steps have several batches")};
+  Option<int64_t> halvings{
+      *this, "halvings", llvm::cl::init(0),
+      llvm::cl::desc("further placements, each for half as many rows as the "
+                     "one before, as in hone-place")};
   Option<int64_t> splitAfter{
       *this, "split-after", llvm::cl::init(-1),
       llvm::cl::desc("the last layer of the lower of two parts; -1: one part")};

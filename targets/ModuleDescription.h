@@ -23,6 +23,7 @@ struct ItemDescription {
   std::string run, otherwise;
   uint32_t condition = HONE_NO_VALUE, batch = HONE_NO_VALUE;
   uint64_t work = 0;
+  uint32_t place = HONE_NO_PLACE; ///< of `work`
   std::vector<uint32_t> values;
   uint32_t carried = 0, body = 0, stages = 1;
   std::string peer, channel, problem; ///< empty for none
@@ -73,6 +74,14 @@ struct KernelDescription {
   std::vector<hone_field> fields;
 };
 
+/// hone_placement.
+struct PlacementDescription {
+  int64_t rows = 0;
+  std::vector<uint32_t> offsets;
+  uint64_t arenaBytes = 0, accumulationEnd = 0;
+  uint64_t gradientOffset = 0, gradientEnd = 0;
+};
+
 struct ModuleDescription {
   std::string config; ///< JSON, see hone_module::config
   int64_t maxRows = 0;
@@ -92,6 +101,9 @@ struct ModuleDescription {
   uint64_t weightFileBytes = 0; ///< 0 without a file
   /// hone_module::device_target and device_code; empty on CPUs.
   std::string deviceTarget, deviceCode;
+  /// The placement for maxRows, whose other numbers are the module's.
+  std::vector<uint32_t> offsets;
+  std::vector<PlacementDescription> placements; ///< for fewer rows
   /// Of the lowered module, see `tile.kernels`; whoever emits it fills them in,
   /// and the items' sides.
   std::vector<KernelDescription> kernels;

@@ -43,6 +43,9 @@
 using namespace hone;
 using namespace mlir;
 
+/// A program has placements for all of its rows, 1/2, 1/4 and 1/8 of them.
+static constexpr int64_t placementHalvings = 3;
+
 static DialectRegistry dialects() {
   DialectRegistry registry;
   registerDialects(registry);
@@ -151,6 +154,7 @@ static void setOptions(StepOptions &options, const CompileRequest &request,
   options.residuals = spec.train.residuals;
   options.streamWeights = spec.weights.streaming == "true";
   options.accumulates = spec.train.gradient_accumulation_steps > 1;
+  options.halvings = placementHalvings;
   if (planned.step)
     applyPlan(*planned.step, options);
   (void)options.parseFromString(

@@ -71,16 +71,35 @@ static FailureOr<uint64_t> regionOffset(ModuleOp module, const Twine &name) {
          << name << "\"; run hone-place first";
 }
 
+static uint64_t arenaBytes(ModuleOp module, unsigned placement) {
+  return placedNumber(module, HoneDialect::getArenaBytesAttrName(),
+                      HoneDialect::getFewerArenaBytesAttrName(), placement);
+}
+
 /// What a run that uses the region needs of the arena: all of it, or more where
 /// the region is after it.
-static uint64_t regionEnd(ModuleOp module, StringRef name) {
-  uint64_t arena =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
-          .getInt();
+static uint64_t regionEnd(ModuleOp module, StringRef name,
+                          unsigned placement = 0) {
+  const uint64_t arena = arenaBytes(module, placement);
   RegionOp region = findRegion(module, name);
-  return region
-             ? std::max<uint64_t>(arena, region.getOffset() + region.getBytes())
-             : arena;
+  return region ? std::max<uint64_t>(arena, region.offsetIn(placement) +
+                                                region.getBytes())
+                : arena;
+}
+
+/// The placements for fewer rows than the most.
+static std::vector<PlacementDescription>
+describePlacements(ModuleOp module, const OffsetTable &offsets) {
+  std::vector<PlacementDescription> placements;
+  const auto rows = placedRows(module);
+  RegionOp gradient = findRegion(module, "gradient");
+  for (unsigned i = 1; i < offsets.placements(); ++i)
+    placements.push_back({rows[i].rows, offsets.offsetsIn(i),
+                          arenaBytes(module, i),
+                          regionEnd(module, "accumulation", i),
+                          gradient ? uint64_t(gradient.offsetIn(i)) : 0,
+                          regionEnd(module, "gradient", i)});
+  return placements;
 }
 
 /// The vectors that optimizers keep beside theta, all of one length.
@@ -102,9 +121,10 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
   };
   description.maxRows = maxRows(module).value_or(0);
   const bool generates = Schedule::find(module, Purpose::Generate).has_value();
-  description.arenaBytes =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
-          .getInt();
+  description.arenaBytes = arenaBytes(module, 0);
+  const OffsetTable offsets = OffsetTable::of(module);
+  description.offsets = offsets.offsetsIn(0);
+  description.placements = describePlacements(module, offsets);
   description.stateVectors = countStateVectors(module);
   description.trainableElements = parameters.trainableElements();
   if (description.trainableElements > 0)
@@ -116,7 +136,7 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
     description.stateOffset = placeOf("state0");
   description.accumulationEnd = regionEnd(module, "accumulation");
 
-  description.schedules = describeSchedules(module);
+  description.schedules = describeSchedules(module, offsets);
 
   llvm::MapVector<StringRef, Type> inputs;
   module.walk([&](InputOp op) {

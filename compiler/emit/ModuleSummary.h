@@ -10,6 +10,7 @@
 #include "compiler/emit/ModuleIdentity.h"
 #include "compiler/spec/Spec.h"
 #include "passes/module/ParameterTable.h"
+#include "passes/place/OffsetTable.h"
 #include "passes/plan/MemoryPlan.h"
 #include "targets/ModuleDescription.h"
 
@@ -36,7 +37,8 @@ describeWeights(const ParameterTable &parameters);
 
 /// The schedules of a placed module, in order. Symbols are those of functions
 /// that lowering makes.
-std::vector<ScheduleDescription> describeSchedules(mlir::ModuleOp module);
+std::vector<ScheduleDescription> describeSchedules(mlir::ModuleOp module,
+                                                   const OffsetTable &offsets);
 
 /// The JSON that is embedded in the binary, with what the keys of `spec` stand
 /// for; its keys are documented in runtime/README.md.

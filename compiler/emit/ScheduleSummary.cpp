@@ -20,13 +20,17 @@ namespace {
 
 class ScheduleWriter {
 public:
-  ScheduleWriter(const Schedule &schedule, int64_t rows)
-      : schedule(schedule), rows(rows) {}
+  ScheduleWriter(const Schedule &schedule, int64_t rows,
+                 const OffsetTable &offsets)
+      : schedule(schedule), rows(rows), offsets(offsets) {}
 
   ScheduleDescription write();
 
 private:
   void addValues(const Schedule::Item &item);
+  uint32_t placeOf(SlotAttr slot) const {
+    return offsets.find(offsets.of(slot));
+  }
   uint32_t indexOf(Value value) const { return numbers.lookup(value); }
   void append(ItemDescription &item, ValueRange values) const {
     for (Value value : values)
@@ -38,6 +42,7 @@ private:
 
   const Schedule &schedule;
   int64_t rows;
+  const OffsetTable &offsets;
   ScheduleDescription out;
   llvm::DenseMap<Value, uint32_t> numbers;
 };
@@ -58,6 +63,7 @@ void ScheduleWriter::addValues(const Schedule::Item &item) {
     auto slot = cast<SlotAttr>(slots[result.getResultNumber()]);
     hone_value value = {};
     value.offset = slot.getOffset();
+    value.place = placeOf(slot);
     value.stride = slot.getBytes();
     value.slots = static_cast<uint32_t>(slot.getCount());
     value.depth = depthOf(item.op);
@@ -100,6 +106,8 @@ static hone_dtype dtypeOf(Type type) {
 bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
   return TypeSwitch<Operation *, bool>(op)
       .Case([&](RunOp run) {
+        auto work =
+            run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
         item.kind = HONE_RUN;
         item.run = entryFunctionName(run.getEntry());
         if (run.getOtherwise())
@@ -108,9 +116,8 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
           item.condition = indexOf(run.getCondition());
         if (run.getBatch())
           item.batch = indexOf(run.getBatch());
-        item.work =
-            run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName())
-                .getOffset();
+        item.work = work.getOffset();
+        item.place = placeOf(work);
         append(item, run.getValues());
         append(item, run.getResults());
         return true;
@@ -181,10 +188,11 @@ ScheduleDescription ScheduleWriter::write() {
   return std::move(out);
 }
 
-std::vector<ScheduleDescription> hone::describeSchedules(ModuleOp module) {
+std::vector<ScheduleDescription>
+hone::describeSchedules(ModuleOp module, const OffsetTable &offsets) {
   std::vector<ScheduleDescription> schedules;
   int64_t rows = maxRows(module).value_or(0);
   for (ScheduleOp op : module.getOps<ScheduleOp>())
-    schedules.push_back(ScheduleWriter(Schedule(op), rows).write());
+    schedules.push_back(ScheduleWriter(Schedule(op), rows, offsets).write());
   return schedules;
 }

@@ -12,6 +12,7 @@
 #include "compiler/emit/ProgramFolder.h"
 #include "compiler/hone/ChildProgram.h"
 #include "compiler/hone/GeneratedTexts.h"
+#include "compiler/hone/LongSamples.h"
 #include "compiler/hone/RunChoice.h"
 #include "formats/JsonFile.h"
 #include "platform/Files.h"
@@ -64,28 +65,34 @@ static void sayLengths(const Chosen &chosen) {
                     lengths.percentile(0.99), lengths.longest()));
 }
 
-/// Above 5 % loudly: what is not seen is not learnt.
-static void sayLonger(const Chosen &chosen) {
-  const uint64_t all = chosen.data.lengths.count();
-  const RunChoice &choice = chosen.choice;
-  if (choice.longer == 0)
-    return;
-  const double share = 100.0 * double(choice.longer) / double(all);
-  const std::string text = llvm::formatv(
-      "{0} of {1} samples ({2:f1} %) are longer than {3} tokens and {4}",
-      choice.longer, all, share, choice.maxSequenceLength,
-      chosen.data.canSplit ? "split" : "left out");
-  if (share <= 5 || chosen.data.canSplit)
-    return say("longer", text);
-  llvm::errs() << "warning: " << text << "\n  help: ";
-  const int64_t usual = usualLength(chosen.data.lengths);
-  const int64_t positions = chosen.model.positions;
-  if (positions > 0 && usual > positions)
-    llvm::errs() << "the model reads at most " << positions
-                 << " tokens; split these samples, or choose another model\n";
-  else
-    llvm::errs() << "add --set train.max_seq_length=" << usual
-                 << " for 99 % of them, which takes more memory and time\n";
+/// The number that follows `name` in `options`, options of train; `otherwise`
+/// if there is none.
+static int64_t optionOf(const std::vector<std::string> &options, StringRef name,
+                        int64_t otherwise) {
+  int64_t number = otherwise;
+  for (size_t i = 0; i < options.size(); ++i)
+    if (auto [option, value] = StringRef(options[i]).split('=');
+        option == name) {
+      if (value.empty() && i + 1 < options.size())
+        value = options[i + 1];
+      if (value.trim().getAsInteger(10, number) || number < 1)
+        number = otherwise;
+    }
+  return number;
+}
+
+/// The length that was chosen, or that `overrides` set, or for this run
+/// `options`, of train.
+static int64_t lengthOf(const RunChoice &choice,
+                        const std::vector<SpecOverride> &overrides,
+                        const std::vector<std::string> &options) {
+  int64_t length = choice.maxSequenceLength, given = 0;
+  for (const SpecOverride &each : overrides)
+    if (auto [key, value] = StringRef(each.setting).split('=');
+        canonicalKey(key) == "train.max_seq_length" &&
+        !value.trim().getAsInteger(10, given) && given > 0)
+      length = given;
+  return optionOf(options, "--max-seq-length", length);
 }
 
 /// What `overrides` say of it, as the spec will have it.
@@ -101,7 +108,8 @@ static std::string chatTemplateOf(const std::vector<SpecOverride> &overrides) {
 static Result<Chosen> choose(const std::string &modelFolder,
                              const std::string &dataPath,
                              const DataReading &reading,
-                             const std::vector<SpecOverride> &overrides) {
+                             const std::vector<SpecOverride> &overrides,
+                             const std::vector<std::string> &options) {
   Chosen chosen;
   HONE_ASSIGN(chosen.model, ModelFacts::read(modelFolder));
   say("model", describeSource(chosen.model));
@@ -116,13 +124,16 @@ static Result<Chosen> choose(const std::string &modelFolder,
   }
   chosen.choice = chooseRun(chosen.model, chosen.data, Machine::read());
   sayLengths(chosen);
-  sayLonger(chosen);
+  sayLonger(LongSamples::of(chosen.data.lengths,
+                            lengthOf(chosen.choice, overrides, options),
+                            chosen.data.canSplit, chosen.model.positions));
   return chosen;
 }
 
 Status hone::writeChosenSpec(const InitRequest &request) {
   HONE_ASSIGN(const Chosen chosen, choose(request.model, request.data,
-                                          request.reading, request.overrides));
+                                          request.reading, request.overrides,
+                                          /*options=*/{}));
   HONE_ASSIGN(
       const std::string text,
       renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
@@ -170,28 +181,49 @@ static std::string duration(double seconds) {
   return llvm::formatv("{0:f1} h", seconds / 3600);
 }
 
-/// What the plan that was made says of the whole run.
-static void sayPlan(const rt::Json &plan, const Spec &spec, uint64_t samples) {
-  auto number = [&](const char *key) {
-    const rt::Json *found = plan.find(key);
+/// The smallest placement of `plan` for batches of `rows` rows, or `plan`
+/// itself, which has all.
+static const rt::Json &placementFor(const rt::Json &plan, int64_t rows) {
+  const rt::Json *smallest = &plan;
+  if (const rt::Json *fewer = plan.find("fewer"); fewer && fewer->isArray())
+    for (const rt::Json &placement : fewer->array())
+      if (const rt::Json *most = placement.find("rows");
+          most && most->isInteger() && most->integer() >= rows)
+        smallest = &placement;
+  return *smallest;
+}
+
+/// What the plan that was made says of the whole run with `options`, of train.
+static void sayPlan(const rt::Json &plan, const Spec &spec, uint64_t samples,
+                    const std::vector<std::string> &options) {
+  const int64_t batch =
+      optionOf(options, "--batch-size", spec.train.batch_size);
+  const int64_t rows =
+      batch * optionOf(options, "--max-seq-length", spec.train.max_seq_length);
+  auto number = [](const rt::Json &of, const char *key) {
+    const rt::Json *found = of.find(key);
     return found && found->isNumber() ? found->number() : 0.0;
   };
-  if (number("peak_bytes") > 0)
-    say("memory", rt::describeBytes(uint64_t(number("peak_bytes"))) +
+  const double peak = number(placementFor(plan, rows), "peak_bytes"),
+               saved = number(plan, "peak_bytes") - peak;
+  if (peak > 0)
+    say("memory", rt::describeBytes(uint64_t(peak)) +
                       " at the peak, planned; with mapped files " +
-                      rt::describeBytes(uint64_t(number("resident_bytes"))));
+                      rt::describeBytes(
+                          uint64_t(number(plan, "resident_bytes") - saved)));
   if (samples == 0)
     return;
-  const auto batch = uint64_t(int64_t(spec.train.batch_size)),
-             each = uint64_t(int64_t(spec.train.gradient_accumulation_steps));
+  const auto each = int64_t(spec.train.gradient_accumulation_steps);
   uint64_t steps = uint64_t(int64_t(spec.train.steps));
   if (steps == 0)
-    steps = llvm::divideCeil(samples, batch * each) *
+    steps = llvm::divideCeil(samples, uint64_t(batch * each)) *
             uint64_t(int64_t(spec.train.epochs));
-  say("time", llvm::formatv(
-                  "about {0}: {1} steps of {2} samples",
-                  duration(double(steps * each) * number("estimated_seconds")),
-                  steps, batch * each));
+  // The estimate is of a batch of all rows.
+  const double share = double(rows) / double(spec.maxRows());
+  say("time", llvm::formatv("about {0}: {1} steps of {2} samples",
+                            duration(double(steps) * double(each) * share *
+                                     number(plan, "estimated_seconds")),
+                            steps, batch * each));
 }
 
 static Status makeRunFolder(const std::string &output, const Chosen &chosen,
@@ -270,7 +302,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   if (isNew) {
     HONE_ASSIGN(const Chosen chosen,
                 choose(request.model, request.data, request.reading,
-                       request.overrides));
+                       request.overrides, request.options));
     HONE_TRY(makeRunFolder(output, chosen, request));
     samples = chosen.data.samples - chosen.choice.heldOut;
     say("spec", specPath + ", which can be changed before the next run");
@@ -297,7 +329,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   if (!found.isOk() && isNew)
     removeRunFolder(output);
   HONE_ASSIGN(const CachedPrograms programs, std::move(found));
-  sayPlan(programs.plan, spec, samples);
+  sayPlan(programs.plan, spec, samples, request.options);
   llvm::outs() << "\n";
 
   std::vector<std::string> arguments{"--data", request.data, "--output",

@@ -8,6 +8,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Explanation.h"
 #include "compiler/emit/RuntimeArchives.h"
+#include "compiler/hone/LongSamples.h"
 #include "compiler/spec/KeyReference.h"
 #include "compiler/spec/Spec.h"
 
@@ -74,6 +75,10 @@ struct Options {
       cl::init(PlanFormat::None),
       cl::values(clEnumValN(PlanFormat::Table, "", "for a person"),
                  clEnumValN(PlanFormat::Json, "json", "for a program"))};
+  cl::opt<std::string> data{
+      "data", cl::value_desc("file"), cl::cat(category),
+      cl::desc("before compiling, print how many samples of this data are "
+               "longer than train.max_seq_length")};
   cl::opt<bool> helpSpec{"help-spec", cl::cat(category),
                          cl::desc("list the keys of the spec")};
   cl::opt<std::string> explain{
@@ -117,6 +122,26 @@ static int missing(const std::string &what) {
   return reportStatus(Status(ErrorCode::MissingOption, "honec",
                              "expected " + what,
                              "write honec SPEC.yaml -o OUTDIR"));
+}
+
+/// Says how much of the data is longer than samples will be.
+static Status sayLongSamples(const CompileRequest &request,
+                             const std::string &data) {
+  HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
+  if (spec.isMlir())
+    return Status(ErrorCode::OptionsDisagree, "--data",
+                  "a model in an .mlir file has no tokenizer to read it with",
+                  "leave --data out");
+  HONE_ASSIGN(const DataSurvey survey,
+              DataSurvey::make(spec.model, {data,
+                                            false,
+                                            "",
+                                            0,
+                                            {"", /*skipUnusable=*/true},
+                                            spec.chat_template}));
+  sayLonger(LongSamples::of(survey.lengths(), spec.train.max_seq_length,
+                            /*areSplit=*/false));
+  return Status::ok();
 }
 
 static Artifact artifactOf(Emit emit) {
@@ -201,5 +226,8 @@ int main(int argc, char **argv) {
   request.manifest = options.manifest;
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
+  if (!options.data.empty())
+    if (Status status = sayLongSamples(request, options.data); !status.isOk())
+      return reportStatus(status);
   return reportStatus(compile(request));
 }

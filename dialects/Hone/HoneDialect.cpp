@@ -59,6 +59,25 @@ int64_t StorageAttr::getBits() const {
   llvm_unreachable("unknown stored type");
 }
 
+/// Number `index` of `fewer`, or `otherwise` if there are not so many.
+static int64_t numberIn(DenseI64ArrayAttr fewer, size_t index,
+                        int64_t otherwise) {
+  return fewer && index < static_cast<size_t>(fewer.size()) ? fewer[index]
+                                                            : otherwise;
+}
+
+int64_t SlotAttr::offsetIn(unsigned placement) const {
+  return placement == 0
+             ? getOffset()
+             : numberIn(getFewer(), 2 * placement - 2, getOffset());
+}
+
+int64_t SlotAttr::bytesIn(unsigned placement) const {
+  return placement == 0
+             ? getBytes()
+             : numberIn(getFewer(), 2 * placement - 1, getBytes());
+}
+
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
@@ -71,6 +90,18 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
       return op->emitError()
              << "expects '" << name << "' to be an integer of at least "
              << least << " on a module";
+  }
+  if (name == getFewerRowsAttrName()) {
+    auto fewer = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    auto most = op->getAttrOfType<IntegerAttr>(getMaxRowsAttrName());
+    int64_t before = most ? most.getInt() : 0;
+    if (!isa<ModuleOp>(op) || !fewer ||
+        !llvm::all_of(fewer.asArrayRef(), [&](int64_t rows) {
+          return rows >= 1 && rows < std::exchange(before, rows);
+        }))
+      return op->emitError() << "expects '" << name
+                             << "' to be numbers that decrease, from below '"
+                             << getMaxRowsAttrName() << "', on a module";
   }
   if (name == getLayersAttrName()) {
     auto prefixes = dyn_cast<ArrayAttr>(attr.getValue());

@@ -54,6 +54,12 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getMaxRowsAttrName() {
       return "hone.max_rows";
     }
+    /// Module attribute, set by placement: the rows of its further placements,
+    /// fewer from one to the next. Absent: everything is placed for
+    /// hone.max_rows alone.
+    static constexpr llvm::StringLiteral getFewerRowsAttrName() {
+      return "hone.fewer_rows";
+    }
     /// Module attribute: the training methods, as passes/methods/StepSettings.h
     /// has them.
     static constexpr llvm::StringLiteral getMethodAttrName() {
@@ -83,6 +89,10 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getArenaBytesAttrName() {
       return "hone.arena_bytes";
     }
+    /// The same with each of hone.fewer_rows.
+    static constexpr llvm::StringLiteral getFewerArenaBytesAttrName() {
+      return "hone.fewer_arena_bytes";
+    }
     /// Op attribute, set by placement: for each result its #hone.slot, a
     /// #hone.result_slot, or unit if it is itself a result of the block.
     static constexpr llvm::StringLiteral getSlotsAttrName() {
@@ -103,6 +113,10 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getScratchBytesAttrName() {
       return "hone.scratch_bytes";
     }
+    /// The same with each of hone.fewer_rows.
+    static constexpr llvm::StringLiteral getFewerScratchBytesAttrName() {
+      return "hone.fewer_scratch_bytes";
+    }
   }];
 }
 
@@ -119,14 +133,23 @@ def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
     the scratch of a block, from the working set of an entry, and from the arena
     in a schedule. `count` slots of `bytes` bytes lie one after the other where
     iterations of a repeat hold a value at once: iteration `i` has slot
-    `i mod count`.
+    `i mod count`. `fewer` has offset and bytes for each of the module's
+    `hone.fewer_rows`.
 
     Example: `#hone.slot<offset = 4096, bytes = 1024, first = 2, last = 5>`
   }];
   let parameters = (ins "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
                         "int64_t":$last,
-                        DefaultValuedParameter<"int64_t", "1">:$count);
+                        DefaultValuedParameter<"int64_t", "1">:$count,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$fewer);
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// In placement `placement`: 0 is that for hone.max_rows, the others are
+    /// those of hone.fewer_rows. A slot without `fewer` is in all of them the
+    /// same.
+    int64_t offsetIn(unsigned placement) const;
+    int64_t bytesIn(unsigned placement) const;
+  }];
 }
 
 def Hone_ResultSlotAttr : Hone_Attr<"ResultSlot", "result_slot"> {

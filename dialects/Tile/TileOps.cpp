@@ -133,6 +133,14 @@ LogicalResult BaseOp::verify() { return verifyInEntry(*this); }
 
 LogicalResult RowsOp::verify() { return verifyInEntry(*this); }
 
+LogicalResult OffsetOp::verify() {
+  // (C1)
+  if ((*this)->getParentOfType<ParallelOp>())
+    return emitOpError("expects to stand outside of 'tile.parallel'");
+  // (C2)
+  return verifyNumber(*this, getIndex());
+}
+
 LogicalResult WeightOp::verify() {
   // (C1)
   if (failed(verifyInEntry(*this)))

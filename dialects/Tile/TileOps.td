@@ -51,6 +51,28 @@ def RowsOp : TileOp<"rows", [Pure]> {
   let hasVerifier = 1;
 }
 
+def OffsetOp : TileOp<"offset", [Pure]> {
+  let summary = "a byte offset that depends on the placement";
+  let description = [{
+    A program may have its buffers at other offsets where batches are short. The
+    code is one: offset `index` is looked up in the table of the placement that
+    a run has chosen. It is a multiple of 64.
+
+    1. (C1) It stands outside of `tile.parallel`.
+    2. (C2) `index` is not negative.
+
+    Example:
+
+    ```mlir
+    %offset = tile.offset 3 : index
+    ```
+  }];
+  let arguments = (ins I64Attr:$index);
+  let results = (outs Index:$offset);
+  let assemblyFormat = "$index attr-dict `:` type($offset)";
+  let hasVerifier = 1;
+}
+
 class TileNumberedOp<string mnemonic> : TileOp<mnemonic, [Pure]> {
   let arguments = (ins I64Attr:$index);
   let results = (outs AnyBuffer:$buffer);

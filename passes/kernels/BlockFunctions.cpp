@@ -9,6 +9,7 @@
 
 #include "passes/kernels/Kernels.h"
 #include "passes/place/Lifetimes.h"
+#include "runtime/include/hone/runtime.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,6 +80,27 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
                    Type type) {
   Value bytes = arith::ConstantIndexOp::create(builder, loc, offset);
   return tile::ViewOp::create(builder, loc, type, base, bytes);
+}
+
+Value hone::offsetOf(OpBuilder &builder, Location loc,
+                     const OffsetTable &offsets, const PlacedOffset &offset,
+                     int64_t bytes) {
+  const uint32_t number = offsets.find(offset);
+  if (number == HONE_NO_PLACE)
+    return arith::ConstantIndexOp::create(builder, loc, offset.front() + bytes);
+  Value found =
+      tile::OffsetOp::create(builder, loc, builder.getIndexType(), number);
+  if (bytes == 0)
+    return found;
+  Value more = arith::ConstantIndexOp::create(builder, loc, bytes);
+  return arith::AddIOp::create(builder, loc, found, more);
+}
+
+Value hone::viewAt(OpBuilder &builder, Location loc, Value base,
+                   const OffsetTable &offsets, const PlacedOffset &offset,
+                   Type type, int64_t bytes) {
+  return tile::ViewOp::create(builder, loc, type, base,
+                              offsetOf(builder, loc, offsets, offset, bytes));
 }
 
 /// Whether ops of the kind compute by a kernel of their own: they have costs,
@@ -185,8 +207,8 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
       return op.emitOpError("expects a slot for result #")
              << i << "; run hone-place first";
     buffers.ofValue[result] =
-        viewAt(builder, op.getLoc(), scratch, slot.getOffset(),
-               bufferType(result.getType(), maxRows));
+        viewAt(builder, op.getLoc(), scratch, options.offsets,
+               options.offsets.of(slot), bufferType(result.getType(), maxRows));
   }
 
   auto owner = dyn_cast<WorkspaceOpInterface>(op);
@@ -200,8 +222,9 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
            << types.size() << " workspace buffers; run hone-place first";
   SmallVector<Value> &views = buffers.workspaces[&op];
   for (auto [i, type] : llvm::enumerate(types))
-    views.push_back(viewAt(builder, op.getLoc(), scratch,
-                           cast<SlotAttr>(places[i]).getOffset(), type));
+    views.push_back(viewAt(builder, op.getLoc(), scratch, options.offsets,
+                           options.offsets.of(cast<SlotAttr>(places[i])),
+                           type));
   return success();
 }
 
@@ -263,10 +286,16 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   Location loc = op.getLoc();
   int64_t tileRows = rowsOfTile(op, maxRows);
   mlir::Block &body = op.getBody().front();
-  Value inner =
-      viewAt(builder, loc, scratch, slot.getOffset(), scratch.getType());
+  Value inner = viewAt(builder, loc, scratch, options.offsets,
+                       options.offsets.of(slot), scratch.getType());
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  const PlacedOffset heights = options.offsets.heights(op);
   Value step = arith::ConstantIndexOp::create(builder, loc, tileRows);
+  if (options.offsets.find(heights) != HONE_NO_PLACE) {
+    Value unit = arith::ConstantIndexOp::create(builder, loc, HONE_PLACE_BYTES);
+    Value height = offsetOf(builder, loc, options.offsets, heights);
+    step = arith::DivUIOp::create(builder, loc, height, unit);
+  }
   auto loop = scf::ForOp::create(builder, loc, zero, rows, step);
   builder.setInsertionPointToStart(loop.getBody());
   Value first = loop.getInductionVar();

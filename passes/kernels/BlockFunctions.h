@@ -14,6 +14,7 @@
 #include "passes/kernels/TargetKernels.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/WeightStorage.h"
+#include "passes/place/OffsetTable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -37,6 +38,7 @@ struct BlockInterface {
 struct TileOptions {
   KernelSettings settings;
   int64_t maxRows;
+  const OffsetTable &offsets;
   const TargetKernels *kernels = nullptr; ///< null: none
 };
 
@@ -84,6 +86,16 @@ mlir::MemRefType bufferType(mlir::Type type, int64_t maxRows);
 /// What is at a constant offset from `base`: a buffer or memory.
 mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value base, int64_t offset, mlir::Type type);
+
+/// `bytes` after an offset that placement chose, as an index.
+mlir::Value offsetOf(mlir::OpBuilder &builder, mlir::Location loc,
+                     const OffsetTable &offsets, const PlacedOffset &offset,
+                     int64_t bytes = 0);
+/// What is there from `base` on.
+mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value base, const OffsetTable &offsets,
+                   const PlacedOffset &offset, mlir::Type type,
+                   int64_t bytes = 0);
 
 } // namespace hone
 

@@ -59,6 +59,7 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
 
     auto blocks = llvm::to_vector(module.getOps<BlockOp>());
     auto entries = llvm::to_vector(module.getOps<EntryOp>());
+    const OffsetTable offsets = OffsetTable::of(module);
     tile::Blocks cut = cuts;
     cut.columns = blockColumns;
     cut.rows = blockRows;
@@ -67,6 +68,7 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
          module->hasAttr(HoneDialect::getAnyOrderProductsAttrName()),
          lossColumns(module)},
         maxRows.getInt(),
+        offsets,
         kernels};
     llvm::StringMap<BlockInterface> interfaces;
     for (BlockOp block : blocks) {
@@ -92,6 +94,8 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
          llvm::make_early_inc_range(module.getOps<RegionOp>()))
       region.erase();
     int64_t tables = bytesOfCalls(module);
+    for (unsigned i = 0; i < offsets.placements(); ++i)
+      tables += offsets.offsetsIn(i).size() * sizeof(uint32_t);
     for (auto global : module.getOps<memref::GlobalOp>())
       tables += llvm::divideCeil(global.getType().getNumElements() *
                                      global.getType().getElementTypeBitWidth(),

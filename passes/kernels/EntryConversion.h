@@ -27,13 +27,14 @@ public:
                   SharedFunctions &shared, const TileOptions &options)
       : entry(entry), module(entry->getParentOfType<mlir::ModuleOp>()),
         table(table), interfaces(interfaces), shared(shared),
-        settings(options.settings), maxRows(options.maxRows), builder(entry) {}
+        settings(options.settings), offsets(options.offsets),
+        maxRows(options.maxRows), builder(entry) {}
 
   mlir::LogicalResult run();
 
 private:
-  mlir::FailureOr<int64_t> regionOffset(mlir::Operation *op,
-                                        const llvm::Twine &name);
+  mlir::FailureOr<PlacedOffset> regionOffset(mlir::Operation *op,
+                                             const llvm::Twine &name);
   /// A view of a region of `base`, from its element `element` on.
   mlir::FailureOr<mlir::Value> region(mlir::Operation *op, mlir::Value base,
                                       const llvm::Twine &name,
@@ -64,9 +65,9 @@ private:
                   llvm::SmallVectorImpl<mlir::Value> &arguments);
   mlir::FailureOr<mlir::Value> gradient(CallOp call, llvm::StringRef name,
                                         mlir::Type type);
-  /// Bytes from the arena to what the gradient of all parameters has for the
+  /// The offset in the arena of what the gradient of all parameters has for the
   /// layer of `window`.
-  mlir::FailureOr<int64_t> sliceOfLayer(LayerGradientOp window);
+  mlir::FailureOr<mlir::Value> sliceOfLayer(LayerGradientOp window);
   /// One of the entry's arguments: a number, or element `element` of several.
   mlir::Value numberOf(mlir::Location loc, mlir::Value numbers,
                        std::optional<int64_t> element);
@@ -134,6 +135,7 @@ private:
   const llvm::StringMap<BlockInterface> &interfaces;
   SharedFunctions &shared;
   const KernelSettings &settings;
+  const OffsetTable &offsets;
   int64_t maxRows;
   mlir::OpBuilder builder;
   Buffers buffers;

@@ -13,23 +13,23 @@
 using namespace mlir;
 using namespace hone;
 
-FailureOr<int64_t> EntryConversion::regionOffset(Operation *op,
-                                                 const Twine &name) {
+FailureOr<PlacedOffset> EntryConversion::regionOffset(Operation *op,
+                                                      const Twine &name) {
   RegionOp place = findRegion(module, name.str());
   if (!place)
     return op->emitOpError("expects a hone.region \"")
            << name << "\"; run hone-place first";
-  return static_cast<int64_t>(place.getOffset());
+  return offsets.of(place);
 }
 
 FailureOr<Value> EntryConversion::region(Operation *op, Value base,
                                          const Twine &name, MemRefType type,
                                          int64_t element) {
-  FailureOr<int64_t> offset = regionOffset(op, name);
+  FailureOr<PlacedOffset> offset = regionOffset(op, name);
   if (failed(offset))
     return failure();
   int64_t bytes = element * type.getElementTypeBitWidth() / 8;
-  return viewAt(builder, op->getLoc(), base, *offset + bytes, type);
+  return viewAt(builder, op->getLoc(), base, offsets, *offset, type, bytes);
 }
 
 Value EntryConversion::boundary(unsigned index, Type type) {
@@ -50,7 +50,7 @@ FailureOr<Value> EntryConversion::placeOf(Operation *op, OpResult result,
   if (!slot)
     return op->emitOpError("expects a slot for each result; run hone-place "
                            "first");
-  return viewAt(builder, op->getLoc(), work, slot.getOffset(),
+  return viewAt(builder, op->getLoc(), work, offsets, offsets.of(slot),
                 bufferType(result.getType(), maxRows));
 }
 
@@ -159,7 +159,8 @@ LogicalResult EntryConversion::convert(CallOp call) {
   if (!slot || (slots ? slots.size() : 0) != call.getNumResults())
     return call.emitOpError("expects slots for its scratch and each result; "
                             "run hone-place first");
-  Value scratch = viewAt(builder, loc, work, slot.getOffset(), work.getType());
+  Value scratch =
+      viewAt(builder, loc, work, offsets, offsets.of(slot), work.getType());
   for (OpResult result : call.getResults()) {
     FailureOr<Value> place =
         placeOf(call, result, slots[result.getResultNumber()]);
@@ -201,8 +202,8 @@ Value EntryConversion::slotOf(Location loc, Value pool, Value slots,
   number = arith::MinUIOp::create(builder, loc, number, last);
   Value slot = arith::IndexCastUIOp::create(builder, loc,
                                             builder.getIndexType(), number);
-  Value bytes = arith::ConstantIndexOp::create(
-      builder, loc, one.getNumElements() * one.getElementTypeBitWidth() / 8);
+  Value bytes =
+      offsetOf(builder, loc, offsets, offsets.strides(pool.getType()));
   Value offset = arith::MulIOp::create(builder, loc, slot, bytes);
   return tile::ViewOp::create(builder, loc, one, memory, offset);
 }

@@ -182,16 +182,17 @@ void EntryConversion::callShared(
   func::CallOp::create(builder, loc, function, all);
 }
 
-FailureOr<int64_t> EntryConversion::sliceOfLayer(LayerGradientOp window) {
+FailureOr<Value> EntryConversion::sliceOfLayer(LayerGradientOp window) {
   const TrainableLayer *layer = table.findLayer(window.getPrefix());
   if (!layer)
     return window.emitOpError("expects '")
            << window.getPrefix() << "' to be a layer that trains";
-  FailureOr<int64_t> gradient = regionOffset(window, "gradient");
+  FailureOr<PlacedOffset> gradient = regionOffset(window, "gradient");
   if (failed(gradient))
     return failure();
   int64_t bits = table.gradientElement().getIntOrFloatBitWidth();
-  return *gradient + layer->offset * bits / 8;
+  return offsetOf(builder, window.getLoc(), offsets, *gradient,
+                  layer->offset * bits / 8);
 }
 
 LogicalResult EntryConversion::convert(LayerGradientOp op) {
@@ -200,22 +201,20 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
     return op.emitOpError("expects a slot for its result; run hone-place "
                           "first");
   Location loc = op.getLoc();
-  int64_t offset = cast<SlotAttr>(slots[0]).getOffset();
+  const auto slot = cast<SlotAttr>(slots[0]);
   auto type = bufferType(op.getGradient().getType(), maxRows);
   Value &view = layerGradients[op.getPrefix()];
   if (!op.getCondition()) {
-    view = viewAt(builder, loc, work, offset, type);
+    view = viewAt(builder, loc, work, offsets, offsets.of(slot), type);
   } else {
-    FailureOr<int64_t> region = regionOffset(op, "accumulation");
-    FailureOr<int64_t> slice = sliceOfLayer(op);
+    FailureOr<PlacedOffset> region = regionOffset(op, "accumulation");
+    FailureOr<Value> slice = sliceOfLayer(op);
     if (failed(region) || failed(slice))
       return failure();
-    auto index = [&](int64_t value) {
-      return arith::ConstantIndexOp::create(builder, loc, value);
-    };
-    Value place =
-        arith::SelectOp::create(builder, loc, isTrue(loc, op.getCondition()),
-                                index(*region + offset), index(*slice));
+    // Windows have no rows, so all placements have them at one offset.
+    Value window = offsetOf(builder, loc, offsets, *region, slot.getOffset());
+    Value place = arith::SelectOp::create(
+        builder, loc, isTrue(loc, op.getCondition()), window, *slice);
     view = tile::ViewOp::create(builder, loc, type, arena, place);
   }
   buffers.ofValue[op.getGradient()] = view;
@@ -230,14 +229,14 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
 
 LogicalResult EntryConversion::convert(FoldGradientOp op) {
   LayerGradientOp window = op.getLayerGradient();
-  FailureOr<int64_t> slice = sliceOfLayer(window);
+  FailureOr<Value> slice = sliceOfLayer(window);
   if (failed(slice))
     return failure();
   Value view = buffers.ofValue.at(op.getWindow());
   layerGradients.erase(window.getPrefix());
   emitWhen(op.getLoc(), window.getCondition(), {}, [&] {
-    Value sum = viewAt(builder, op.getLoc(), arena, *slice,
-                       cast<MemRefType>(view.getType()));
+    Value sum = tile::ViewOp::create(
+        builder, op.getLoc(), cast<MemRefType>(view.getType()), arena, *slice);
     callShared(op, "fold", {view, sum},
                [&](KernelBuilder &k, Buffers &, ValueRange given) {
                  emitFold(given[0], given[1], k);

@@ -83,14 +83,10 @@ static Value hasTarget(KernelBuilder &k, const LossBuffers &in, Value row) {
   return arith::CmpIOp::create(k, arith::CmpIPredicate::ne, target, ignored);
 }
 
-static Value countAt(KernelBuilder &k, const LossBuffers &in) {
-  auto type = cast<MemRefType>(in.rowOf.getType());
-  return k.index(type.getDimSize(0) - 1);
-}
-
-/// How many rows are packed.
+/// How many rows are packed: after the batch's, since a placement for fewer rows
+/// has no more of the buffer.
 static Value packedCount(KernelBuilder &k, const LossBuffers &in) {
-  return k.loadIndex(in.rowOf, countAt(k, in));
+  return k.loadIndex(in.rowOf, k.rows());
 }
 
 /// Fills `rowOf`: a row's place is the number of rows before it that have a
@@ -120,7 +116,7 @@ static void packRows(KernelBuilder &k, const LossBuffers &in) {
                                          k.add(first, count), k.rows());
     k.when(isLast, [&] {
       Value all = k.add(before, targets(first, count, group));
-      k.store(toWord(all), in.rowOf, countAt(k, in));
+      k.store(toWord(all), in.rowOf, k.rows());
     });
   });
 }

@@ -47,9 +47,9 @@ int64_t Lifetimes::lastUse(Value value) const {
   return last;
 }
 
-Buffer Lifetimes::buffer(Value value, int64_t rows) const {
+Buffer Lifetimes::buffer(Value value, PlacedRows rows) const {
   int64_t first = position(value.getDefiningOp());
-  return {bytesAtRows(value.getType(), rows), first,
+  return {bytesIn(value.getType(), rows), first,
           std::max(first, lastUse(value))};
 }
 
@@ -183,20 +183,28 @@ FailureOr<int64_t> maxRows(Operation *module) {
   return rows.getInt();
 }
 
-int64_t scratchBytes(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>(HoneDialect::getScratchBytesAttrName())
-      .getInt();
+int64_t scratchBytes(Operation *op, unsigned placement) {
+  return placedNumber(op, HoneDialect::getScratchBytesAttrName(),
+                      HoneDialect::getFewerScratchBytesAttrName(), placement);
 }
 
-int64_t scratchBytes(CallOp call, const SymbolTable &symbols) {
+int64_t scratchBytes(CallOp call, const SymbolTable &symbols,
+                     unsigned placement) {
   int64_t bytes = 0;
   for (FlatSymbolRefAttr callee : call.getCallees())
-    bytes = std::max(bytes, scratchBytes(symbols.lookup(callee.getValue())));
+    bytes = std::max(
+        bytes, scratchBytes(symbols.lookup(callee.getValue()), placement));
   return bytes;
 }
 
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows) {
   return std::min<int64_t>(rows, tiles.getTileRows());
+}
+
+PlacedRows rowsOfTile(RowTilesOp tiles, PlacedRows rows) {
+  const auto most = static_cast<int64_t>(tiles.getTileRows());
+  return {std::min(rows.rows, tileRowsIn(most, rows)),
+          rowsOfTile(tiles, rows.most)};
 }
 
 std::string cacheRegion(CallOp call, CacheOp cache) {

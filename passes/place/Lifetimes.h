@@ -11,6 +11,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/place/ArenaPlan.h"
+#include "passes/place/PlacedRows.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -28,9 +29,9 @@ public:
   /// a gradient.
   bool needsMemory(mlir::OpResult value) const;
 
-  /// `value` as a buffer for batches of `rows` rows: from its definition to
-  /// its last use.
-  Buffer buffer(mlir::Value value, int64_t rows) const;
+  /// `value` as a buffer in a placement for `rows`: from its definition to its
+  /// last use.
+  Buffer buffer(mlir::Value value, PlacedRows rows) const;
 
   /// `bytes` in use only while `op` runs.
   Buffer during(mlir::Operation *op, int64_t bytes) const;
@@ -85,15 +86,18 @@ bool isOnlyAddedToGradient(mlir::Value value);
 /// The module's hone.max_rows; fails with a diagnostic if it has none.
 mlir::FailureOr<int64_t> maxRows(mlir::Operation *module);
 
-/// What `op`, a block or an entry that is placed, needs while it runs.
-int64_t scratchBytes(mlir::Operation *op);
+/// What `op`, a block or an entry that is placed, needs while it runs, in
+/// placement `placement`.
+int64_t scratchBytes(mlir::Operation *op, unsigned placement = 0);
 
 /// What `call` needs while it runs: the larger scratch of the blocks that it
 /// may run, which are placed.
-int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols);
+int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols,
+                     unsigned placement = 0);
 
 /// Rows for which the body of `tiles` needs memory in batches of `rows` rows.
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows);
+PlacedRows rowsOfTile(RowTilesOp tiles, PlacedRows rows);
 
 /// What the region of `cache` of the layer of `call` is called.
 std::string cacheRegion(CallOp call, CacheOp cache);

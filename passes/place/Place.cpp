@@ -5,7 +5,8 @@
 // its calls in its working set; a schedule's values and the working set of each
 // of its runs in the arena. So what a layer needs only while it runs is shared
 // by all layers and fills the gaps that kept values leave. Values that an op
-// writes one over the other are one buffer.
+// writes one over the other are one buffer. All of it is done once for each
+// placement: what is in use when does not depend on rows, only sizes do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,19 +35,20 @@ namespace {
 /// attributes.
 class BodyPlacement {
 public:
-  /// Of `rows` rows; matrices of up to `apartColumns` columns share no memory.
-  BodyPlacement(mlir::Block &body, int64_t rows, int64_t apartColumns = 0)
+  /// Matrices of up to `apartColumns` columns share no memory.
+  BodyPlacement(mlir::Block &body, ArrayRef<PlacedRows> rows,
+                int64_t apartColumns = 0)
       : lifetimes(body), shared(body, lifetimes), rows(rows),
         apartColumns(apartColumns),
-        end(lifetimes.position(body.getTerminator())) {}
+        end(lifetimes.position(body.getTerminator())), buffers(rows.size()) {}
 
   void addResults(Operation *op);
   void addWorkspace(Operation *op);
-  /// Memory for the body that `op` runs.
-  void addScratch(Operation *op, int64_t bytes);
+  /// Memory for the body that `op` runs, of each placement.
+  void addScratch(Operation *op, ArrayRef<int64_t> bytes);
 
-  /// Places everything; returns the bytes used.
-  int64_t place();
+  /// Places everything; returns the bytes used in each placement.
+  SmallVector<int64_t> place();
 
 private:
   /// What will be one element of an attribute.
@@ -61,13 +63,9 @@ private:
     SmallVector<Home> homes;
     bool isList;
   };
-  Home add(Buffer buffer, bool isApart = false) {
-    buffers.push_back(buffer);
-    if (isApart)
-      std::tie(buffers.back().first, buffers.back().last) =
-          std::pair(int64_t(0), end);
-    return {buffers.size() - 1, buffer.first, buffer.last};
-  }
+  /// `life`, with so many bytes in each placement; for the whole body if it
+  /// `isApart`.
+  Home add(const Buffer &life, ArrayRef<int64_t> bytes, bool isApart = false);
   bool isApart(ShapedType type) const {
     return type.getRank() == 2 && type.getDimSize(1) <= apartColumns;
   }
@@ -75,8 +73,10 @@ private:
 
   Lifetimes lifetimes;
   SharedMemory shared;
-  int64_t rows, apartColumns, end;
-  std::vector<Buffer> buffers;
+  ArrayRef<PlacedRows> rows;
+  int64_t apartColumns, end;
+  /// Of each placement, the same ones.
+  SmallVector<std::vector<Buffer>> buffers;
   /// First values of chains to their buffer.
   llvm::DenseMap<Value, size_t> bufferOf;
   std::vector<Record> records;
@@ -89,17 +89,32 @@ public:
       : module(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
 
   void add(const Twine &name, MemoryClass memoryClass, int64_t bytes) {
-    RegionOp::create(builder, module.getLoc(), name.str(), memoryClass, next,
-                     bytes);
+    auto others = ArrayRef(fewer);
+    RegionOp::create(
+        builder, module.getLoc(), name.str(), memoryClass, next, bytes,
+        llvm::all_of(others, [&](int64_t other) { return other == next; })
+            ? DenseI64ArrayAttr()
+            : builder.getDenseI64ArrayAttr(others));
     skip(ArenaPlan::align(bytes));
   }
-  void skip(int64_t bytes) { next += bytes; }
+  void skip(int64_t bytes) {
+    next += bytes;
+    for (int64_t &other : fewer)
+      other += bytes;
+  }
+  /// From now on regions are after the arena, which has `bytes` bytes in each
+  /// placement.
+  void leaveArena(ArrayRef<int64_t> bytes) {
+    next = bytes.front();
+    fewer.assign(bytes.begin() + 1, bytes.end());
+  }
   int64_t end() const { return next; }
 
 private:
   ModuleOp module;
   OpBuilder builder;
   int64_t next = 0;
+  SmallVector<int64_t> fewer; ///< in further placements, after the arena
 };
 
 struct Place : impl::PlaceBase<Place> {
@@ -107,19 +122,24 @@ struct Place : impl::PlaceBase<Place> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto rows = maxRows(module);
-    if (failed(rows))
+    auto most = maxRows(module);
+    if (failed(most))
       return signalPassFailure();
+    if (halvings > 0)
+      module->setAttr(
+          HoneDialect::getFewerRowsAttrName(),
+          Builder(module).getDenseI64ArrayAttr(halvedRows(*most, halvings)));
+    const SmallVector<PlacedRows> rows = placedRows(module);
     for (BlockOp block : module.getOps<BlockOp>())
-      setScratch(block, placeOps(block.getBody().front(), *rows));
+      setScratch(block, placeOps(block.getBody().front(), rows));
     auto parameters = ParameterTable::build(module);
     if (failed(parameters))
       return signalPassFailure();
     SymbolTable symbols(module);
     int64_t accumulation = 0;
     for (EntryOp entry : module.getOps<EntryOp>()) {
-      placeEntry(entry, symbols, *rows);
-      accumulation = std::max(accumulation, placeWindows(entry, *rows));
+      placeEntry(entry, symbols, rows);
+      accumulation = std::max(accumulation, placeWindows(entry, rows.front()));
     }
     GradientPlace gradient = findGradientPlace(module);
     RegionBuilder regions(module);
@@ -135,30 +155,33 @@ struct Place : impl::PlaceBase<Place> {
     std::vector<SchedulePlacement> schedules;
     int64_t batches = 1, scalarBytes = 0;
     for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
-      schedules.emplace_back(Schedule(schedule), *rows);
+      schedules.emplace_back(Schedule(schedule), rows);
       batches = std::max(batches, schedules.back().batchSlots());
       scalarBytes = std::max(scalarBytes, schedules.back().scalarBytes());
     }
     int64_t batchBase = regions.end();
-    if (failed(placeInputs(module, *rows, regions)))
+    if (failed(placeInputs(module, *most, regions)))
       return signalPassFailure();
     int64_t batchBytes = regions.end() - batchBase;
     regions.skip((batches - 1) * batchBytes);
     int64_t scalarBase = regions.end();
     if (scalarBytes > 0)
       regions.add("scalars", MemoryClass::Batch, scalarBytes);
-    int64_t base = regions.end(), most = 0;
+    int64_t base = regions.end();
+    SmallVector<int64_t> arena(rows.size(), base);
+    auto hold = [&](ArrayRef<int64_t> bytes) {
+      for (auto [end, own] : llvm::zip_equal(arena, bytes))
+        end = std::max(end, base + own);
+    };
     for (SchedulePlacement &schedule : schedules)
-      most = std::max(most,
-                      schedule.place(base, scalarBase, batchBase, batchBytes));
+      hold(schedule.place(base, scalarBase, batchBase, batchBytes));
     // Without a schedule, each entry runs for itself.
     for (EntryOp entry : module.getOps<EntryOp>())
       if (schedules.empty())
-        most = std::max(most, scratchBytes(entry));
-    Builder builder(module);
-    module->setAttr(HoneDialect::getArenaBytesAttrName(),
-                    builder.getI64IntegerAttr(base + most));
-    regions.skip(most);
+        hold(scratchOf(rows.size(), entry));
+    setPlacedNumber(module, HoneDialect::getArenaBytesAttrName(),
+                    HoneDialect::getFewerArenaBytesAttrName(), arena);
+    regions.leaveArena(arena);
     if (gradient == GradientPlace::BehindArena)
       regions.add("gradient", MemoryClass::Gradient,
                   vectorBytes(*parameters, parameters->gradientElement()));
@@ -166,42 +189,58 @@ struct Place : impl::PlaceBase<Place> {
       addAccumulation();
   }
 
-  static void setScratch(Operation *op, int64_t bytes) {
-    op->setAttr(HoneDialect::getScratchBytesAttrName(),
-                Builder(op).getI64IntegerAttr(bytes));
+  static void setScratch(Operation *op, ArrayRef<int64_t> bytes) {
+    setPlacedNumber(op, HoneDialect::getScratchBytesAttrName(),
+                    HoneDialect::getFewerScratchBytesAttrName(), bytes);
   }
 
   /// Places what computes; returns the bytes of scratch.
-  int64_t placeOps(mlir::Block &body, int64_t rows) const {
+  SmallVector<int64_t> placeOps(mlir::Block &body,
+                                ArrayRef<PlacedRows> rows) const {
     BodyPlacement placement(body, rows, apartColumns);
     for (Operation &op : body.without_terminator()) {
       placement.addResults(&op);
       placement.addWorkspace(&op);
-      if (auto tiles = dyn_cast<RowTilesOp>(op))
-        placement.addScratch(
-            tiles, placeOps(tiles.getBody().front(), rowsOfTile(tiles, rows)));
+      auto tiles = dyn_cast<RowTilesOp>(op);
+      if (!tiles)
+        continue;
+      SmallVector<PlacedRows> ofTile;
+      for (PlacedRows each : rows)
+        ofTile.push_back(rowsOfTile(tiles, each));
+      placement.addScratch(tiles, placeOps(tiles.getBody().front(), ofTile));
     }
     return placement.place();
   }
 
-  static void placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows) {
+  /// What `op` needs in each placement.
+  template <typename... Of>
+  static SmallVector<int64_t> scratchOf(size_t placements, Of &&...op) {
+    SmallVector<int64_t> bytes;
+    for (unsigned i = 0; i < placements; ++i)
+      bytes.push_back(scratchBytes(op..., i));
+    return bytes;
+  }
+
+  static void placeEntry(EntryOp entry, SymbolTable &symbols,
+                         ArrayRef<PlacedRows> rows) {
     BodyPlacement placement(entry.getBodyBlock(), rows);
     for (Operation &op : entry.getBodyBlock()) {
       if (!isAccumulation(&op))
         placement.addResults(&op);
       if (auto call = dyn_cast<CallOp>(op))
-        placement.addScratch(call, scratchBytes(call, symbols));
+        placement.addScratch(call, scratchOf(rows.size(), call, symbols));
     }
     setScratch(entry, placement.place());
   }
 
-  /// What the region `accumulation` holds; returns its bytes.
-  static int64_t placeWindows(EntryOp entry, int64_t rows) {
+  /// What the region `accumulation` holds, in which nothing has rows; returns
+  /// its bytes.
+  static int64_t placeWindows(EntryOp entry, PlacedRows rows) {
     BodyPlacement placement(entry.getBodyBlock(), rows);
     for (Operation &op : entry.getBodyBlock())
       if (isAccumulation(&op))
         placement.addResults(&op);
-    return placement.place();
+    return placement.place().front();
   }
 
   enum class GradientPlace { None, Arena, BehindArena };
@@ -215,12 +254,25 @@ struct Place : impl::PlaceBase<Place> {
   /// The caches of each layer, in the order of the calls.
   static LogicalResult placeCaches(ModuleOp module, const SymbolTable &symbols,
                                    RegionBuilder &regions);
-  /// The inputs of one batch.
+  /// The inputs of one batch, of which all placements have the same: a few
+  /// bytes a row.
   static LogicalResult placeInputs(ModuleOp module, int64_t rows,
                                    RegionBuilder &regions);
 };
 
 } // namespace
+
+BodyPlacement::Home BodyPlacement::add(const Buffer &life,
+                                       ArrayRef<int64_t> bytes, bool isApart) {
+  for (auto [placement, own] : llvm::zip_equal(buffers, bytes)) {
+    placement.push_back(life);
+    Buffer &buffer = placement.back();
+    buffer.bytes = own;
+    if (isApart)
+      buffer.first = 0, buffer.last = end;
+  }
+  return {buffers.front().size() - 1, life.first, life.last};
+}
 
 BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
   Attribute unit = UnitAttr::get(result.getContext());
@@ -234,12 +286,15 @@ BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
     return {std::nullopt, 0, 0,
             ResultSlotAttr::get(result.getContext(), index)};
   }
-  Buffer own = lifetimes.buffer(result, rows);
+  Buffer own = lifetimes.buffer(result, rows.front());
   if (result == first) {
     Buffer whole = own;
-    whole.last = lifetimes.buffer(last, rows).last;
+    whole.last = lifetimes.buffer(last, rows.front()).last;
+    SmallVector<int64_t> bytes;
+    for (PlacedRows each : rows)
+      bytes.push_back(bytesIn(result.getType(), each));
     bufferOf[result] =
-        *add(whole, isApart(cast<ShapedType>(result.getType()))).buffer;
+        *add(whole, bytes, isApart(cast<ShapedType>(result.getType()))).buffer;
   }
   return {bufferOf.at(first), own.first, own.last};
 }
@@ -259,22 +314,31 @@ void BodyPlacement::addWorkspace(Operation *op) {
   if (!workspace)
     return;
   Record record{op, HoneDialect::getWorkspaceAttrName(), {}, true};
-  for (MemRefType type : workspace.getWorkspace(rows))
+  SmallVector<SmallVector<MemRefType>> types;
+  for (PlacedRows each : rows)
+    types.push_back(workspace.getWorkspace(each.rows));
+  for (auto [i, whole] : llvm::enumerate(types.front())) {
+    SmallVector<int64_t> bytes;
+    for (ArrayRef<MemRefType> own : types)
+      bytes.push_back(bytesIn(whole, own[i]));
     record.homes.push_back(
-        add(lifetimes.during(op, bytesAtRows(type, rows)), isApart(type)));
+        add(lifetimes.during(op, bytes.front()), bytes, isApart(whole)));
+  }
   if (!record.homes.empty())
     records.push_back(std::move(record));
 }
 
-void BodyPlacement::addScratch(Operation *op, int64_t bytes) {
+void BodyPlacement::addScratch(Operation *op, ArrayRef<int64_t> bytes) {
   records.push_back({op,
                      HoneDialect::getScratchAttrName(),
-                     {add(lifetimes.during(op, bytes))},
+                     {add(lifetimes.during(op, bytes.front()), bytes)},
                      false});
 }
 
-int64_t BodyPlacement::place() {
-  int64_t bytes = ArenaPlan::place(buffers);
+SmallVector<int64_t> BodyPlacement::place() {
+  SmallVector<int64_t> bytes;
+  for (std::vector<Buffer> &placement : buffers)
+    bytes.push_back(ArenaPlan::place(placement));
   for (const Record &record : records) {
     Builder builder(record.op->getContext());
     SmallVector<Attribute> slots;
@@ -283,9 +347,8 @@ int64_t BodyPlacement::place() {
         slots.push_back(home.elsewhere);
         continue;
       }
-      const Buffer &buffer = buffers[*home.buffer];
-      slots.push_back(SlotAttr::get(builder.getContext(), buffer.offset,
-                                    buffer.bytes, home.first, home.last, 1));
+      slots.push_back(
+          slotOf(builder, buffers, *home.buffer, home.first, home.last));
     }
     record.op->setAttr(record.name, record.isList
                                         ? Attribute(builder.getArrayAttr(slots))

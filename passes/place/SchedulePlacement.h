@@ -9,6 +9,7 @@
 
 #include "passes/module/Schedule.h"
 #include "passes/place/ArenaPlan.h"
+#include "passes/place/PlacedRows.h"
 
 namespace hone {
 
@@ -16,31 +17,40 @@ namespace hone {
 /// the region of scalars, from the first item to the last.
 bool isScalar(mlir::Type type);
 
-/// Bytes from one slot of a value to the next, for batches of `rows` rows.
-int64_t slotBytes(mlir::Type type, int64_t rows);
+/// Bytes from one slot of a value to the next.
+int64_t slotBytes(mlir::Type type, PlacedRows rows);
 
 /// What a run needs while it runs: the larger working set of its two entries.
-int64_t workingSetBytes(RunOp run, const mlir::SymbolTable &symbols);
+int64_t workingSetBytes(RunOp run, const mlir::SymbolTable &symbols,
+                        unsigned placement = 0);
+
+/// Buffer `index` of each of `placements` as a slot, whose offset counts from
+/// `base` and which is `count` slots of one size.
+SlotAttr slotOf(mlir::Builder &builder,
+                llvm::ArrayRef<std::vector<Buffer>> placements, size_t index,
+                int64_t first, int64_t last, int64_t base = 0,
+                int64_t count = 1);
 
 class SchedulePlacement {
 public:
   /// Entries have their hone.scratch_bytes.
-  SchedulePlacement(Schedule schedule, int64_t rows);
+  SchedulePlacement(Schedule schedule, llvm::ArrayRef<PlacedRows> rows);
 
   /// Batches in flight.
   int64_t batchSlots() const { return batches; }
   int64_t scalarBytes() const { return scalars; }
 
   /// Places everything and writes it down; returns the bytes used from `base`
-  /// on. Scalars are placed from `scalarBase` on, batches from `batchBase` on,
-  /// with `batchBytes` bytes each.
-  int64_t place(int64_t base, int64_t scalarBase, int64_t batchBase,
-                int64_t batchBytes);
+  /// on in each placement. Scalars are placed from `scalarBase` on, batches
+  /// from `batchBase` on, with `batchBytes` bytes each.
+  llvm::SmallVector<int64_t> place(int64_t base, int64_t scalarBase,
+                                   int64_t batchBase, int64_t batchBytes);
 
 private:
   struct PlacedValue {
     mlir::Value value;
-    int64_t bytes, count;
+    llvm::SmallVector<int64_t> bytes; ///< of a slot, in each placement
+    int64_t count;
     Schedule::Lifetime life;
     std::optional<size_t> buffer; ///< none: a scalar at `offset`, or a batch
     int64_t offset = 0;
@@ -48,11 +58,13 @@ private:
   void add(mlir::Value value);
   void addWorkingSet(RunOp run, const mlir::SymbolTable &symbols);
 
+  size_t addBuffer(int64_t first, int64_t last, llvm::ArrayRef<int64_t> bytes);
+
   Schedule schedule;
-  int64_t rows;
+  llvm::SmallVector<PlacedRows> rows;
   int64_t batches = 0, scalars = 0;
   std::vector<PlacedValue> values;
-  std::vector<Buffer> buffers;
+  llvm::SmallVector<std::vector<Buffer>> buffers; ///< of each placement
   /// Of runs, and of the lanes of a repeat, which runs share.
   llvm::DenseMap<mlir::Operation *, size_t> workingSets;
   llvm::DenseMap<std::pair<mlir::Operation *, int64_t>, size_t> lanes;

@@ -20,12 +20,23 @@ namespace hone {
 
 namespace {
 
-/// The slots of one body, checked one against the other.
+/// A placement, by its number and its rows.
+struct Placement {
+  unsigned index;
+  PlacedRows rows;
+
+  /// For messages: which one is meant, unless it is the first.
+  std::string scope() const {
+    return index == 0 ? "" : " for " + std::to_string(rows.rows) + " rows";
+  }
+};
+
+/// The slots of one body in a placement, checked one against the other.
 class SlotCheck {
 public:
-  SlotCheck(mlir::Block &body, int64_t rows, int64_t base, int64_t limit)
-      : body(body), lifetimes(body), shared(body, lifetimes), rows(rows),
-        base(base), limit(limit) {}
+  SlotCheck(mlir::Block &body, Placement placement, int64_t limit)
+      : body(body), lifetimes(body), shared(body, lifetimes),
+        placement(placement), rows(placement.rows), limit(limit) {}
 
   /// All ops of a body that computes.
   LogicalResult ops();
@@ -48,16 +59,20 @@ private:
   mlir::Block &body;
   Lifetimes lifetimes;
   SharedMemory shared;
-  int64_t rows, base, limit;
+  Placement placement;
+  PlacedRows rows;
+  int64_t limit;
   std::vector<Use> seen;
 };
 
-/// The slots of one schedule. In positions of its items; what two iterations
-/// may hold at once is in use for the whole repeat.
+/// The slots of one schedule in a placement. In positions of its items; what
+/// two iterations may hold at once is in use for the whole repeat.
 class ScheduleCheck {
 public:
-  ScheduleCheck(Schedule schedule, int64_t rows, int64_t base, int64_t limit)
-      : schedule(std::move(schedule)), rows(rows), base(base), limit(limit),
+  ScheduleCheck(Schedule schedule, Placement placement, int64_t base,
+                int64_t limit)
+      : schedule(std::move(schedule)), placement(placement),
+        rows(placement.rows), base(base), limit(limit),
         symbols(this->schedule.getOp()->getParentOp()) {
     ModuleOp module = this->schedule.getOp()->getParentOfType<ModuleOp>();
     scalars = findRegion(module, "scalars");
@@ -79,7 +94,9 @@ private:
   LogicalResult add(Use use, int64_t from, int64_t to);
 
   Schedule schedule;
-  int64_t rows, base, limit, batchBytes = 0;
+  Placement placement;
+  PlacedRows rows;
+  int64_t base, limit, batchBytes = 0;
   SymbolTable symbols;
   RegionOp scalars;
   std::vector<Use> seen;
@@ -102,32 +119,42 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
              << HoneDialect::getArenaBytesAttrName() << "'; run hone-place";
     if (failed(checkRegionSizes(module, *rows)))
       return failure();
+    for (auto [index, placed] : llvm::enumerate(placedRows(module)))
+      if (failed(check(module, {static_cast<unsigned>(index), placed})))
+        return failure();
+    return success();
+  }
+
+  static LogicalResult check(ModuleOp module, Placement placement) {
+    const int64_t arena = placedNumber(
+        module, HoneDialect::getArenaBytesAttrName(),
+        HoneDialect::getFewerArenaBytesAttrName(), placement.index);
     int64_t base = 0, end = 0;
     for (RegionOp region : module.getOps<RegionOp>()) {
-      auto offset = static_cast<int64_t>(region.getOffset());
+      const int64_t offset = region.offsetIn(placement.index);
       if (offset < end)
         return region.emitOpError("overlaps the region before it");
       end = offset + ArenaPlan::align(region.getBytes());
       // After the arena no slot can be.
-      if (offset < arena.getInt())
+      if (offset < arena)
         base = end;
     }
     for (BlockOp block : module.getOps<BlockOp>()) {
-      auto bytes = block->getAttrOfType<IntegerAttr>(
-          HoneDialect::getScratchBytesAttrName());
-      if (!bytes)
+      if (!block->hasAttrOfType<IntegerAttr>(
+              HoneDialect::getScratchBytesAttrName()))
         return block.emitOpError("has no '")
                << HoneDialect::getScratchBytesAttrName() << "'";
-      if (failed(SlotCheck(block.getBody().front(), *rows, 0, bytes.getInt())
+      if (failed(SlotCheck(block.getBody().front(), placement,
+                           scratchBytes(block, placement.index))
                      .ops()))
         return failure();
     }
     SymbolTable symbols(module);
     for (EntryOp entry : module.getOps<EntryOp>())
-      if (failed(checkEntry(entry, symbols, *rows)))
+      if (failed(checkEntry(entry, symbols, placement)))
         return failure();
     for (ScheduleOp schedule : module.getOps<ScheduleOp>())
-      if (failed(ScheduleCheck(Schedule(schedule), *rows, base, arena.getInt())
+      if (failed(ScheduleCheck(Schedule(schedule), placement, base, arena)
                      .check()))
         return failure();
     return success();
@@ -171,24 +198,23 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
   }
 
   static LogicalResult checkEntry(EntryOp entry, SymbolTable &symbols,
-                                  int64_t rows) {
-    auto bytesOf = [](Operation *op) {
-      return op->getAttrOfType<IntegerAttr>(
-          HoneDialect::getScratchBytesAttrName());
-    };
-    if (!bytesOf(entry))
+                                  Placement placement) {
+    if (!entry->hasAttrOfType<IntegerAttr>(
+            HoneDialect::getScratchBytesAttrName()))
       return entry.emitOpError("has no '")
              << HoneDialect::getScratchBytesAttrName() << "'";
-    SlotCheck slots(entry.getBodyBlock(), rows, 0, bytesOf(entry).getInt());
+    SlotCheck slots(entry.getBodyBlock(), placement,
+                    scratchBytes(entry, placement.index));
     RegionOp region =
         findRegion(entry->getParentOfType<ModuleOp>(), "accumulation");
-    SlotCheck windows(entry.getBodyBlock(), rows, 0,
+    SlotCheck windows(entry.getBodyBlock(), placement,
                       region ? static_cast<int64_t>(region.getBytes()) : 0);
     for (Operation &op : entry.getBodyBlock()) {
       if (failed((isAccumulation(&op) ? windows : slots).results(&op)))
         return failure();
       auto call = dyn_cast<CallOp>(op);
-      if (call && failed(slots.scratch(call, scratchBytes(call, symbols))))
+      if (call && failed(slots.scratch(
+                      call, scratchBytes(call, symbols, placement.index))))
         return failure();
     }
     return success();
@@ -203,14 +229,16 @@ LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected,
   if (!slot)
     return op->emitOpError("expects a '#hone.slot' but got ")
            << (attr ? attr : Attribute(UnitAttr::get(op->getContext())));
-  if (slot.getBytes() < expected.bytes)
+  const int64_t offset = slot.offsetIn(placement.index),
+                bytes = slot.bytesIn(placement.index);
+  if (bytes < expected.bytes)
     return op->emitOpError("expects a slot of ")
-           << expected.bytes << " bytes but got " << slot.getBytes();
-  if (slot.getOffset() % ArenaPlan::alignment || slot.getOffset() < base ||
-      slot.getOffset() + slot.getBytes() > limit)
+           << expected.bytes << " bytes" << placement.scope() << " but got "
+           << bytes;
+  if (offset % ArenaPlan::alignment || offset < 0 || offset + bytes > limit)
     return op->emitOpError("expects an aligned slot between ")
-           << base << " and " << limit << " but got " << attr;
-  expected.offset = slot.getOffset();
+           << 0 << " and " << limit << placement.scope() << " but got " << attr;
+  expected.offset = offset;
   for (const Use &other : seen) {
     if (!ArenaPlan::clash(expected, other.buffer))
       continue;
@@ -220,7 +248,8 @@ LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected,
     if (isWrittenOver)
       continue;
     InFlightDiagnostic diag =
-        op->emitOpError("shares memory with a buffer in use at the same time");
+        op->emitOpError("shares memory with a buffer in use at the same time")
+        << placement.scope();
     diag.attachNote(other.op->getLoc()) << "the other buffer is of this op";
     return diag;
   }
@@ -251,10 +280,12 @@ LogicalResult SlotCheck::ops() {
 
 LogicalResult SlotCheck::tiles(RowTilesOp op) {
   auto slot = op->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
-  int64_t bytes = slot ? slot.getBytes() : 0;
+  int64_t bytes = slot ? slot.bytesIn(placement.index) : 0;
   if (failed(scratch(op, bytes)))
     return failure();
-  return SlotCheck(op.getBody().front(), rowsOfTile(op, rows), 0, bytes).ops();
+  return SlotCheck(op.getBody().front(),
+                   {placement.index, rowsOfTile(op, rows)}, bytes)
+      .ops();
 }
 
 LogicalResult SlotCheck::results(Operation *op) {
@@ -279,7 +310,8 @@ LogicalResult SlotCheck::workspace(Operation *op) {
   auto interface = dyn_cast<WorkspaceOpInterface>(op);
   if (!interface)
     return success();
-  auto types = interface.getWorkspace(rows);
+  auto types = interface.getWorkspace(rows.most);
+  auto fewer = interface.getWorkspace(rows.rows);
   auto slots =
       op->getAttrOfType<ArrayAttr>(HoneDialect::getWorkspaceAttrName());
   if (types.size() != (slots ? slots.size() : 0))
@@ -288,7 +320,7 @@ LogicalResult SlotCheck::workspace(Operation *op) {
            << HoneDialect::getWorkspaceAttrName() << "'";
   for (auto [index, type] : llvm::enumerate(types))
     if (failed(slot(op, slots[index],
-                    lifetimes.during(op, bytesAtRows(type, rows)))))
+                    lifetimes.during(op, bytesIn(type, fewer[index])))))
       return failure();
   return success();
 }
@@ -321,14 +353,16 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
            << slot.getCount();
   bool isBatch = isa<BatchType>(value.getType());
   int64_t bytes = isBatch ? batchBytes : slotBytes(value.getType(), rows);
-  if (slot.getBytes() < bytes)
+  const int64_t offset = slot.offsetIn(placement.index),
+                found = slot.bytesIn(placement.index);
+  if (found < bytes)
     return op->emitOpError("expects a slot of ")
-           << bytes << " bytes but got " << slot.getBytes();
-  int64_t whole = slot.getBytes() * slot.getCount();
-  if (slot.getOffset() < 0 || slot.getOffset() + whole > limit ||
-      (!isScalar(value.getType()) && slot.getOffset() % ArenaPlan::alignment))
+           << bytes << " bytes" << placement.scope() << " but got " << found;
+  int64_t whole = found * slot.getCount();
+  if (offset < 0 || offset + whole > limit ||
+      (!isScalar(value.getType()) && offset % ArenaPlan::alignment))
     return op->emitOpError("expects aligned slots within the arena of ")
-           << limit << " bytes but got " << slot;
+           << limit << " bytes" << placement.scope() << " but got " << slot;
   // Batches are all of one place, below the rest.
   if (isBatch)
     return success();
@@ -337,8 +371,7 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
                     ? 0
                     : schedule.items().back().position;
   bool isSmall = isScalar(value.getType());
-  Use use{{whole, isSmall ? 0 : life.first, isSmall ? end : life.last,
-           slot.getOffset()},
+  Use use{{whole, isSmall ? 0 : life.first, isSmall ? end : life.last, offset},
           op,
           /*lane=*/-1};
   if (!isSmall)
@@ -350,16 +383,17 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
 
 LogicalResult ScheduleCheck::workingSet(RunOp run) {
   auto slot = run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
-  int64_t bytes = workingSetBytes(run, symbols);
-  if (!slot || slot.getBytes() < bytes)
-    return run.emitOpError("expects a working set of ") << bytes << " bytes";
+  int64_t bytes = workingSetBytes(run, symbols, placement.index);
+  if (!slot || slot.bytesIn(placement.index) < bytes)
+    return run.emitOpError("expects a working set of ")
+           << bytes << " bytes" << placement.scope();
   auto repeat = dyn_cast<RepeatOp>(run->getParentOp());
   int64_t first = schedule.itemOf(run).position, last = first;
   if (repeat && Schedule::hasLanes(repeat)) {
     first = schedule.itemOf(repeat).position;
     last = schedule.itemOf(repeat.getBody().front().getTerminator()).position;
   }
-  return add({{bytes, first, last, slot.getOffset()},
+  return add({{bytes, first, last, slot.offsetIn(placement.index)},
               run,
               static_cast<int64_t>(run.getLane())},
              base, limit);
@@ -376,8 +410,10 @@ LogicalResult ScheduleCheck::add(Use use, int64_t from, int64_t to) {
     bool isOneLane = use.lane >= 0 && use.lane == other.lane;
     if (isOneLane || !ArenaPlan::clash(buffer, other.buffer))
       continue;
-    InFlightDiagnostic diag = use.op->emitOpError(
-        "shares memory with a buffer in use at the same time");
+    InFlightDiagnostic diag =
+        use.op->emitOpError(
+            "shares memory with a buffer in use at the same time")
+        << placement.scope();
     diag.attachNote(other.op->getLoc()) << "the other buffer is of this item";
     return diag;
   }

@@ -15,6 +15,7 @@
 #include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
+#include "passes/place/OffsetTable.h"
 #include "passes/place/SchedulePlacement.h"
 #include "runtime/include/hone/runtime.h"
 #include "runtime/src/module/ProcessMemory.h"
@@ -49,6 +50,13 @@ struct HeldValue {
   Operation *op;
   SlotAttr slot;
 };
+
+/// What one placement has.
+struct PlacedMemory {
+  std::vector<MemoryPlan::Row> rows;
+  std::vector<MemoryPlan::Moment> timeline;
+  int64_t arenaBytes = 0, lowerBound = 0, dumpBytes = 0, accumulationBytes = 0;
+};
 } // namespace
 
 static SmallVector<HeldValue> heldValues(EntryOp entry) {
@@ -65,36 +73,39 @@ static SmallVector<HeldValue> heldValues(EntryOp entry) {
 }
 
 /// Bytes of `values` that are in use while `call` runs.
-static Usage usageDuring(CallOp call, ArrayRef<HeldValue> values) {
+static Usage usageDuring(CallOp call, ArrayRef<HeldValue> values,
+                         unsigned placement) {
   Usage usage;
   auto scratch =
       call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
   int64_t now = scratch.getFirst();
-  usage.working = ArenaPlan::align(scratch.getBytes());
+  usage.working = ArenaPlan::align(scratch.bytesIn(placement));
   // A result may be written over an operand: one place is counted once.
   llvm::SmallDenseSet<int64_t, 64> places;
   for (auto [op, slot] : values) {
     if (slot.getFirst() > now || slot.getLast() < now)
       continue;
-    if (slot.getBytes() && !places.insert(slot.getOffset()).second)
+    const int64_t size = slot.bytesIn(placement);
+    if (size && !places.insert(slot.offsetIn(placement)).second)
       continue;
     bool isOwn = op == call || slot.getLast() == now;
     int64_t &bytes = isa<LayerGradientOp>(op)    ? usage.gradient
                      : isOwn && !isa<PoolOp>(op) ? usage.working
                                                  : usage.kept;
-    bytes += ArenaPlan::align(slot.getBytes());
+    bytes += ArenaPlan::align(size);
   }
   return usage;
 }
 
 /// Bytes of `schedule` in use during `run`, its own working set apart.
-static int64_t boundaryDuring(const Schedule &schedule, RunOp run) {
+static int64_t boundaryDuring(const Schedule &schedule, RunOp run,
+                              unsigned placement) {
   int64_t now = schedule.itemOf(run).position, bytes = 0;
   auto ownSet = run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
-  llvm::SmallDenseSet<int64_t> sets = {ownSet.getOffset()};
+  llvm::SmallDenseSet<int64_t> sets = {ownSet.offsetIn(placement)};
   auto add = [&](SlotAttr slot) {
     if (slot.getFirst() <= now && now <= slot.getLast())
-      bytes += slot.getCount() * ArenaPlan::align(slot.getBytes());
+      bytes += slot.getCount() * ArenaPlan::align(slot.bytesIn(placement));
   };
   for (const Schedule::Item &item : schedule.items()) {
     auto slots =
@@ -105,7 +116,8 @@ static int64_t boundaryDuring(const Schedule &schedule, RunOp run) {
     // Working sets of other lanes; runs of one lane share one.
     auto set =
         item.op->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
-    if (set && set.getBytes() > 0 && sets.insert(set.getOffset()).second)
+    if (set && set.bytesIn(placement) > 0 &&
+        sets.insert(set.offsetIn(placement)).second)
       add(set);
   }
   return bytes;
@@ -127,7 +139,7 @@ static bool generates(ModuleOp module) {
   return Schedule::find(module, Purpose::Generate).has_value();
 }
 
-static SmallVector<StepRun> runsOfStep(ModuleOp module) {
+static SmallVector<StepRun> runsOfStep(ModuleOp module, unsigned placement) {
   SmallVector<StepRun> runs;
   SymbolTable symbols(module);
   for (Purpose purpose :
@@ -142,7 +154,7 @@ static SmallVector<StepRun> runsOfStep(ModuleOp module) {
       auto run = dyn_cast<RunOp>(item.op);
       if (!run)
         continue;
-      int64_t boundary = boundaryDuring(*schedule, run);
+      int64_t boundary = boundaryDuring(*schedule, run, placement);
       for (EntryOp entry : entriesOf(run, symbols))
         runs.push_back({entry, boundary});
     }
@@ -213,25 +225,19 @@ static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   return facts;
 }
 
-FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
-                                       int64_t tableBytes,
-                                       MemoryDomain domain) {
-  auto arena =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
-  if (!arena)
-    return module.emitError("expects a placed module; run hone-place first");
-  MemoryPlan plan;
-  plan.counts = countStep(module);
-  plan.arenaBytes = arena.getInt();
-  plan.setSizes(threadBytes, tableBytes);
-  plan.stackBytes = HONE_THREAD_STACK_BYTES;
-  plan.domain = domain;
-
+/// Reads placement `placement` of `module`. `trainsModel`: the run's result is
+/// a model.
+static PlacedMemory readPlacement(ModuleOp module, unsigned placement,
+                                  bool trainsModel) {
+  PlacedMemory plan;
+  plan.arenaBytes =
+      placedNumber(module, HoneDialect::getArenaBytesAttrName(),
+                   HoneDialect::getFewerArenaBytesAttrName(), placement);
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
   for (RegionOp region : module.getOps<RegionOp>()) {
     int64_t bytes = ArenaPlan::align(region.getBytes());
-    if (static_cast<int64_t>(region.getOffset()) >= plan.arenaBytes) {
+    if (region.offsetIn(placement) >= plan.arenaBytes) {
       bool accumulates = region.getMemoryClass() == MemoryClass::Accumulation;
       (accumulates ? plan.accumulationBytes : plan.dumpBytes) += bytes;
       continue;
@@ -240,9 +246,6 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
     regions += bytes;
   }
 
-  rt::DeviceFacts deviceFacts = deviceFactsOf(module);
-  deviceFacts.batchBytes = byClass[static_cast<unsigned>(MemoryClass::Batch)];
-  plan.deviceHostBytes = static_cast<int64_t>(rt::deviceHostBytes(deviceFacts));
   if (int64_t others = otherBatchBytes(module)) {
     byClass[static_cast<unsigned>(MemoryClass::Batch)] += others;
     regions += others;
@@ -250,10 +253,10 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
 
   Usage worst;
   std::string worstCall;
-  for (const StepRun &run : runsOfStep(module)) {
+  for (const StepRun &run : runsOfStep(module, placement)) {
     SmallVector<HeldValue> values = heldValues(run.entry);
     for (CallOp call : EntryOp(run.entry).getBody().getOps<CallOp>()) {
-      Usage usage = usageDuring(call, values);
+      Usage usage = usageDuring(call, values, placement);
       usage.boundary = run.boundary;
       std::string name = (call.getBlock() + " " + call.getPrefix()).str();
       if (StringAttr part = EntryOp(run.entry).getPartAttr())
@@ -272,14 +275,6 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   auto regionBytes = [&](MemoryClass memoryClass) {
     return byClass[static_cast<unsigned>(memoryClass)];
   };
-  auto parameters = ParameterTable::build(module);
-  if (failed(parameters))
-    return failure();
-  const bool trainsModel =
-      !parameters->trainable().empty() &&
-      llvm::all_of(parameters->trainable(), [](const Parameter &p) {
-        return p.init == Init::Pretrained;
-      });
   if (trainsModel)
     plan.rows.push_back(
         {"parameters", regionBytes(MemoryClass::Adapter), "all that train"});
@@ -313,6 +308,47 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   if (plan.arenaBytes > plan.lowerBound)
     plan.rows.push_back(
         {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
+  return plan;
+}
+
+FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
+                                       int64_t tableBytes,
+                                       MemoryDomain domain) {
+  if (!module->hasAttr(HoneDialect::getArenaBytesAttrName()))
+    return module.emitError("expects a placed module; run hone-place first");
+  auto parameters = ParameterTable::build(module);
+  if (failed(parameters))
+    return failure();
+  const bool trainsModel =
+      !parameters->trainable().empty() &&
+      llvm::all_of(parameters->trainable(), [](const Parameter &p) {
+        return p.init == Init::Pretrained;
+      });
+  PlacedMemory whole = readPlacement(module, 0, trainsModel);
+  MemoryPlan plan;
+  plan.rows = std::move(whole.rows);
+  plan.timeline = std::move(whole.timeline);
+  plan.arenaBytes = whole.arenaBytes;
+  plan.lowerBound = whole.lowerBound;
+  plan.dumpBytes = whole.dumpBytes;
+  plan.accumulationBytes = whole.accumulationBytes;
+  const unsigned placements = OffsetTable::of(module).placements();
+  const auto rows = placedRows(module);
+  for (unsigned i = 1; i < placements; ++i) {
+    PlacedMemory placed = readPlacement(module, i, trainsModel);
+    plan.fewer.push_back(
+        {rows[i].rows, std::move(placed.rows), placed.arenaBytes});
+  }
+  plan.counts = countStep(module);
+  plan.setSizes(threadBytes, tableBytes);
+  plan.stackBytes = HONE_THREAD_STACK_BYTES;
+  plan.domain = domain;
+
+  rt::DeviceFacts deviceFacts = deviceFactsOf(module);
+  for (RegionOp region : module.getOps<RegionOp>())
+    if (region.getMemoryClass() == MemoryClass::Batch)
+      deviceFacts.batchBytes += ArenaPlan::align(region.getBytes());
+  plan.deviceHostBytes = static_cast<int64_t>(rt::deviceHostBytes(deviceFacts));
 
   const rt::ProcessFacts facts = factsOf(module, *parameters, trainsModel);
   plan.processBytes = static_cast<int64_t>(rt::processBytes(facts));
@@ -352,6 +388,14 @@ int64_t MemoryPlan::peak(int64_t threads) const {
       hone_peak_bytes(arena, processBytes, threadBytes, threads));
 }
 
+int64_t MemoryPlan::peakWithFewer(size_t index, int64_t threads) const {
+  const int64_t arena = fewer[index].arenaBytes;
+  return domain == MemoryDomain::Device
+             ? arena + deviceWeightBytes
+             : static_cast<int64_t>(
+                   hone_peak_bytes(arena, processBytes, threadBytes, threads));
+}
+
 int64_t MemoryPlan::mappedPeak(int64_t threads) const {
   return static_cast<int64_t>(hone_mapped_bytes(
       weightBytes, residentWeights.bytes, residentWeights.threadBytes,
@@ -378,6 +422,10 @@ std::string MemoryPlan::table(int64_t threads) const {
     if (accumulationBytes && !dumpBytes) // else a step has one batch
       line(os, "accumulation", accumulationBytes,
            "with several batches in a step only, on top of the peak");
+    for (const auto &[index, placed] : llvm::enumerate(fewer))
+      line(os, "peak of " + std::to_string(placed.batchRows) + " rows",
+           peakWithFewer(index, threads),
+           index == 0 ? "with less by --batch-size or --max-seq-length" : "");
   };
   os << "memory plan ("
      << (onDevice ? "of the device" : "anonymous memory at the peak") << ")\n";
@@ -426,13 +474,17 @@ std::string MemoryPlan::table(int64_t threads) const {
   return text;
 }
 
-std::string MemoryPlan::json(std::optional<int64_t> threads) const {
+static llvm::json::Array classesOf(const std::vector<MemoryPlan::Row> &rows) {
   llvm::json::Array classes;
-  for (const Row &row : rows)
+  for (const MemoryPlan::Row &row : rows)
     classes.push_back(
         llvm::json::Object{{"name", row.name}, {"bytes", row.bytes}});
+  return classes;
+}
+
+std::string MemoryPlan::json(std::optional<int64_t> threads) const {
   llvm::json::Object plan{
-      {"classes", std::move(classes)},
+      {"classes", classesOf(rows)},
       {"arena_bytes", arenaBytes},
       {"lower_bound_bytes", lowerBound},
       {"thread_bytes", threadBytes},
@@ -466,6 +518,22 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
     if (choice->selectionRatio)
       plan["selection_ratio"] = *choice->selectionRatio;
   }
+  llvm::json::Array placements;
+  for (const auto &[index, placed] : llvm::enumerate(fewer)) {
+    llvm::json::Object placement{{"rows", placed.batchRows},
+                                 {"arena_bytes", placed.arenaBytes},
+                                 {"classes", classesOf(placed.rows)}};
+    if (threads) {
+      const bool onDevice = domain == MemoryDomain::Device;
+      placement["peak_bytes"] =
+          onDevice ? peak(*threads) : peakWithFewer(index, *threads);
+      if (onDevice)
+        placement["device_bytes"] = peakWithFewer(index, *threads);
+    }
+    placements.push_back(std::move(placement));
+  }
+  if (!placements.empty())
+    plan["fewer"] = std::move(placements);
   if (threads) {
     if (domain == MemoryDomain::Device)
       plan["device_bytes"] = devicePeak();

@@ -39,6 +39,13 @@ struct MemoryPlan {
   std::vector<Row> rows;
   std::vector<Moment> timeline;
   int64_t arenaBytes = 0;
+  /// The same for batches of fewer rows.
+  struct Fewer {
+    int64_t batchRows;
+    std::vector<Row> rows;
+    int64_t arenaBytes;
+  };
+  std::vector<Fewer> fewer;
   /// What the buffers alone need at the worst moment; the difference to
   /// arenaBytes is fragmentation.
   int64_t lowerBound = 0;
@@ -92,6 +99,9 @@ struct MemoryPlan {
   }
   int64_t mappedPeak(int64_t threads) const;
 
+  /// budgeted() of further placement `index`, which `fewer` has.
+  int64_t peakWithFewer(size_t index, int64_t threads) const;
+
   /// What is known after lowering to tiles; both 0 before.
   void setSizes(int64_t thread, int64_t table);
 
@@ -110,8 +120,10 @@ struct MemoryPlan {
   /// product_flops, row_bytes, fills, fill_bytes, launches, estimated_seconds;
   /// of a plan that was chosen also residuals, recomputed_inputs,
   /// rounded_inputs, tile_rows, forward_tile_rows, streams_weights and
-  /// smallest_bytes; and of so many `threads` also threads, peak_bytes,
-  /// resident_bytes and timeline. The program has it without threads.
+  /// smallest_bytes; with further placements `fewer`, each with rows,
+  /// arena_bytes and classes; and of so many `threads` also threads,
+  /// peak_bytes, resident_bytes and timeline. The program has it without
+  /// threads.
   std::string json(std::optional<int64_t> threads = std::nullopt) const;
 };
 

@@ -28,15 +28,16 @@ static bool isEntry(func::FuncOp function) {
   return function->hasAttr(tile::TileDialect::kEntryAttrName);
 }
 
-/// Functions that run parallel loops or give hints about pages, themselves or
-/// through others.
+/// Functions that run parallel loops, give hints about pages or look up
+/// offsets, themselves or through others.
 static llvm::SetVector<func::FuncOp> functionsWithFrame(ModuleOp module,
                                                         SymbolTable &symbols) {
   llvm::SetVector<func::FuncOp> found;
   llvm::DenseMap<Operation *, SmallVector<func::FuncOp, 2>> callers;
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](Operation *op) {
-      if (isa<tile::ParallelOp, tile::PrefetchOp, tile::ReleaseOp>(op))
+      if (isa<tile::ParallelOp, tile::PrefetchOp, tile::ReleaseOp,
+              tile::OffsetOp>(op))
         found.insert(function);
       else if (auto call = dyn_cast<func::CallOp>(op))
         callers[symbols.lookup(call.getCallee())].push_back(function);
@@ -148,6 +149,31 @@ static void bindNames(func::FuncOp entry) {
   });
 }
 
+/// Replaces the offsets that `function` looks up by what the placement of its
+/// frame has.
+static void bindOffsets(func::FuncOp function) {
+  Value table;
+  function.walk([&](tile::OffsetOp offset) {
+    OpBuilder b(offset);
+    Location loc = offset.getLoc();
+    if (!table) {
+      OpBuilder first = OpBuilder::atBlockBegin(&function.getBody().front());
+      table = loadFrameField(first, loc, function.getArgument(0),
+                             FrameField::Offsets);
+    }
+    Type unit = b.getI32Type();
+    Value address = LLVM::GEPOp::create(
+        b, loc, table.getType(), unit, table,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset.getIndex())});
+    Value units = LLVM::LoadOp::create(b, loc, unit, address);
+    Value count = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), units);
+    Value bytes = arith::ConstantIndexOp::create(b, loc, HONE_PLACE_BYTES);
+    offset.getOffset().replaceAllUsesWith(
+        arith::MulIOp::create(b, loc, count, bytes));
+    offset.erase();
+  });
+}
+
 namespace {
 
 struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
@@ -169,6 +195,7 @@ struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
       } else if (withFrame.contains(function)) {
         prependPointers(function, 1);
       }
+      bindOffsets(function);
       function->removeAttr(tile::TileDialect::kHostAttrName);
     }
     module.walk([&](func::CallOp call) {

@@ -114,12 +114,12 @@ static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
              t.u32(item.values.size()), t.u32(item.carried), t.u32(item.body),
              t.u32(item.stages), t.stringOrNull(item.peer),
              t.stringOrNull(item.channel), t.stringOrNull(item.problem),
-             t.bytesOrNull(item.sides)});
+             t.bytesOrNull(item.sides), t.u32(item.place)});
       });
   Constant *values = t.table<hone_value>(s.values, [&](const hone_value &v) {
     return t.record({t.u64(v.offset), t.u64(v.stride), t.u64(v.bytes),
                      t.u64(v.row_bytes), t.u32(v.slots), t.u32(v.depth),
-                     t.u32(v.stage)});
+                     t.u32(v.stage), t.u32(v.place)});
   });
   auto numbers = [&](const std::vector<NumberDescription> &list) {
     return t.table<NumberDescription>(list, [&](const NumberDescription &n) {
@@ -163,6 +163,13 @@ static Constant *buildModule(TableBuilder &t, const ModuleDescription &d) {
                          t.u32(kernel.threads), t.u32(kernel.sharedBytes),
                          fields, t.u32(kernel.fields.size())});
       });
+  Constant *placements = t.table<PlacementDescription>(
+      d.placements, [&](const PlacementDescription &placement) {
+        return t.record(
+            {t.u64(placement.rows), t.indices(placement.offsets),
+             t.u64(placement.arenaBytes), t.u64(placement.accumulationEnd),
+             t.u64(placement.gradientOffset), t.u64(placement.gradientEnd)});
+      });
   return t.record({t.u32(sizeof(hone_module)),
                    t.u32(HONE_ABI_VERSION),
                    t.string(d.config),
@@ -191,7 +198,11 @@ static Constant *buildModule(TableBuilder &t, const ModuleDescription &d) {
                    t.u64(d.weightFileBytes),
                    t.stringOrNull(d.deviceTarget),
                    t.stringOrNull(d.deviceCode),
-                   t.u64(d.deviceCode.size())});
+                   t.u64(d.deviceCode.size()),
+                   t.indices(d.offsets),
+                   placements,
+                   t.u32(d.placements.size()),
+                   t.u32(d.offsets.size())});
 }
 
 static llvm::Error missing(llvm::StringRef who, const std::string &symbol) {

@@ -25,13 +25,15 @@ enum class FrameField : int32_t {
   Rows, ///< the only one that is no pointer
   Streaming,
   Numbers,
+  Offsets,
 };
 
 static_assert(offsetof(hone_frame, rows) == 8 * int(FrameField::Rows) &&
               offsetof(hone_frame, batch) == 8 * int(FrameField::Batch) &&
               offsetof(hone_frame, thread_scratch) ==
                   8 * int(FrameField::ThreadScratch) &&
-              offsetof(hone_frame, numbers) == 8 * int(FrameField::Numbers));
+              offsetof(hone_frame, numbers) == 8 * int(FrameField::Numbers) &&
+              offsetof(hone_frame, offsets) == 8 * int(FrameField::Offsets));
 
 /// Loads a field of `frame`, an LLVM pointer: an i64, or a pointer.
 mlir::Value loadFrameField(mlir::OpBuilder &builder, mlir::Location loc,

@@ -346,3 +346,17 @@ module @repeat_c3 {
     }
   }
 }
+
+// -----
+
+// expected-error @+1 {{expects 'hone.fewer_rows' to be numbers that decrease, from below 'hone.max_rows', on a module}}
+module attributes {hone.max_rows = 16 : i64, hone.fewer_rows = array<i64: 8, 8>} {
+}
+
+// -----
+
+// region (C1)
+module attributes {hone.max_rows = 16 : i64} {
+  // expected-error @+1 {{expects an offset that is a multiple of 64 and a size that is not negative, but got 96 and 64}}
+  hone.region "gradient" gradient at 0 bytes 64 {fewer = array<i64: 96>}
+}

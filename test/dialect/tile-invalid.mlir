@@ -26,6 +26,26 @@ func.func @rows_outside_of_an_entry() {
 
 // -----
 
+// offset (C1)
+func.func @offset_in_a_loop(%n: index) {
+  tile.parallel (%i) in (%n) {
+    // expected-error @+1 {{expects to stand outside of 'tile.parallel'}}
+    %o = tile.offset 1 : index
+  }
+  return
+}
+
+// -----
+
+// offset (C2)
+func.func @offset_below_zero() {
+  // expected-error @+1 {{expects a number from 0 on but got -1}}
+  %o = tile.offset -1 : index
+  return
+}
+
+// -----
+
 // weight (C1)
 func.func @weight_outside_of_an_entry() {
   // expected-error @+1 {{expects the enclosing function to have the attribute 'tile.entry'}}

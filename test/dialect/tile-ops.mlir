@@ -12,6 +12,8 @@ func.func @entry() attributes {tile.entry} {
   %work = tile.base work : !tile.memory
   // CHECK: tile.rows : index
   %rows = tile.rows : index
+  // CHECK: tile.offset 3 : index
+  %offset = tile.offset 3 : index
   // CHECK: tile.weight 3 : memref<4864x896xf32>
   %w = tile.weight 3 : memref<4864x896xf32>
   // CHECK: %[[MASK:.*]] = tile.argument 0 : memref<24xi64>

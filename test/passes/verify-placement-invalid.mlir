@@ -461,3 +461,27 @@ module @written_over_what_one_block_reads attributes {hone.arena_bytes = 512 : i
     %y = hone.call @twice "" (%x) when %mask[0] : tensor<1xi32> else @product {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 1, last = 1>, hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 1, last = 1>]} : (tensor<?x4xf32>) -> tensor<?x4xf32>
   }
 }
+
+// -----
+
+// Placements for fewer rows are judged alike: here %z has the memory of %y.
+module @fewer_rows_overlap attributes {hone.arena_bytes = 576 : i64, hone.fewer_arena_bytes = array<i64: 320>, hone.max_rows = 16 : i64, hone.fewer_rows = array<i64: 8>} {
+  hone.region "theta" adapter at 0 bytes 64
+  hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64, hone.fewer_scratch_bytes = array<i64: 256>} {
+    // expected-note @+1 {{the other buffer is of this op}}
+    %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 1, fewer = [0, 128]>]} : tensor<?x4xf32>
+    // expected-error @+1 {{'hone.add' op shares memory with a buffer in use at the same time for 8 rows}}
+    %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1, fewer = [64, 128]>]} : tensor<?x4xf32>
+    hone.return
+  }
+}
+
+// -----
+
+module @fewer_rows_too_small attributes {hone.arena_bytes = 576 : i64, hone.fewer_arena_bytes = array<i64: 320>, hone.max_rows = 16 : i64, hone.fewer_rows = array<i64: 8>} {
+  hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64, hone.fewer_scratch_bytes = array<i64: 256>} {
+    // expected-error @+1 {{'hone.add' op expects a slot of 128 bytes for 8 rows but got 64}}
+    %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 1, fewer = [0, 64]>]} : tensor<?x4xf32>
+    hone.return
+  }
+}

@@ -196,7 +196,8 @@ TEST(Options, AreOfOneTableWithTheSpec) {
     names.push_back(setting->option());
   }
   EXPECT_TRUE(std::count(names.begin(), names.end(), "learning-rate"));
-  EXPECT_FALSE(std::count(names.begin(), names.end(), "batch-size"));
+  EXPECT_TRUE(std::count(names.begin(), names.end(), "batch-size"));
+  EXPECT_FALSE(std::count(names.begin(), names.end(), "compute-dtype"));
 }
 
 TEST(Options, HelpShowsEveryOptionAndTheExitCodes) {

@@ -1,6 +1,7 @@
 //===- RunChoiceTest.cpp - A spec for a model, its data and this machine --===//
 
 #include "compiler/hone/RunChoice.h"
+#include "compiler/hone/LongSamples.h"
 
 #include "gtest/gtest.h"
 
@@ -50,6 +51,21 @@ TEST(SampleLengths, PercentilesAreTheLeastLengthThatSoManyDoNotExceed) {
 TEST(SampleLengths, OfNoSampleAreZero) {
   EXPECT_EQ(SampleLengths().percentile(0.5), 0);
   EXPECT_EQ(SampleLengths().longerThan(0), 0u);
+}
+
+TEST(LongSamples, AboveFivePercentAreLoudUnlessSplit) {
+  std::vector<uint32_t> lengths(20, 30);
+  lengths[3] = 70;
+  const LongSamples one = LongSamples::of(SampleLengths(lengths), 64, false);
+  EXPECT_EQ(one.text(),
+            "1 of 20 samples (5.0 %) are longer than 64 tokens and left out");
+  EXPECT_FALSE(one.isLoud());
+  lengths[4] = 65;
+  const SampleLengths more(lengths);
+  EXPECT_TRUE(LongSamples::of(more, 64, false).isLoud());
+  EXPECT_FALSE(LongSamples::of(more, 64, true).isLoud());
+  EXPECT_EQ(LongSamples::of(more, 64, false).usual, 96);
+  EXPECT_EQ(LongSamples::of(SampleLengths(), 64, false).longer, 0u);
 }
 
 TEST(Machine, FreeMemoryIsTheLessOfMachineAndControlGroup) {

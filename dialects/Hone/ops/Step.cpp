@@ -140,11 +140,22 @@ LogicalResult ReleaseOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult RegionOp::verify() {
   // (C1)
   int64_t offset = getOffset(), bytes = getBytes();
+  if (getFewer())
+    for (int64_t other : *getFewer())
+      if (other < 0 || other % 64 != 0)
+        offset = other;
   if (offset < 0 || offset % 64 != 0 || bytes < 0)
     return emitOpError("expects an offset that is a multiple of 64 and a size "
                        "that is not negative, but got ")
            << offset << " and " << bytes;
   return success();
+}
+
+int64_t RegionOp::offsetIn(unsigned placement) {
+  ArrayRef<int64_t> fewer = getFewer().value_or(ArrayRef<int64_t>());
+  return placement == 0 || placement > fewer.size()
+             ? static_cast<int64_t>(getOffset())
+             : fewer[placement - 1];
 }
 
 } // namespace hone

@@ -437,7 +437,8 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
     where the batches of a step but the first have one layer's gradients
     (`accumulation`), and each `hone.cache` of each layer. Where layers are updated one by one, `gradient` stands after
     the arena, and where a spec does not accumulate `accumulation` does: only a
-    run that asks for them has memory for them.
+    run that asks for them has memory for them. What stands there is elsewhere
+    in placements for fewer rows: `fewer` has its offset in each.
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
@@ -447,8 +448,13 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
     Example: `hone.region "theta" adapter at 0 bytes 4096`
   }];
   let arguments = (ins StrAttr:$name, Hone_MemoryClassAttr:$memory_class,
-                       I64Attr:$offset, I64Attr:$bytes);
+                       I64Attr:$offset, I64Attr:$bytes,
+                       OptionalAttr<DenseI64ArrayAttr>:$fewer);
   let assemblyFormat = "$name $memory_class `at` $offset `bytes` $bytes attr-dict";
+  let extraClassDeclaration = [{
+    /// See #hone.slot.
+    int64_t offsetIn(unsigned placement);
+  }];
   let hasVerifier = 1;
 }
 

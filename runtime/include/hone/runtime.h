@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 12u
+#define HONE_ABI_VERSION 13u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -100,6 +100,7 @@ typedef struct hone_frame {
   hone_streaming *streaming;  /* of the weights' file; null: pages stay */
   char *const *numbers; /* parallel to the values that an entry is called with:
                            where the host reads those of HONE_ON_HOST */
+  const uint32_t *offsets; /* of the placement, see hone_placement */
 } hone_frame;
 
 /* Runs kernel `kernel` of module->kernels for each index in [0, count), in no
@@ -172,9 +173,13 @@ typedef enum hone_lr_scheduler {
 } hone_lr_scheduler;
 
 #define HONE_NO_VALUE 0xffffffffu
+/* Of what every placement has at the same offset, see hone_placement. */
+#define HONE_NO_PLACE 0u
 
 /* Where a value is: iteration i of the repeat that makes it has it at
-   offset + (i mod slots) * stride from the arena. Outside of repeats i is 0. */
+   offset + (i mod slots) * stride from the arena. Outside of repeats i is 0.
+   In a placement for fewer rows, a value with rows has fewer bytes, and as its
+   stride their next multiple of 64. */
 typedef struct hone_value {
   uint64_t offset;
   uint64_t stride;
@@ -183,6 +188,7 @@ typedef struct hone_value {
   uint32_t slots;
   uint32_t depth; /* of how many repeats it is inside, at most 4 */
   uint32_t stage; /* of what makes it */
+  uint32_t place; /* of `offset`, or HONE_NO_PLACE */
 } hone_value;
 
 typedef enum hone_item_kind {
@@ -221,6 +227,7 @@ typedef struct hone_item {
   /* HONE_RUN: parallel to `values`, HONE_ON_HOST, HONE_ON_DEVICE, both or
      neither; null: all are on the device. */
   const uint8_t *sides;
+  uint32_t place; /* of `work`, or HONE_NO_PLACE */
 } hone_item;
 
 /* A number that the program gives before the first item, or reads after the
@@ -314,6 +321,23 @@ typedef struct hone_kernel {
   uint32_t field_count;
 } hone_kernel;
 
+/* Offsets are counted in these. */
+#define HONE_PLACE_BYTES 64
+
+/* Where everything is for batches of up to `rows` rows. The code and the
+   schedules of all placements are one; what they have at different offsets has a
+   number, its place, by which the offset is looked up. */
+typedef struct hone_placement {
+  int64_t rows;
+  const uint32_t *offsets; /* by place, in units of HONE_PLACE_BYTES; that of
+                              HONE_NO_PLACE is unused */
+  /* In place of the module's numbers of these names. */
+  uint64_t arena_bytes;
+  uint64_t accumulation_end;
+  uint64_t gradient_offset;
+  uint64_t gradient_end;
+} hone_placement;
+
 typedef struct hone_module {
   uint32_t struct_size; /* sizeof(hone_module) when it was compiled */
   uint32_t abi_version;
@@ -362,6 +386,12 @@ typedef struct hone_module {
      counted; null on CPUs. */
   const char *device_code;
   uint64_t device_code_bytes;
+  /* The offsets of the placement for max_rows, whose other numbers are the
+     module's; and further placements, for fewer and fewer rows. */
+  const uint32_t *offsets;
+  const hone_placement *placements;
+  uint32_t placement_count;
+  uint32_t place_count;
 } hone_module;
 
 /* Defined by the generated half. */

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
   HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
   hone_frame frame = loaded;
   frame.arena = frame.batch = frame.work = arena.address();
+  frame.offsets = module.abi().offsets;
   return std::unique_ptr<Generator>(
       new Generator(module, weights, device, std::move(arena), frame));
 }

@@ -76,11 +76,26 @@ public:
       out.push_back(item.integer());
     }
   }
-  void read(const char *key, std::vector<PlanClass> &out) {
+  /// The classes of each placement.
+  void read(const char *key, std::vector<std::vector<PlanClass>> &out) {
     const Json *value = get(key, Json::Kind::Array);
     if (!value)
       return;
     for (const Json &item : value->array()) {
+      const Json *classes = item.find("classes");
+      if (!classes || !classes->isArray())
+        return fail(key, "{\"classes\"}", describe(item.kind()));
+      append(key, *classes, out.emplace_back());
+    }
+  }
+  void read(const char *key, std::vector<PlanClass> &out) {
+    if (const Json *value = get(key, Json::Kind::Array))
+      append(key, *value, out);
+  }
+
+private:
+  void append(const char *key, const Json &value, std::vector<PlanClass> &out) {
+    for (const Json &item : value.array()) {
       const Json *label = item.find("name"), *bytes = item.find("bytes");
       if (!label || !label->isString() || !bytes || !bytes->isInteger() ||
           bytes->integer() < 0)
@@ -88,8 +103,6 @@ public:
       out.push_back({label->string(), uint64_t(bytes->integer())});
     }
   }
-
-private:
   const Json *get(const char *key, Json::Kind kind) {
     const Json *value = json ? json->find(key) : nullptr;
     if (!value || value->isNull())
@@ -169,6 +182,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
 
   ConfigSection plan(root, "plan", failure);
   plan.read("classes", config.planClasses);
+  plan.read("fewer", config.fewer);
   plan.read("process_bytes", config.processBytes);
   plan.read("weight_bytes", config.weightBytes);
   plan.read("resident_weight_bytes", config.residentWeightBytes);

@@ -37,6 +37,8 @@ struct ModuleConfig : Settings {
   std::string weightsLayout, weightsSourceHash;
   std::vector<int64_t> stopTokens; ///< of the model, where it generates
   std::vector<PlanClass> planClasses;
+  /// The same of each of hone_module::placements.
+  std::vector<std::vector<PlanClass>> fewer;
   uint64_t processBytes = 0;
   uint64_t weightBytes = 0;
   uint64_t residentWeightBytes = 0; ///< of those, at a time

@@ -58,14 +58,15 @@ static void appendRow(std::string &out, const std::string &name, uint64_t bytes,
 std::string RunPlan::render() const {
   std::string out;
   if (isOnDevice()) {
-    out += "memory plan (of the device)\n";
+    out += "memory plan" + scope + " (of the device)\n";
     for (const PlanClass &entry : deviceClasses)
       appendRow(out, entry.name, entry.bytes, "");
     appendRow(out, "planned peak", deviceTotal,
               "asked of the driver, which takes more for itself");
   }
-  out += isOnDevice() ? "of the host (anonymous memory at the peak)\n"
-                      : "memory plan (anonymous memory at the peak)\n";
+  out += isOnDevice()
+             ? "of the host (anonymous memory at the peak)\n"
+             : "memory plan" + scope + " (anonymous memory at the peak)\n";
   for (const PlanClass &entry : classes)
     appendRow(out, entry.name, entry.bytes,
               entry.name == "threads" ? note.c_str() : "");

@@ -39,6 +39,8 @@ struct RunPlan {
   uint64_t resident = 0;
   /// After the line of the threads.
   std::string note;
+  /// " for 128 of 256 rows", where that is not all; in the title.
+  std::string scope;
 
   bool isOnDevice() const { return !deviceClasses.empty(); }
   /// What train.memory_budget is of: the memory that has the arena.

@@ -218,14 +218,13 @@ Result<Module> Module::open(const hone_module &compiled) {
       (compiled.trainable_dtype != HONE_F32 &&
        compiled.trainable_dtype != HONE_F64 &&
        compiled.trainable_dtype != HONE_BF16) ||
-      compiled.arena_bytes > (uint64_t(1) << 46) ||
-      compiled.accumulation_end < compiled.arena_bytes ||
-      compiled.accumulation_end > (uint64_t(1) << 46) ||
-      compiled.gradient_end < compiled.arena_bytes ||
-      compiled.gradient_end > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
-  HONE_TRY(findSchedules(compiled, module.schedules));
+  std::string problem = problemOfPlacements(compiled);
+  if (!problem.empty())
+    return mismatch("placements", problem);
+  module.mostRows = compiled.max_rows;
+  HONE_TRY(module.check());
   const TrainSettings &train = module.parsed.train;
   int64_t rows = compiled.max_rows;
   if (module.generates() ? module.parsed.generate.max_length < rows
@@ -242,8 +241,43 @@ Result<Module> Module::open(const hone_module &compiled) {
                     "expects it where the spec compares a method");
   bool isPart = !module.generates() && peerOf(module.schedule(HONE_TRAIN));
   HONE_TRY(findSlots(compiled, isPart, module.generates(), module.slots));
+  for (uint32_t i = 0; i < compiled.placement_count; ++i) {
+    Module other = module;
+    other.use(std::make_shared<const PlacedModule>(compiled, i));
+    HONE_TRY(other.check());
+    HONE_TRY(checkTrainables(other));
+  }
   HONE_TRY(checkTrainables(module));
   return module;
+}
+
+Status Module::check() {
+  const hone_module &m = *compiled;
+  if (m.arena_bytes > (uint64_t(1) << 46) ||
+      m.accumulation_end < m.arena_bytes ||
+      m.accumulation_end > (uint64_t(1) << 46) ||
+      m.gradient_end < m.arena_bytes || m.gradient_end > (uint64_t(1) << 46))
+    return mismatch("header", "expects sizes in range");
+  return findSchedules(m, schedules);
+}
+
+void Module::use(std::shared_ptr<const PlacedModule> chosen) {
+  placed = std::move(chosen);
+  for (const hone_schedule *&schedule : schedules)
+    if (schedule)
+      schedule = placed->module().schedules + (schedule - compiled->schedules);
+  compiled = &placed->module();
+}
+
+void Module::place(int64_t rows) {
+  const uint32_t number = choosePlacement(*compiled, rows);
+  if (number == compiled->placement_count)
+    return;
+  use(std::make_shared<const PlacedModule>(*compiled, number));
+  parsed.processBytes += placed->bytes();
+  if (number < parsed.fewer.size())
+    parsed.planClasses = parsed.fewer[number];
+  parsed.estimatedSeconds *= double(compiled->max_rows) / double(mostRows);
 }
 
 } // namespace hone::rt

@@ -12,8 +12,10 @@
 #include "base/Status.h"
 #include "hone/runtime.h"
 #include "module/Config.h"
+#include "module/Placement.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,8 +27,16 @@ public:
   /// when this machine's CPU lacks a feature that the code needs.
   static Result<Module> open(const hone_module &compiled);
 
+  /// As in the placement that was chosen.
   const hone_module &abi() const { return *compiled; }
   const ModuleConfig &config() const { return parsed; }
+
+  /// Chooses the placement with the fewest rows that holds batches of `rows`
+  /// rows, at most those that were compiled in, and with it the plan. Before
+  /// anything is made of the module.
+  void place(int64_t rows);
+  /// Rows that it was compiled for; abi() has those of the placement.
+  int64_t compiledRows() const { return mostRows; }
 
   /// What is run for `purpose`.
   const hone_schedule &schedule(hone_purpose purpose) const {
@@ -72,7 +82,13 @@ public:
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 
 private:
+  /// Finds the schedules. Errors: Internal, where they are not in the arena.
+  Status check();
+  void use(std::shared_ptr<const PlacedModule> chosen);
+
   const hone_module *compiled = nullptr;
+  std::shared_ptr<const PlacedModule> placed; ///< null: all rows
+  int64_t mostRows = 0;
   const hone_schedule *schedules[HONE_GENERATE + 1] = {};
   ModuleConfig parsed;
 };

@@ -58,6 +58,10 @@ std::string Setting::spelling() const {
   return setBy == SetBy::Spec ? key() : "--" + option();
 }
 
+std::string Setting::identity() const {
+  return setBy == SetBy::Bound ? key() : spelling();
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//

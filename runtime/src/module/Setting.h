@@ -30,6 +30,7 @@ enum class Bits {
 enum class SetBy {
   Spec,   ///< compiled in
   Option, ///< compiled in as the default of an option of the program
+  Bound,  ///< compiled in as the most, and the default, of such an option
   Flag,   ///< an option of the program without an argument
 };
 
@@ -123,6 +124,9 @@ public:
   /// As the user of a training program knows it: "--learning-rate", or the key
   /// if it is compiled in.
   std::string spelling() const;
+  /// As the identity of a run knows it: a bound was always part of it, under its
+  /// key.
+  std::string identity() const;
 
   /// "an integer greater than 0", "one of adamw, sgd".
   virtual std::string expected() const = 0;

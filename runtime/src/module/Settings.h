@@ -130,9 +130,9 @@ struct TrainSettings : MethodSettings {
       "update each layer right after its backward, so that gradients of only "
       "one layer exist at a time; there is no max_grad_norm then", {},
       Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
-  Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Spec,
+  Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Bound,
       "most sequences in a batch", from(1, 1 << 24)};
-  Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Spec,
+  Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Bound,
       "most tokens in a sequence", from(2, 1 << 24)};
   /// Only a program that is compiled with one knows tasks.
   Word task{*this, "task", "none", Bits::Run, SetBy::Option,

@@ -32,13 +32,15 @@ static std::optional<Mode> modeOf(const Options &options) {
     mode = {"eval-only",
             "trains nothing",
             {"eval-data", "too-long", "chat-date", "special-tokens", "task",
-             "predictions", "map", "skip-unusable"}};
+             "predictions", "map", "skip-unusable", "batch-size",
+             "max-seq-length"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
             "trains nothing",
             {"data", "seed", "perturbation-scale", "too-long", "chat-date",
-             "special-tokens", "task", "k-shot", "map", "skip-unusable"}};
+             "special-tokens", "task", "k-shot", "map", "skip-unusable",
+             "batch-size", "max-seq-length"}};
   else if (!options.replay.empty())
     mode = {"replay", "takes its settings from the file", {}};
   if (mode)
@@ -165,6 +167,30 @@ static Status checkCombination(const Options &options,
   return Status::ok();
 }
 
+/// That batches fit those that `compiled` is for.
+static Status checkShape(const Settings &settings, const Settings &compiled) {
+  const TrainSettings &own = settings.train, &most = compiled.train;
+  if (own.max_seq_length > most.max_seq_length)
+    return Status(ErrorCode::OptionsDisagree, own.max_seq_length.spelling(),
+                  "expects at most " + most.max_seq_length.text() +
+                      ", which were compiled in, but got " +
+                      own.max_seq_length.text(),
+                  "give fewer, or compile with a larger max_seq_length");
+  const int64_t rows = most.batch_size * most.max_seq_length;
+  if (own.batch_size * own.max_seq_length <= rows)
+    return Status::ok();
+  const int64_t fitting = rows / own.batch_size;
+  return Status(
+      ErrorCode::OptionsDisagree, own.batch_size.spelling(),
+      "expects batches of at most " + std::to_string(rows) +
+          " rows, which were compiled in, but " + own.batch_size.text() +
+          " sequences of up to " + own.max_seq_length.text() + " tokens have " +
+          std::to_string(own.batch_size * own.max_seq_length),
+      (fitting < 2 ? "give fewer"
+                   : "give --max-seq-length " + std::to_string(fitting)) +
+          ", or compile with a larger batch_size");
+}
+
 /// Refuses what nothing in this program reads.
 static Status checkIsRead(const Settings &settings, const Setting &setting) {
   if (settings.isRead(setting))
@@ -248,6 +274,7 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
                   "give one of the two");
   if (isGiven("epochs"))
     train.steps = 0;
+  HONE_TRY(checkShape(options.settings, defaults.settings));
   HONE_TRY(checkCombination(options, given));
   return options;
 }

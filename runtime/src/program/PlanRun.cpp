@@ -31,8 +31,12 @@ static RunPlan planFor(const Module &module, Module::Extent extent,
   const hone_module &abi = module.abi();
   PlanClass more{extent.accumulates ? "accumulation" : "all gradients",
                  module.arenaBytes(extent) - abi.arena_bytes};
-  return RunPlan::make(module.config(), abi.arena_bytes, more, abi.thread_bytes,
-                       unsigned(threads));
+  RunPlan plan = RunPlan::make(module.config(), abi.arena_bytes, more,
+                               abi.thread_bytes, unsigned(threads));
+  if (abi.max_rows < module.compiledRows())
+    plan.scope = " for " + std::to_string(abi.max_rows) + " of " +
+                 std::to_string(module.compiledRows()) + " rows";
+  return plan;
 }
 
 namespace {

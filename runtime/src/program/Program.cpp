@@ -67,10 +67,10 @@ static TooLong tooLongOf(const Options &options) {
 /// name.
 static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
   const ModuleConfig &config = setup.module.config();
-  DatasetOptions options{path, int64_t(config.train.max_seq_length),
-                         setup.options.output.empty() ? std::string()
-                                                      : setup.output.dataPath(),
-                         int64_t(config.vocabSize)};
+  DatasetOptions options{
+      path, int64_t(setup.options.settings.train.max_seq_length),
+      setup.options.output.empty() ? std::string() : setup.output.dataPath(),
+      int64_t(config.vocabSize)};
   options.tooLong = tooLongOf(setup.options);
   options.parseSpecialTokens = setup.options.specialTokens == "parse";
   options.task = setup.task.get();
@@ -188,7 +188,7 @@ static Status evaluateOnly(Setup &setup) {
               Predictions::open(setup.options.predictions, setup.task.get()));
   Predictions &predictions = opened;
   Result<Evaluation> found = setup.trainer->evaluate(
-      data, setup.module.config().train.batch_size,
+      data, setup.options.settings.train.batch_size,
       [&](const ScoredExample &example) { predictions.add(example); });
   if (!found.isOk())
     return found.status();
@@ -208,7 +208,7 @@ static Status dumpGradients(Setup &setup) {
   HONE_TRY(startFresh(setup));
   const std::string &path = setup.options.dumpGradients;
   SampleOrder order{setup.data.sampleCount(),
-                    uint64_t(setup.module.config().train.batch_size), 1,
+                    uint64_t(setup.options.settings.train.batch_size), 1,
                     uint64_t(setup.options.settings.train.seed), false};
   HONE_ASSIGN(Trainer::StepResult computed,
               setup.trainer->gradient(setup.data, order, order.rangeOf(0),
@@ -361,6 +361,8 @@ static Status execute(const hone_module &compiled,
                          setup.module.config().train.method +
                          ", has gradients that a few numbers cannot reproduce",
                      "use the program that made the run");
+  const TrainSettings &shape = options.settings.train;
+  setup.module.place(shape.batch_size * shape.max_seq_length);
   HONE_ASSIGN(RunPlan planned, planRun(setup.module, setup.options));
   const RunPlan &plan = planned;
   if (options.plan) {

@@ -22,12 +22,14 @@ static Status otherRun(const std::string &path, const std::string &problem,
 }
 
 /// The options of the run that wrote the file, over this program's. What is
-/// compiled in is compared, not set.
+/// compiled in is compared, not set; of bounds a replay needs nothing, since it
+/// has no batches.
 static Options optionsOf(const Options &given, const CheckpointFields &run) {
   Options options = given;
   for (Setting *setting : options.settings.all()) {
-    auto found = run.find(setting->spelling());
-    if (setting->setBy == SetBy::Option && found != run.end())
+    auto found = run.find(setting->identity());
+    if ((setting->setBy == SetBy::Option || setting->setBy == SetBy::Bound) &&
+        found != run.end())
       setting->parse(found->second);
   }
   // Of which data it was, like its name: that is not read again.

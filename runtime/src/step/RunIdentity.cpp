@@ -33,7 +33,7 @@ CheckpointIdentity identityOf(const Module &module, const Settings &settings,
   for (const Setting *setting : all)
     if (setting->bits != Bits::None && settings.isReadByTraining(*setting))
       (setting->bits == Bits::Run ? identity.run : identity.numerics)
-          .emplace(setting->spelling(), setting->text());
+          .emplace(setting->identity(), setting->text());
   // Constant rates and ratios do not know how long the run is, so it may grow.
   std::vector<const MethodSettings *> methods = settings.methods();
   if (std::any_of(

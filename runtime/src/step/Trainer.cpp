@@ -46,6 +46,7 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
   HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
   hone_frame frame = loaded;
   frame.arena = frame.batch = frame.work = arena.address();
+  frame.offsets = module.abi().offsets;
   return std::unique_ptr<Trainer>(
       new Trainer(module, weights, device, std::move(arena), frame, transport));
 }

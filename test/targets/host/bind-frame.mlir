@@ -23,6 +23,24 @@ func.func private @hints(%w: memref<4x4xf32>, %count: index) {
   tile.prefetch %w[%count] size %count : memref<4x4xf32>
   return
 }
+// And who looks up an offset: the placement's table counts in 64 bytes.
+// CHECK-LABEL: func.func private @looks_up(
+// CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[MEMORY:.*]]: !tile.memory)
+// CHECK: llvm.getelementptr %[[FRAME]][9]
+// CHECK: %[[OFFSETS:.*]] = llvm.load
+// CHECK: llvm.getelementptr %[[OFFSETS]][3] {{.*}}i32
+// CHECK: %[[UNITS:.*]] = llvm.load {{.*}} -> i32
+// CHECK: %[[INDEX:.*]] = arith.index_castui %[[UNITS]] : i32 to index
+// CHECK: %[[BYTES:.*]] = arith.constant 64 : index
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[INDEX]], %[[BYTES]]
+// CHECK: tile.view %[[MEMORY]][%[[OFFSET]]]
+func.func private @looks_up(%memory: !tile.memory) {
+  %offset = tile.offset 3 : index
+  %m = tile.view %memory[%offset] : !tile.memory -> !tile.memory
+  call @uses(%m) : (!tile.memory) -> ()
+  return
+}
+func.func private @uses(!tile.memory)
 // CHECK-LABEL: func.func private @scalar(
 // CHECK-SAME: %{{.*}}: f64)
 func.func private @scalar(%x: f64) attributes {tile.host} {

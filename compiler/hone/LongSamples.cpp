@@ -1,0 +1,42 @@
+//===- LongSamples.cpp - What a length leaves out -------------------------===//
+
+#include "compiler/hone/LongSamples.h"
+
+#include "compiler/hone/RunChoice.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+
+LongSamples LongSamples::of(const SampleLengths &lengths, int64_t length,
+                            bool areSplit, int64_t positions) {
+  return {length,   lengths.longerThan(length), lengths.count(),
+          positions, usualLength(lengths),       areSplit};
+}
+
+double LongSamples::share() const {
+  return all == 0 ? 0 : 100.0 * double(longer) / double(all);
+}
+
+std::string LongSamples::text() const {
+  return llvm::formatv(
+      "{0} of {1} samples ({2:f1} %) are longer than {3} tokens and {4}",
+      longer, all, share(), length, areSplit ? "split" : "left out");
+}
+
+void hone::sayLonger(const LongSamples &samples) {
+  if (samples.longer == 0)
+    return;
+  if (!samples.isLoud()) {
+    llvm::outs() << llvm::formatv("{0,-13}{1}\n", "longer", samples.text());
+    return;
+  }
+  llvm::errs() << "warning: " << samples.text() << "\n  help: ";
+  if (samples.positions > 0 && samples.usual > samples.positions)
+    llvm::errs() << "the model reads at most " << samples.positions
+                 << " tokens; split these samples, or choose another model\n";
+  else
+    llvm::errs() << "add --set train.max_seq_length=" << samples.usual
+                 << " for 99 % of them, which takes more memory and time\n";
+}

@@ -1,0 +1,60 @@
+//===- PlacedRows.h - The rows that a placement is made for ---------------===//
+//
+// A module has a placement for hone.max_rows and, where hone.fewer_rows says
+// so, further ones for fewer. The code is one and knows strides for the most
+// rows only, so less memory is needed by what has rows outermost alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PLACE_PLACEDROWS_H
+#define HONE_PASSES_PLACE_PLACEDROWS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+#include <vector>
+
+namespace hone {
+
+/// Batches of up to `rows` rows, by code for up to `most`.
+struct PlacedRows {
+  int64_t rows;
+  int64_t most;
+};
+
+/// A half, a quarter, ... of `rows`, rounded up: `halvings` numbers, or fewer,
+/// each at least 2 (the rows of the shortest sequence) and below the one
+/// before.
+std::vector<int64_t> halvedRows(int64_t rows, int64_t halvings);
+
+/// Of the placements of `module`, the one for hone.max_rows first; `most` is
+/// that of all.
+llvm::SmallVector<PlacedRows> placedRows(mlir::Operation *module);
+
+/// Rows of a tile in a placement, by code for tiles of `tileRows`: in
+/// proportion to those of a batch, and a multiple of what one partial sum has,
+/// so that no bit depends on it.
+int64_t tileRowsIn(int64_t tileRows, PlacedRows rows);
+
+/// Bytes of a tensor in a placement.
+int64_t bytesIn(mlir::Type type, PlacedRows rows);
+
+/// Bytes from one slot of a pool, tensor<slots x rows x ...>, to the next.
+int64_t poolStride(mlir::Type pool, PlacedRows rows);
+
+/// The same of a workspace's buffer, whose types for `rows.most` and for
+/// `rows.rows` are `whole` and `fewer`.
+int64_t bytesIn(mlir::MemRefType whole, mlir::MemRefType fewer);
+
+/// A number that depends on the placement, which stands in two attributes: that
+/// of placement 0, and the others. Of an op without the second it is the same
+/// in all.
+int64_t placedNumber(mlir::Operation *op, llvm::StringRef whole,
+                     llvm::StringRef fewer, unsigned placement);
+/// Writes both; the second where there are further placements.
+void setPlacedNumber(mlir::Operation *op, llvm::StringRef whole,
+                     llvm::StringRef fewer, llvm::ArrayRef<int64_t> numbers);
+
+} // namespace hone
+
+#endif
