@@ -124,42 +124,78 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
 }
 
 def SplitParts : HonePass<"hone-split-parts"> {
-  let summary = "cut the model into two parts";
+  let summary = "cut the model into parts";
   let description = [{
     Needs: scheduled entries. Guarantees: each entry of calls is cut where calls of
-    the layers up to `after` meet those above, into entries of the parts `lower`
-    and `upper`; runs of it are runs of the pieces in order, with what crosses as
-    boundary values; pools are of one part. Numbers do not change. Leaves alone: entries without calls.
-    With `pipeline-evaluation`, pieces of the schedule `evaluate` are of one stage
-    each, so that two batches are in flight.
+    the layers below one of the cuts in `after` meet those above, into entries of the
+    parts; runs of it are runs of the pieces in order, with what crosses as
+    boundary values; pools are of one part. Numbers do not change, but for what
+    `dtype` rounds: hidden states, cotangents and tangents that one part makes and
+    another reads. Leaves alone: entries without calls.
+    With `in-flight` n above 1, so many iterations of a repeat are under way at once:
+    the k-th piece of a run is of the stage k, up to n - 1, and what reads its results
+    is of the last. So a part runs the next probes or batches while the others are at
+    work; sums are in the same order.
   }];
   let options = [
-    Option<"after", "after", "int64_t", /*default=*/"-1",
-           "the last layer of the lower part, counted from 1; 0: the lower part "
-           "only makes the hidden states; -1: no cut">,
-    Option<"pipelineEvaluation", "pipeline-evaluation", "bool",
-           /*default=*/"false", "a stage for each part in `evaluate`">
-  ];
-}
-
-def ExtractPart : HonePass<"hone-extract-part"> {
-  let summary = "keep one part of a model that was cut";
-  let description = [{
-    Needs: schedules whose entries have parts. Guarantees: of the runs of entries
-    that have a part, only those of `part` are left; what crosses between it and
-    the others is sent and received instead, and what a run returns of all
-    parameters is gathered from what each part has, in the whole model's order. So
-    all parts together compute the bits of the whole. Leaves alone: what has no
-    part.
-  }];
-  let options = [
-    Option<"part", "part", "std::string", /*default=*/"\"\"",
-           "the part to keep; empty: all of them">
+    ListOption<"after", "after", "int64_t",
+               "of each part but the last its last layer, counted from 1; 0: the "
+               "part only makes the hidden states; none: no cut">,
+    ListOption<"names", "names", "std::string",
+               "of the parts, in order; default: lower and upper, or part1, "
+               "part2, ...">,
+    Option<"dtype", "dtype", "std::string", /*default=*/"\"\"",
+           "bfloat16: float32 values cross rounded; empty: as they are">,
+    Option<"inFlight", "in-flight", "int64_t", /*default=*/"1",
+           "iterations of a repeat that are under way at once">
   ];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect"
+  ];
+}
+
+def SeparateParts : HonePass<"hone-separate-parts"> {
+  let summary = "make each part of a model that was cut a module of its own";
+  let description = [{
+    Needs: schedules whose entries have parts. Guarantees: one module inside for each
+    part, with its name, and nothing else. Of the runs of entries that have a part,
+    a module has only those of its own; what crosses between it and the others is sent
+    and received instead. Only the first part loads batches and knows the counts of a
+    step: the others receive the counts, the rows and those inputs that they read.
+    What a run returns of parameters is gathered from what each part has, in the whole
+    model's order. So all parts together compute the bits of the whole. What has no
+    part is in all modules, for the layers that are there.
+  }];
+  let dependentDialects = [
+    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def VerifyExchanges : HonePass<"hone-verify-exchanges"> {
+  let summary = "verify that the exchanges of all parts fit together";
+  let description = [{
+    The seam after separation, over the modules inside. Runs the schedules of each
+    purpose symbolically, all parts together, and guarantees that every send has its
+    receive, of the same type and in the same order on its channel, that each is
+    waited for before its value is read or made anew, and that with the slots at hand
+    nobody waits for ever: a send ends when its receive is posted, or at once if it is
+    of 64 bytes at most. Changes nothing.
+  }];
+}
+
+def ExtractPart : HonePass<"hone-extract-part"> {
+  let summary = "keep one of the modules of parts";
+  let description = [{
+    Needs: modules of parts. Guarantees: what the one called `part` has, in its
+    place.
+  }];
+  let options = [
+    Option<"part", "part", "std::string", /*default=*/"\"\"",
+           "the part to keep">
   ];
 }
 

@@ -34,19 +34,29 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       *this, "halvings", llvm::cl::init(0),
       llvm::cl::desc("further placements, each for half as many rows as the "
                      "one before, as in hone-place")};
-  Option<int64_t> splitAfter{
-      *this, "split-after", llvm::cl::init(-1),
-      llvm::cl::desc("the last layer of the lower of two parts; -1: one part")};
+  ListOption<int64_t> splitAfter{
+      *this, "split-after",
+      llvm::cl::desc("of each part but the last its last layer, counted from "
+                     "1; none: one part")};
+  ListOption<std::string> parts{
+      *this, "parts",
+      llvm::cl::desc("names of the parts; default: lower and upper, or part1, "
+                     "part2, ...")};
   Option<std::string> part{
       *this, "part", llvm::cl::init(""),
-      llvm::cl::desc("the part to keep: lower or upper; default: both")};
+      llvm::cl::desc("the part to keep, by name; default: all")};
+  Option<std::string> exchangeDtype{
+      *this, "exchange-dtype", llvm::cl::init(""),
+      llvm::cl::desc("bfloat16: float32 values cross a cut rounded; default: "
+                     "as they are")};
   ListOption<std::string> ranks{*this, "ranks",
                                 llvm::cl::desc("programs that share a step")};
   Option<std::string> rank{*this, "rank", llvm::cl::init(""),
                            llvm::cl::desc("which of the ranks this one is")};
-  Option<bool> pipelineEvaluation{
-      *this, "pipeline-evaluation", llvm::cl::init(false),
-      llvm::cl::desc("a stage for each part when evaluating")};
+  Option<int64_t> inFlight{
+      *this, "in-flight", llvm::cl::init(1),
+      llvm::cl::desc("probes or batches that are under way at once between "
+                     "parts")};
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};

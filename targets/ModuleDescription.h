@@ -28,6 +28,8 @@ struct ItemDescription {
   uint32_t carried = 0, body = 0, stages = 1;
   std::string peer, channel, problem; ///< empty for none
   std::vector<uint8_t> sides;         ///< empty: all are on the device
+  std::vector<hone_piece> pieces;     ///< empty: no batch travels
+  uint32_t behind = 0;
 };
 
 struct NumberDescription {

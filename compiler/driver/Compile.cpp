@@ -478,13 +478,9 @@ compileProgram(Session &session, const Spec &given, Program program) {
                std::move(placed), std::move(imported.tensors)});
 }
 
-Status hone::compile(const CompileRequest &request) {
-  HONE_TRY(checkRequest(request));
-  HONE_TRY(checkOutput(request));
+/// All programs of a request, of one model or of one part of it.
+static Status compileModel(const CompileRequest &request, const Spec &spec) {
   Session session(request);
-  HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
-  for (const std::string &note : spec.notes)
-    llvm::errs() << "note: " << note << "\n";
   HONE_TRY(checkInputsStay(request, spec));
   std::vector<Compiled> programs;
   for (Program program : request.programs) {
@@ -557,4 +553,39 @@ Status hone::compile(const CompileRequest &request) {
     noteOtherMachine(request, *first.settled.target);
     return Status::ok();
   }
+}
+
+/// What makes the program of each part: its folder, and how the model is cut.
+static std::vector<CompileRequest>
+requestsOfParts(const CompileRequest &request, const Spec &spec) {
+  std::vector<CompileRequest> parts;
+  for (const rt::PartSettings *part : {&spec.lower, &spec.upper}) {
+    CompileRequest own = request;
+    if (request.writesBinary())
+      own.output += "/" + part->program;
+    own.stepOptions = "split-after=" + std::to_string(lowerLayers(spec)) +
+                      " parts=" + spec.lower.program + "," +
+                      spec.upper.program + " part=" + part->program +
+                      " exchange-dtype=" + spec.exchange.dtype +
+                      " in-flight=" + spec.exchange.in_flight.text();
+    parts.push_back(std::move(own));
+  }
+  return parts;
+}
+
+Status hone::compile(const CompileRequest &request) {
+  HONE_TRY(checkRequest(request));
+  HONE_TRY(checkOutput(request));
+  HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
+  for (const std::string &note : spec.notes)
+    llvm::errs() << "note: " << note << "\n";
+  if (!spec.hasPrograms() || request.selfCheck)
+    return compileModel(request, spec);
+  HONE_TRY(checkPrograms(request, spec));
+  if (request.writesBinary())
+    if (std::error_code error = createFolder(request.output))
+      return cannotWrite(request.output, error.message());
+  for (const CompileRequest &part : requestsOfParts(request, spec))
+    HONE_TRY(compileModel(part, spec));
+  return Status::ok();
 }

@@ -66,7 +66,8 @@ struct CompileRequest {
 };
 
 /// Runs the phases for each program. Output appears whole or not at all; on an
-/// error nothing new is in the output directory.
+/// error nothing new is in the output directory. Of parts that are programs of
+/// their own, this holds for the folder of each.
 Status compile(const CompileRequest &request);
 
 } // namespace hone

@@ -46,11 +46,17 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   }
   buildMethods(pm, options);
   // From here on the schedules say what runs when.
-  if (options.splitAfter >= 0)
-    pm.addPass(
-        createSplitParts({options.splitAfter, options.pipelineEvaluation}));
-  if (!options.part.empty())
+  if (!options.splitAfter.empty())
+    pm.addPass(createSplitParts({llvm::to_vector(options.splitAfter),
+                                 llvm::to_vector(options.parts),
+                                 options.exchangeDtype, options.inFlight}));
+  if (!options.part.empty()) {
+    pm.addPass(createSeparateParts());
+    // From here on each part is a module, and knows the others by messages.
+    if (options.verifies)
+      pm.addPass(createVerifyExchanges());
     pm.addPass(createExtractPart({options.part}));
+  }
   pm.addPass(createEraseUnused());
   if (options.verifies)
     pm.addPass(createVerifyStep());

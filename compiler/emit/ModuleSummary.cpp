@@ -139,8 +139,8 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
   description.schedules = describeSchedules(module, offsets);
 
   llvm::MapVector<StringRef, Type> inputs;
-  module.walk([&](InputOp op) {
-    inputs.insert({op.getName(), op.getResult().getType()});
+  forEachInput(module, [&](Operation *, StringRef name, Type type) {
+    inputs.insert({name, type});
   });
   for (auto &[name, type] : inputs)
     description.inputs.push_back({name.str(), dtypeOf(elementOf(type)),
@@ -229,6 +229,8 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          (spec.hasParts() ? sectionJson(spec, spec.lower.name) + "," +
                                 sectionJson(spec, spec.upper.name) + ","
                           : "") +
+         (spec.hasPrograms() ? sectionJson(spec, spec.exchange.name) + ","
+                             : "") +
          sectionJson(spec, "weights",
                      ",\"layout\":" + jsonString(layout) +
                          ",\"source_hash\":" + jsonString(sourceHash)) +

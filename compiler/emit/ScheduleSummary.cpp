@@ -37,6 +37,8 @@ private:
       item.values.push_back(indexOf(value));
   }
   void describeRepeat(RepeatOp repeat, ItemDescription &item) const;
+  /// Where the input of a batch is that `op` exchanges.
+  hone_piece pieceOf(Operation *op, NamedAttribute input) const;
   /// False for what is no item: settings, reports, ends of bodies.
   bool describe(Operation *op, ItemDescription &item);
 
@@ -97,6 +99,18 @@ void ScheduleWriter::describeRepeat(RepeatOp repeat,
   });
 }
 
+hone_piece ScheduleWriter::pieceOf(Operation *op, NamedAttribute input) const {
+  auto type = cast<TypeAttr>(input.getValue()).getValue();
+  const std::string name = ("input." + input.getName().getValue()).str();
+  hone_piece piece = {};
+  for (RegionOp region : op->getParentOfType<ModuleOp>().getOps<RegionOp>())
+    if (region.getName() == name)
+      piece.offset = region.getOffset();
+  piece.bytes = bytesAtRows(type, rows);
+  piece.row_bytes = hasRows(type) ? bytesAtRows(type, 1) : 0;
+  return piece;
+}
+
 /// Of a number that the program gives or reads.
 static hone_dtype dtypeOf(Type type) {
   Type element = cast<RankedTensorType>(type).getElementType();
@@ -153,6 +167,13 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
         if (exchange.getBatch())
           item.batch = indexOf(exchange.getBatch());
         append(item, Value(exchange.getValue()));
+        if constexpr (std::is_same_v<decltype(exchange), ReceiveOp>)
+          item.behind = static_cast<uint32_t>(exchange.getBehind());
+        if (DictionaryAttr inputs = exchange.getInputsAttr()) {
+          item.batch = item.values.front();
+          for (NamedAttribute input : inputs)
+            item.pieces.push_back(pieceOf(op, input));
+        }
         return true;
       })
       .Case([&](WaitOp wait) {

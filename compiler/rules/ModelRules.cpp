@@ -153,10 +153,25 @@ Status hone::checkStepOptions(const StepOptions &given, const Spec &spec) {
     return Status(ErrorCode::OptionsDisagree, "--step-options: " + option,
                   problem, remedy);
   };
-  const bool isCut = given.splitAfter >= 0;
-  if (spec.hasParts() && (isCut || !given.ranks.empty()))
-    return refuse(isCut ? "split-after" : "ranks",
-                  "parts with methods of their own run in one program",
+  const bool isCut = !given.splitAfter.empty();
+  if (!isCut && !given.part.empty())
+    return refuse("part", "no part is there without a cut",
+                  "add split-after, or leave part out");
+  if (!given.exchangeDtype.empty() && given.exchangeDtype != "float32" &&
+      given.exchangeDtype != "bfloat16")
+    return refuse("exchange-dtype",
+                  "expected float32 or bfloat16 but found '" +
+                      given.exchangeDtype + "'",
+                  "leave it out for float32");
+  if (given.inFlight < 1 || given.inFlight > 64)
+    return refuse("in-flight",
+                  "expected 1 to 64 iterations but found " +
+                      std::to_string(given.inFlight),
+                  "leave it out for one at a time");
+  if (spec.hasParts() && !given.ranks.empty())
+    return refuse("ranks",
+                  "ranks exchange gradients of one method, and each part has "
+                  "a method of its own",
                   "leave it out, or remove parts");
   if (spec.compares() && (isCut || !given.ranks.empty()))
     return refuse(isCut ? "split-after" : "ranks",

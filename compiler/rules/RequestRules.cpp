@@ -57,6 +57,29 @@ Status hone::checkRequest(const CompileRequest &request) {
   return Status::ok();
 }
 
+Status hone::checkPrograms(const CompileRequest &request, const Spec &spec) {
+  auto refuse = [&](const char *option, const std::string &problem) {
+    return Status(ErrorCode::OptionsDisagree, option,
+                  problem + ", and " + spec.lower.program.key() + " makes two",
+                  std::string("leave ") + option + " or " +
+                      spec.lower.program.key() + " out");
+  };
+  if (request.artifact != Artifact::Binary ||
+      llvm::is_contained(request.programs, Program::Generate))
+    return refuse("--emit", "what is written is of one program");
+  if (request.stopAfter && !request.output.empty() && request.output != "-")
+    return refuse("--stop-after", "a file has one module");
+  if (!request.dumpDir.empty())
+    return refuse("--dump-dir", "a phase ends with one module");
+  if (!request.stepOptions.empty())
+    return refuse("--step-options", "they are of one program");
+  if (request.manifest)
+    return refuse("--weights-manifest", "a manifest is of one program");
+  if (request.planJson)
+    return refuse("hone", "it trains with one program");
+  return Status::ok();
+}
+
 Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
                          Program program, const Target &target) {
   if (target.hasHostKernels())

@@ -20,6 +20,10 @@ Status checkRequest(const CompileRequest &request);
 Status checkDevice(const CompileRequest &request, const Spec &spec,
                    Program program, const Target &target);
 
+/// Refuses what cannot be asked for of parts that are programs of their own.
+/// Errors: OptionsDisagree.
+Status checkPrograms(const CompileRequest &request, const Spec &spec);
+
 /// That the output can take its place. Errors: CannotCreate.
 Status checkOutput(const CompileRequest &request);
 

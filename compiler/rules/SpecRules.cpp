@@ -126,6 +126,39 @@ static Status inheritFromTrain(Spec &spec) {
   return Status::ok();
 }
 
+/// Checks which parts are programs, and what those exchange.
+static Status checkPrograms(const Spec &spec) {
+  const rt::Word &lower = spec.lower.program, &upper = spec.upper.program;
+  if (!spec.hasPrograms() && upper.empty()) {
+    for (const rt::Setting *setting : spec.exchange.members())
+      if (spec.given.count(setting->key()))
+        return disagree(spec, setting->key(),
+                        "only parts that are programs of their own exchange "
+                        "anything, but no part has a program",
+                        "remove " + setting->key() + ", or give both parts a " +
+                            "program");
+    return Status::ok();
+  }
+  for (const rt::Word *name : {&lower, &upper}) {
+    const bool isName =
+        !name->empty() && name->size() <= 32 && llvm::all_of(*name, [](char c) {
+          return llvm::isLower(c) || llvm::isDigit(c) || c == '_' || c == '-';
+        });
+    if (!isName)
+      return fail(spec, ErrorCode::BadSpecValue, name->key(),
+                  "expected a name of at most 32 letters a-z, digits, - and _, "
+                  "since the other part has one, but found '" +
+                      *name + "'",
+                  "give both parts a program, or none");
+  }
+  if (lower == upper.text())
+    return disagree(spec, upper.key(),
+                    "expected another name than " + lower.key() +
+                        " but found '" + upper + "'",
+                    "remove program from both parts to have one program");
+  return Status::ok();
+}
+
 static Status checkParts(Spec &spec) {
   auto isOfPart = [&](const auto &given) {
     return llvm::StringRef(given.first).starts_with("parts.");
@@ -372,6 +405,7 @@ Status hone::checkSpec(Spec &spec) {
                 "the key is required but missing",
                 "add: model: path/to/a/hugging-face/directory");
   HONE_TRY(checkParts(spec));
+  HONE_TRY(checkPrograms(spec));
   settle(spec);
   HONE_TRY(checkMethods(spec));
   HONE_TRY(checkReaders(spec));

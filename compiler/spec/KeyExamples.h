@@ -118,10 +118,27 @@ inline constexpr KeyExample keyExamples[] = {
     {"parts.lower.layers", "parts:\n"
                            "  lower: {layers: 0-19, method: mezo}\n"
                            "  upper: {layers: 20-23, method: backprop}\n"},
+    {"parts.lower.program",
+     "parts:\n"
+     "  lower: {layers: 0-4, method: mezo, program: client}\n"
+     "  upper: {method: backprop, program: server}\n"},
     {"parts.upper.layers",
      "parts:\n"
      "  lower: {layers: 0-11, method: fgd, learning_rate: 1e-4}\n"
      "  upper: {layers: 12-23, method: lcsb}\n"},
+
+    {"parts.upper.program", "parts:\n"
+                            "  lower: {layers: 0-11, program: first}\n"
+                            "  upper: {layers: 12-23, program: second}\n"},
+    {"exchange.dtype", "parts:\n"
+                       "  lower: {layers: 0-4, method: mezo, program: client}\n"
+                       "  upper: {method: backprop, program: server}\n"
+                       "exchange: {dtype: bfloat16}\n"},
+    {"exchange.in_flight",
+     "parts:\n"
+     "  lower: {layers: 0-4, method: mezo, directions: 10, program: client}\n"
+     "  upper: {method: backprop, program: server}\n"
+     "exchange: {in_flight: 3}\n"},
 
     {"generate.max_length", "generate: {max_length: 384}\n"},
     {"generate.prompt_rows", "generate: {prompt_rows: 128}\n"},

@@ -176,6 +176,8 @@ static constexpr SectionIntroduction sections[] = {
                     "own](methods/parts.md). Beside `layers` stand the keys of "
                     "`train` that belong to the method."},
     {"parts.upper", ""},
+    {"exchange", "What crosses between [parts that are programs of their "
+                 "own](methods/parts.md#parts-as-programs)."},
     {"generate", "The program that generates text."},
     {"target", "The machine that the program is for. `target: native` is short "
                "for `target: {triple: native}`."},

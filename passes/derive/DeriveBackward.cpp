@@ -10,6 +10,7 @@
 #include "passes/derive/BlockDerivation.h"
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
+#include "passes/module/Conversion.h"
 #include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 
@@ -141,15 +142,6 @@ LogicalResult EntryDerivation::findLossCall() {
     return loss.emitOpError("expects to return the loss, the one result of a "
                             "call, and nothing else");
   return success();
-}
-
-/// A block that converts values of one type: derivations of other parts use it
-/// too.
-static std::string conversionName(RankedTensorType from, Type element) {
-  std::string name;
-  llvm::raw_string_ostream(name) << "convert." << from.getDimSize(1) << "."
-                                 << from.getElementType() << "." << element;
-  return name;
 }
 
 /// Whether `op` is what conversionName names.
@@ -292,21 +284,7 @@ LogicalResult EntryDerivation::chooseRecomputed() {
 Value EntryDerivation::createConversion(CallOp like, Value value, Type element,
                                         OpBuilder &builder) {
   auto from = cast<RankedTensorType>(value.getType());
-  auto to = RankedTensorType::get(from.getShape(), element);
-  std::string name = conversionName(from, element);
-  auto block = symbols.lookup<BlockOp>(name);
-  if (!block) {
-    OpBuilder outside(builder.getContext());
-    outside.setInsertionPoint(loss);
-    block = BlockOp::create(outside, loss.getLoc(), name,
-                            builder.getFunctionType(from, to));
-    mlir::Block &body = block.getBody().front();
-    OpBuilder inside = OpBuilder::atBlockEnd(&body);
-    Value result =
-        ConvertOp::create(inside, loss.getLoc(), to, body.getArgument(0));
-    ReturnOp::create(inside, loss.getLoc(), result);
-    symbols.insert(block);
-  }
+  BlockOp block = getConversion(symbols, from, element, loss);
   return createCall(builder, like, block, value).getResult(0);
 }
 

@@ -77,9 +77,11 @@ SmallVector<Value> ScheduleBuilder::exchange(Value own, StringRef channel,
       all.push_back(own);
       continue;
     }
-    SendOp::create(builder, loc, own, other, channel, /*batch=*/Value());
+    SendOp::create(builder, loc, own, other, channel, /*batch=*/Value(),
+                   /*inputs=*/DictionaryAttr());
     all.push_back(ReceiveOp::create(builder, loc, own.getType(), other, channel,
-                                    /*batch=*/Value()));
+                                    /*batch=*/Value(),
+                                    /*inputs=*/DictionaryAttr()));
   }
   for (Value value : all)
     if (ranks.size() > 1)

@@ -134,7 +134,8 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
                               std::pair(LayerParts::upper, &settings.upper)})
       whole.append(name, builder.getDictionaryAttr(sectionOf(
                              *part, [&, part = part](const rt::Setting &own) {
-                               return !own.text().empty() && isRead(*part, own);
+                               return &own != &part->program &&
+                                      !own.text().empty() && isRead(*part, own);
                              })));
   module->setAttr(HoneDialect::getMethodAttrName(),
                   whole.getDictionary(module.getContext()));

@@ -41,6 +41,23 @@ FailureOr<EntryOp> findGradientEntry(ModuleOp module) {
                           "hone-derive-backward first");
 }
 
+void forEachInput(ModuleOp module,
+                  function_ref<void(Operation *, StringRef, Type)> visit) {
+  auto visitAll = [&](Operation *op, DictionaryAttr inputs) {
+    for (NamedAttribute input : inputs)
+      visit(op, input.getName(), cast<TypeAttr>(input.getValue()).getValue());
+  };
+  module.walk([&](Operation *op) {
+    if (auto input = dyn_cast<InputOp>(op))
+      visit(op, input.getName(), input.getType());
+    else if (auto send = dyn_cast<SendOp>(op); send && send.getInputs())
+      visitAll(op, *send.getInputs());
+    else if (auto receive = dyn_cast<ReceiveOp>(op);
+             receive && receive.getInputs())
+      visitAll(op, *receive.getInputs());
+  });
+}
+
 Schedule::Schedule(ScheduleOp op) : op(op) {
   auto add = [&](Operation *item, RepeatOp repeat) {
     auto staged = dyn_cast<ItemOpInterface>(item);

@@ -66,6 +66,14 @@ private:
   llvm::DenseMap<mlir::Operation *, size_t> index;
 };
 
+/// The inputs of a batch, by name: what blocks read, and what schedules
+/// exchange for other parts. Calls `visit` for each place, so a name may come
+/// again.
+void forEachInput(
+    mlir::ModuleOp module,
+    llvm::function_ref<void(mlir::Operation *, llvm::StringRef, mlir::Type)>
+        visit);
+
 /// The entries that `run` may run: its own, and that of `else`.
 llvm::SmallVector<EntryOp, 2> entriesOf(RunOp run,
                                         const mlir::SymbolTable &symbols);

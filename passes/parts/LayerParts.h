@@ -1,4 +1,4 @@
-//===- LayerParts.h - The layers below and above a cut --------------------===//
+//===- LayerParts.h - The parts of a model, by layers ---------------------===//
 
 #pragma once
 
@@ -8,25 +8,35 @@
 
 namespace hone {
 
-/// What makes the hidden states and the first layers are the part `lower`, the
-/// others and the loss `upper`.
+/// Layers in order, cut into parts: what makes the hidden states is of the
+/// first part, the loss of the last.
 class LayerParts {
 public:
   static constexpr llvm::StringLiteral lower = "lower", upper = "upper";
+  static constexpr size_t mostParts = 64;
 
-  /// `below` layers of `loss` are of the lower part; above, there is the loss
-  /// at least. Fails with a diagnostic if there are fewer, or a prefix is on
-  /// both sides.
-  static mlir::FailureOr<LayerParts> cut(EntryOp loss, int64_t below);
+  /// One part more than `ends`, which count the layers below each cut and
+  /// rise. Above the last cut there is the loss at least. Without `names` two
+  /// parts are `lower` and `upper`, and more are part1, part2, ... Fails with a
+  /// diagnostic if there are fewer layers, if cuts do not rise, if names are
+  /// not one for each part and all different, or if a prefix is in two parts.
+  static mlir::FailureOr<LayerParts>
+  cut(EntryOp loss, llvm::ArrayRef<int64_t> ends,
+      llvm::ArrayRef<std::string> names = {});
   /// The same for who asks about `part`; no cut is needed if that is empty.
   static mlir::FailureOr<LayerParts> cutFor(llvm::StringRef part, EntryOp loss,
                                             int64_t below) {
     return part.empty() ? LayerParts() : cut(loss, below);
   }
 
+  /// In the order of their layers.
+  llvm::ArrayRef<std::string> names() const { return order; }
+  llvm::StringRef last() const { return order.back(); }
+
   /// Which one calls with `prefix` are of; empty: there are none.
   llvm::StringRef partOf(llvm::StringRef prefix) const {
-    return parts.lookup(prefix);
+    auto found = parts.find(prefix);
+    return found == parts.end() ? llvm::StringRef() : order[found->second];
   }
   /// Whether they are of `part`; empty: of the whole model.
   bool has(llvm::StringRef part, llvm::StringRef prefix) const {
@@ -34,7 +44,8 @@ public:
   }
 
 private:
-  llvm::StringMap<llvm::StringRef> parts;
+  std::vector<std::string> order;
+  llvm::StringMap<size_t> parts;
 };
 
 /// The layers that something is done to; null: all of them.

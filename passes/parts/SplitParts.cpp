@@ -2,16 +2,19 @@
 //
 // A cut changes nothing but who calls: each longest run of calls of one part
 // becomes an entry, and what crosses becomes its boundary. So a model that is
-// cut computes the same bits, and a cut needs no derivation of its own.
+// cut computes the same bits, and a cut needs no derivation of its own. What
+// crosses in a narrower type is rounded here, in the one module, and not where
+// it is sent: so parts in programs of their own still have its bits.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/derive/ScalarFunctions.h"
+#include "passes/module/Conversion.h"
 #include "passes/module/Schedule.h"
 #include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -20,34 +23,64 @@ namespace hone {
 #define GEN_PASS_DEF_SPLITPARTS
 #include "passes/Passes.h.inc"
 
+/// The loss that is evaluated: training has copies of it along directions.
+static FailureOr<EntryOp> findEvaluated(ModuleOp module) {
+  if (std::optional<Schedule> schedule =
+          Schedule::find(module, Purpose::Evaluate))
+    return schedule->entries().front();
+  return findLossEntry(module);
+}
+
 namespace {
+
+/// A value that crosses from segment to segment.
+struct Crossing {
+  Value value;
+  bool isRounded; ///< to the type of exchanges
+
+  bool operator==(const Crossing &other) const {
+    return value == other.value && isRounded == other.isRounded;
+  }
+};
 
 /// Ops of one part that stand together in an entry.
 struct Segment {
   StringRef part;
   SmallVector<Operation *> ops;
   /// Values from before, and values that are read after it or returned.
-  llvm::SetVector<Value> arguments, results;
+  SmallVector<Crossing> arguments, results;
   EntryOp entry;
 };
+
+void insert(SmallVector<Crossing> &list, Crossing crossing) {
+  if (!llvm::is_contained(list, crossing))
+    list.push_back(crossing);
+}
 
 struct SplitParts : impl::SplitPartsBase<SplitParts> {
   using SplitPartsBase::SplitPartsBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (after < 0)
+    if (after.empty())
       return;
-    FailureOr<EntryOp> loss = findLossEntry(module);
+    FailureOr<EntryOp> loss = findEvaluated(module);
     if (failed(loss))
       return signalPassFailure();
-    FailureOr<LayerParts> cut = LayerParts::cut(*loss, after);
+    std::vector<std::string> given(names.begin(), names.end());
+    FailureOr<LayerParts> cut = LayerParts::cut(
+        *loss, SmallVector<int64_t>(after.begin(), after.end()), given);
     if (failed(cut))
       return signalPassFailure();
     parts = std::move(*cut);
     for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
       if (!entry.getBody().getOps<CallOp>().empty() && failed(split(entry)))
         return signalPassFailure();
+    if (inFlight > 1)
+      module.walk([&](RepeatOp repeat) {
+        if (failed(settleStages(repeat)))
+          signalPassFailure();
+      });
   }
 
 private:
@@ -57,9 +90,15 @@ private:
   LogicalResult checkPools(EntryOp entry) const;
   FailureOr<std::vector<Segment>> segmentsOf(EntryOp entry) const;
   LogicalResult split(EntryOp entry);
+  /// The type in which `type` crosses to another part.
+  Type exchangedType(Type type) const;
+  /// `from` as a `to`, by a block that only converts.
+  Value convert(OpBuilder &builder, Value from, Type to);
   void createEntry(EntryOp whole, Segment &segment, Phase phase);
   LogicalResult replaceRuns(EntryOp whole,
                             const std::vector<Segment> &segments);
+  /// Moves what reads later stages there, with what they read of earlier ones.
+  LogicalResult settleStages(RepeatOp repeat);
 
   LayerParts parts;
 };
@@ -123,49 +162,82 @@ FailureOr<std::vector<Segment>> SplitParts::segmentsOf(EntryOp entry) const {
     for (Operation *op : segment.ops) {
       for (Value operand : op->getOperands()) {
         Operation *maker = operand.getDefiningOp();
-        if (maker && owner.lookup(maker) == &segment)
+        Segment *from = maker ? owner.lookup(maker) : nullptr;
+        if (from == &segment)
           continue;
-        segment.arguments.insert(operand);
-        if (maker)
-          owner.lookup(maker)->results.insert(operand);
+        Crossing crossing = {operand, from && from->part != segment.part &&
+                                          exchangedType(operand.getType()) !=
+                                              operand.getType()};
+        insert(segment.arguments, crossing);
+        if (from)
+          insert(from->results, crossing);
       }
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(),
                          [](Operation *user) { return isa<ReturnOp>(user); }))
-          segment.results.insert(result);
+          insert(segment.results, {result, false});
     }
   return segments;
+}
+
+Type SplitParts::exchangedType(Type type) const {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (dtype != "bfloat16" || !tensor || !hasRows(tensor) ||
+      !tensor.getElementType().isF32())
+    return type;
+  return tensor.clone(BFloat16Type::get(type.getContext()));
+}
+
+Value SplitParts::convert(OpBuilder &builder, Value from, Type to) {
+  SymbolTable symbols(getOperation());
+  BlockOp block = getConversion(symbols, cast<RankedTensorType>(from.getType()),
+                                cast<RankedTensorType>(to).getElementType(),
+                                builder.getInsertionBlock()->getParentOp());
+  return CallOp::create(builder, from.getLoc(), TypeRange(to),
+                        block.getSymName(), /*prefix=*/"", from)
+      .getResult(0);
 }
 
 void SplitParts::createEntry(EntryOp whole, Segment &segment, Phase phase) {
   StringRef name = whole.getPhase() == Phase::Forward ? whole.getSymName()
                                                       : stringifyPhase(phase);
   OpBuilder builder(whole);
-  auto typesOf = [](ArrayRef<Value> values) {
-    return llvm::to_vector(ValueRange(values).getTypes());
+  auto typesOf = [&](ArrayRef<Crossing> values) {
+    return llvm::map_to_vector(values, [&](const Crossing &own) {
+      Type type = Value(own.value).getType();
+      return own.isRounded ? exchangedType(type) : type;
+    });
   };
-  ArrayRef<Value> arguments = segment.arguments.getArrayRef();
-  ArrayRef<Value> results = segment.results.getArrayRef();
   std::string symbol = (segment.part + "." + name).str();
   // An entry of updates is split in the same phases as that of gradients.
   if (SymbolTable(getOperation()).lookup(symbol))
     symbol = (segment.part + "." + whole.getSymName() + "." + name).str();
-  segment.entry = EntryOp::create(builder, whole.getLoc(), symbol, phase,
-                                  typesOf(arguments), typesOf(results));
+  segment.entry =
+      EntryOp::create(builder, whole.getLoc(), symbol, phase,
+                      typesOf(segment.arguments), typesOf(segment.results));
   segment.entry.setPartAttr(builder.getStringAttr(segment.part));
   mlir::Block &body = segment.entry.getBodyBlock();
-  IRMapping mapping;
-  mapping.map(arguments, body.getArguments());
   bool hasReturn = !body.empty();
   builder = hasReturn ? OpBuilder(body.getTerminator())
                       : OpBuilder::atBlockEnd(&body);
+  IRMapping mapping;
+  for (auto [crossing, argument] :
+       llvm::zip_equal(segment.arguments, body.getArguments()))
+    mapping.map(crossing.value, crossing.isRounded
+                                    ? convert(builder, argument,
+                                              Value(crossing.value).getType())
+                                    : Value(argument));
   for (Operation *op : segment.ops)
     builder.clone(*op, mapping);
   if (hasReturn)
     return;
   SmallVector<Value> returned;
-  for (Value result : results)
-    returned.push_back(mapping.lookup(result));
+  for (const Crossing &result : segment.results) {
+    Value made = mapping.lookup(result.value);
+    returned.push_back(
+        result.isRounded ? convert(builder, made, exchangedType(made.getType()))
+                         : made);
+  }
   ReturnOp::create(builder, whole.getLoc(), returned);
 }
 
@@ -180,39 +252,87 @@ LogicalResult SplitParts::replaceRuns(EntryOp whole,
   for (RunOp run : runs) {
     if (run.getCondition())
       return run.emitOpError("cannot be cut: it is conditional");
-    auto schedule = run->getParentOfType<ScheduleOp>();
-    bool staged =
-        pipelineEvaluation && schedule.getPurpose() == Purpose::Evaluate;
-    IRMapping values;
+    const bool isStaged = inFlight > 1 && isa<RepeatOp>(run->getParentOp());
+    const int64_t last = isStaged ? inFlight - 1 : run.getStage();
+    IRMapping values, rounded;
     values.map(whole.getBodyBlock().getArguments(), run.getValues());
     OpBuilder builder(run);
     for (auto [index, segment] : llvm::enumerate(segments)) {
       SmallVector<Value> arguments;
-      for (Value argument : segment.arguments)
-        arguments.push_back(values.lookup(argument));
+      for (const Crossing &argument : segment.arguments)
+        arguments.push_back(
+            (argument.isRounded ? rounded : values).lookup(argument.value));
       auto piece = RunOp::create(
           builder, run.getLoc(), EntryOp(segment.entry).getResultTypes(),
           EntryOp(segment.entry).getSymName(), /*otherwise=*/nullptr, arguments,
           run.getBatch(), /*condition=*/Value());
-      piece.setStage(run.getStage() + (staged ? index : 0));
-      values.map(segment.results.getArrayRef(), piece.getResults());
+      piece.setStage(std::min<int64_t>(last, run.getStage() +
+                                                 static_cast<int64_t>(index)));
+      for (auto [result, made] :
+           llvm::zip_equal(segment.results, piece.getResults()))
+        (result.isRounded ? rounded : values).map(result.value, Value(made));
     }
     for (auto [from, to] :
          llvm::zip_equal(run.getResults(),
-                         whole.getBodyBlock().getTerminator()->getOperands()))
+                         whole.getBodyBlock().getTerminator()->getOperands())) {
+      // A number that crosses has the rest of the flight to arrive.
+      for (Operation *user : from.getUsers())
+        if (auto item = dyn_cast<ItemOpInterface>(user);
+            item && user->getBlock() == run->getBlock())
+          item.setItemStage(std::max(item.getItemStage(), last));
       from.replaceAllUsesWith(values.lookup(to));
-    Operation *next = run->getNextNode();
-    run.erase();
-    // What reads a later stage is of it.
-    for (; next; next = next->getNextNode()) {
-      auto item = dyn_cast<ItemOpInterface>(next);
-      for (Value operand : next->getOperands())
-        if (auto maker =
-                dyn_cast_or_null<ItemOpInterface>(operand.getDefiningOp());
-            item && maker && maker->getBlock() == next->getBlock())
-          item.setItemStage(
-              std::max(item.getItemStage(), maker.getItemStage()));
     }
+    run.erase();
+  }
+  return success();
+}
+
+/// The stage of `op` if it stands in `body`, else 0.
+static int64_t stageIn(mlir::Block *body, Operation *op) {
+  auto item = dyn_cast_or_null<ItemOpInterface>(op);
+  return item && op->getBlock() == body ? item.getItemStage() : 0;
+}
+
+LogicalResult SplitParts::settleStages(RepeatOp repeat) {
+  mlir::Block *body = &repeat.getBody().front();
+  ValueRange yielded = body->getTerminator()->getOperands();
+  auto yieldStage = [&](BlockArgument carried) {
+    return stageIn(body, yielded[carried.getArgNumber()].getDefiningOp());
+  };
+  // What reads a later stage is of it; stages only grow, up to the last.
+  for (bool isSettled = false; !isSettled;) {
+    isSettled = true;
+    for (Operation &op : body->without_terminator()) {
+      auto item = dyn_cast<ItemOpInterface>(op);
+      if (!item)
+        continue;
+      int64_t stage = item.getItemStage();
+      for (Value operand : op.getOperands()) {
+        auto carried = dyn_cast<BlockArgument>(operand);
+        stage = std::max(stage, carried && carried.getOwner() == body
+                                    ? yieldStage(carried)
+                                    : stageIn(body, operand.getDefiningOp()));
+      }
+      isSettled &= stage == item.getItemStage();
+      item.setItemStage(stage);
+    }
+  }
+  // A later stage reads what a carried value was in its own iteration.
+  for (BlockArgument carried : body->getArguments()) {
+    const int64_t stage = yieldStage(carried);
+    auto isLater = [&](OpOperand &use) {
+      return stageIn(body, use.getOwner()) > stage;
+    };
+    if (llvm::none_of(carried.getUses(), isLater))
+      continue;
+    FailureOr<func::FuncOp> same = getScalarFunction(
+        getOperation(), "same", carried.getType(), carried.getType());
+    if (failed(same))
+      return failure();
+    OpBuilder builder = OpBuilder::atBlockBegin(body);
+    auto kept = ScalarOp::create(builder, repeat.getLoc(), carried.getType(),
+                                 same->getSymName(), Value(carried), stage);
+    carried.replaceUsesWithIf(kept.getResult(0), isLater);
   }
   return success();
 }
@@ -233,8 +353,8 @@ LogicalResult SplitParts::split(EntryOp entry) {
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))
     return failure();
-  auto top = llvm::find_if(*segments, [](const Segment &segment) {
-    return segment.part == LayerParts::upper;
+  auto top = llvm::find_if(*segments, [&](const Segment &segment) {
+    return segment.part == parts.last();
   });
   for (auto segment = segments->begin(); segment != segments->end(); ++segment)
     createEntry(entry, *segment,

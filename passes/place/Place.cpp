@@ -426,13 +426,12 @@ LogicalResult Place::placeInputs(ModuleOp module, int64_t rows,
                                  RegionBuilder &regions) {
   llvm::StringMap<Type> inputs;
   LogicalResult result = success();
-  module.walk([&](InputOp input) {
-    auto [known, isNew] = inputs.try_emplace(input.getName(), input.getType());
+  forEachInput(module, [&](Operation *op, StringRef name, Type type) {
+    auto [known, isNew] = inputs.try_emplace(name, type);
     if (isNew)
-      regions.add("input." + input.getName(), MemoryClass::Batch,
-                  bytesAtRows(input.getType(), rows));
-    else if (known->second != input.getType()) {
-      input.emitOpError("expects the input to have one type, but it is ")
+      regions.add("input." + name, MemoryClass::Batch, bytesAtRows(type, rows));
+    else if (known->second != type) {
+      op->emitOpError("expects the input to have one type, but it is ")
           << known->second << " elsewhere";
       result = failure();
     }

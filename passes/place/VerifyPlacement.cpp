@@ -183,9 +183,8 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
                   bytesAtRows(cache.getType(), rows);
           })))
         return failure();
-    module.walk([&](InputOp input) {
-      needed[("input." + input.getName()).str()] =
-          bytesAtRows(input.getType(), rows);
+    forEachInput(module, [&](Operation *, StringRef name, Type type) {
+      needed[("input." + name).str()] = bytesAtRows(type, rows);
     });
     for (RegionOp region : module.getOps<RegionOp>()) {
       auto found = needed.find(region.getName());

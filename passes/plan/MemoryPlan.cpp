@@ -126,11 +126,16 @@ static int64_t boundaryDuring(const Schedule &schedule, RunOp run,
 /// Bytes of the batches in flight beside the first.
 static int64_t otherBatchBytes(ModuleOp module) {
   int64_t bytes = 0;
-  module.walk([&](LoadOp load) {
+  auto add = [&](Operation *maker) {
     auto slots =
-        load->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+        maker->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
     auto slot = cast<SlotAttr>(slots[0]);
     bytes = std::max(bytes, (slot.getCount() - 1) * slot.getBytes());
+  };
+  module.walk([&](LoadOp load) { add(load); });
+  module.walk([&](ReceiveOp receive) {
+    if (receive.getInputs())
+      add(receive);
   });
   return bytes;
 }

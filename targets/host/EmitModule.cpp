@@ -59,6 +59,12 @@ public:
   Constant *bytesOrNull(llvm::ArrayRef<uint8_t> values) {
     return values.empty() ? null() : bytes(llvm::toStringRef(values));
   }
+  Constant *pieces(const std::vector<hone_piece> &pieces) {
+    return table<hone_piece>(pieces, [&](const hone_piece &piece) {
+      return record(
+          {u64(piece.offset), u64(piece.bytes), u64(piece.row_bytes)});
+    });
+  }
   Constant *shape(llvm::ArrayRef<int64_t> dimensions) {
     llvm::SmallVector<uint64_t> words(dimensions.begin(), dimensions.end());
     return global(llvm::ConstantDataArray::get(context, words));
@@ -114,7 +120,9 @@ static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
              t.u32(item.values.size()), t.u32(item.carried), t.u32(item.body),
              t.u32(item.stages), t.stringOrNull(item.peer),
              t.stringOrNull(item.channel), t.stringOrNull(item.problem),
-             t.bytesOrNull(item.sides), t.u32(item.place)});
+             t.bytesOrNull(item.sides), t.pieces(item.pieces),
+             t.u32(item.pieces.size()), t.u32(item.behind),
+             t.u32(item.place)});
       });
   Constant *values = t.table<hone_value>(s.values, [&](const hone_value &v) {
     return t.record({t.u64(v.offset), t.u64(v.stride), t.u64(v.bytes),

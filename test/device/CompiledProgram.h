@@ -75,18 +75,24 @@ public:
 
   /// One update of a run of `steps`.
   rt::Trainer::StepResult step(uint64_t completed, uint64_t steps) {
+    rt::Trainer::StepResult result;
+    require(tryStep(completed, steps, result));
+    return result;
+  }
+  /// The same, for who expects an error.
+  rt::Status tryStep(uint64_t completed, uint64_t steps,
+                     rt::Trainer::StepResult &result) {
     rt::Hyperparameters hyperparameters{module.config(), steps};
     rt::TrainSettings &train = hyperparameters.settings.train;
     train.lr_scheduler_type = "cosine";
     train.warmup_steps = 1;
-    rt::Trainer::StepResult result;
-    require(trainer->step(data, order(), hyperparameters, completed, result));
-    return result;
+    return trainer->step(data, order(), hyperparameters, completed, result);
   }
 
-  double evaluate() {
-    return require(trainer->evaluate(
-                       data, uint64_t(module.config().train.batch_size)))
+  double evaluate(uint64_t completed = 0) {
+    return require(trainer->evaluate(data,
+                                     uint64_t(module.config().train.batch_size),
+                                     completed))
         .loss;
   }
 

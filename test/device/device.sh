@@ -58,5 +58,5 @@ same accumulation
 build layers 'residuals: mesp, optimizer_in_backward: true, max_grad_norm: 0'
 same layers
 build pipeline 'residuals: full, max_grad_norm: 0.5' \
-  --step-options=pipeline-evaluation
+  --step-options="split-after=1 in-flight=2"
 same pipeline

@@ -48,4 +48,5 @@ std::unique_ptr<Pass> hone::createSelectLayers(int64_t slots) {
 void hone::registerTestPasses() {
   PassRegistration<SelectLayers>();
   registerSetMethod();
+  registerEditExchange();
 }

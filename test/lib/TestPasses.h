@@ -13,6 +13,9 @@ std::unique_ptr<mlir::Pass> createSelectLayers(int64_t slots);
 /// test-set-method.
 void registerSetMethod();
 
+/// test-edit-exchange.
+void registerEditExchange();
+
 /// All of this folder, for hone-opt.
 void registerTestPasses();
 

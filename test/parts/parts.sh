@@ -40,7 +40,7 @@ for after in $(seq 0 $((layers - 1))); do
     exit 1
   }
 done
-digest pipeline --step-options="split-after=1 pipeline-evaluation" >"$work/cut.digest"
+digest pipeline --step-options="split-after=1 in-flight=2" >"$work/cut.digest"
 cmp "$work/whole.digest" "$work/cut.digest" || {
   echo "parts: two batches in flight change the bits" >&2
   exit 1

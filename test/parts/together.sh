@@ -5,7 +5,8 @@
 # crosses between them; clipping, AdamW, accumulation and a rounded adapter
 # included. Messages are delayed by seed. Some run on a device whose memory the
 # host cannot see. Losses, norms and the trained tensors must be the same, bit for
-# bit.
+# bit, also where one part begins anew in between; where one ends, the other waits for its
+# deadline and has the tensors of the last whole step.
 set -euo pipefail
 
 model=$1 layers=$2
@@ -69,18 +70,38 @@ one() {
 }
 
 one 2
+# The upper part has other data, which it must not read.
+head -n 2 "$data" >"$work/other.jsonl"
+parts() { program lower "$data" lower; program upper "$work/other.jsonl" upper; }
 for after in $(seq 0 $((layers - 1))); do
   for part in lower upper; do
     build $part 2 --step-options="split-after=$after part=$part"
     weigh $part --step-options="split-after=$after part=$part"
   done
   for device in host guarded; do
-    run-together $device $steps ${#device} $(program lower "$data" lower) \
-      $(program upper "$data" upper) >"$work/out"
+    run-together $device $steps ${#device} $(parts) >"$work/out"
     same "a cut after layer $after, on $device" lower upper
   done
 done
 echo "same bits as one module: two parts, cut after each of $layers layers"
+
+for part in lower upper; do
+  run-together host $steps 3 restart=$part:2 $(parts) >"$work/out"
+  same "$part begins anew after two steps" lower upper
+done
+echo 'same bits as one module: a part begins anew, the other goes on'
+
+run-together host $steps 0 end=one:2 $(program one "$data" one) >"$work/out"
+tensors >"$work/two.tensors"
+for part in lower upper; do
+  run-together host $steps 4 end=$part:2 timeout=200 $(parts) >"$work/out"
+  other=lower
+  [[ $part == upper ]] || other=upper
+  grep -q "^$other stopped H0816$" "$work/out"
+  tensors | cmp - "$work/two.tensors" ||
+    { echo "together: $other has no whole step after its deadline" >&2; exit 1; }
+done
+echo 'a wait that ends by its deadline leaves the last whole step'
 
 # share RANKS: the batches of DATA, dealt out in turn.
 share() {

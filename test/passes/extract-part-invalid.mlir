@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --verify-diagnostics --hone-split-parts="after=1" --hone-extract-part="part=lower"
+// RUN: hone-opt %s --verify-diagnostics --hone-split-parts="after=1" --hone-separate-parts
 
 // A part cannot know what the others decide of a run that it gathers from them.
 module attributes {hone.max_rows = 8 : i64} {

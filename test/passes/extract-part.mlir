@@ -1,43 +1,57 @@
-// RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
-// RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
-// RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
+// RUN: hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
+// RUN: not hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 
 // What one part makes and the other reads is sent after the run that makes it,
 // waited for before it is read or, by its sender, at the end of the body. What
 // both read, as the loss, both have. Norms are of all parameters: each part has
-// the sums of its own, in the order of the whole.
+// the sums of its own, in the order of the whole. The first part has the data:
+// the other one gets the count of batches, and of each the rows and those inputs
+// that it reads.
 
 // LOWER-NOT: hone.entry {{.*}}@upper
 // LOWER: hone.entry vector @squares() -> tensor<1xf64>
 // LOWER: hone.schedule train
+// LOWER: %[[N:.*]] = hone.setting "batches"
+// LOWER-NEXT: hone.send %[[N]] to "upper" channel "train.batches"
+// LOWER: hone.wait %[[N]]
+// LOWER-NEXT: hone.repeat %[[N]]
 // LOWER: %[[B:.*]] = hone.load
+// LOWER-NEXT: hone.send %[[B]] to "upper" channel "train.batch" inputs {targets = tensor<?xi32>}
 // LOWER-NEXT: %[[H:.*]] = hone.run @lower.loss() on %[[B]]
 // LOWER-NEXT: hone.send %[[H]] to "upper" channel "train.lower.loss.0" on %[[B]]
 // LOWER-NEXT: %[[L:.*]] = hone.receive from "upper" channel "train.upper.loss.0" : tensor<f64>
 // LOWER-NEXT: hone.wait %[[L]]
 // LOWER-NEXT: hone.scalar @add(%{{.*}}, %[[L]])
+// LOWER-NEXT: hone.wait %[[B]]
 // LOWER-NEXT: hone.wait %[[H]]
 // LOWER-NEXT: hone.yield
 // LOWER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
 // LOWER-NEXT: hone.send %[[OWN]] to "upper" channel "train.squares"
 // LOWER-NEXT: %[[THEIRS:.*]] = hone.receive from "upper" channel "train.squares" : tensor<2xf64>
 // LOWER-NEXT: hone.wait %[[THEIRS]]
-// LOWER-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather(%[[OWN]], %[[THEIRS]]) : {{.*}} -> tensor<3xf64>
+// LOWER-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather.squares(%[[OWN]], %[[THEIRS]]) : {{.*}} -> tensor<3xf64>
 // LOWER-NEXT: hone.scalar @norm(%[[ALL]])
 
 // UPPER-NOT: hone.entry {{.*}}@lower
 // UPPER: hone.entry vector @squares() -> tensor<2xf64>
 // UPPER: hone.schedule train
-// UPPER: %[[B:.*]] = hone.load
+// UPPER-NOT: hone.setting "batches"
+// UPPER-NOT: hone.load
+// UPPER: %[[N:.*]] = hone.receive from "lower" channel "train.batches" : tensor<i64>
+// UPPER: hone.wait %[[N]]
+// UPPER-NEXT: hone.repeat %[[N]]
+// UPPER: %[[B:.*]] = hone.receive from "lower" channel "train.batch" inputs {targets = tensor<?xi32>} : !hone.batch
+// UPPER-NEXT: hone.wait %[[B]]
 // UPPER-NEXT: %[[H:.*]] = hone.receive from "lower" channel "train.lower.loss.0" on %[[B]] : tensor<?x4xf32>
 // UPPER-NEXT: hone.wait %[[H]]
 // UPPER-NEXT: %[[L:.*]] = hone.run @upper.loss(%[[H]]) on %[[B]]
 // UPPER-NEXT: hone.send %[[L]] to "lower" channel "train.upper.loss.0"
 // UPPER-NEXT: hone.scalar @add(%{{.*}}, %[[L]])
 // UPPER-NEXT: hone.wait %[[L]]
-// UPPER: hone.scalar @scalar.gather(%{{.*}}, %{{.*}}) : (tensor<1xf64>, tensor<2xf64>) -> tensor<3xf64>
+// UPPER: hone.scalar @scalar.gather.squares(%{{.*}}, %{{.*}}) : (tensor<1xf64>, tensor<2xf64>) -> tensor<3xf64>
 
-// OTHER: has no part 'middle'; hone-split-parts makes 'lower' and 'upper'
+// OTHER: has no part 'middle'; its parts: lower upper
 module attributes {hone.max_rows = 8 : i64} {
   func.func private @add(%a: f64, %b: f64) -> f64 {
     %0 = arith.addf %a, %b : f64

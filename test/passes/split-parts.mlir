@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --hone-split-parts="after=1 pipeline-evaluation=true" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --split-input-file --hone-split-parts="after=1 in-flight=2" | FileCheck %s --enable-var-scope
 
 module attributes {hone.max_rows = 8 : i64} {
   func.func private @add(%a: f64, %b: f64) -> f64 {

@@ -62,7 +62,8 @@ protected:
     return s;
   }
 
-  bool run(Transport *transport = nullptr) {
+  /// In the step after `completed` updates.
+  Result<bool> tryToRun(Transport *transport, uint64_t completed = 0) {
     hone_schedule s = schedule();
     hone_frame frame = {};
     frame.arena = reinterpret_cast<char *>(arena);
@@ -72,7 +73,12 @@ protected:
     } source;
     auto pool = Pool::create(1);
     HostDevice device(*pool.value());
-    return Interpreter(s, device, frame, transport).run(source);
+    Interpreter interpreter(s, device, frame, transport);
+    interpreter.beginStep(completed);
+    return interpreter.run(source);
+  }
+  bool run(Transport *transport = nullptr) {
+    return tryToRun(transport).value();
   }
 
   int64_t &number(uint32_t index) { return arena[values[index].offset / 8]; }
@@ -210,27 +216,39 @@ namespace {
 /// Messages to itself that arrive when they are waited for, and not before.
 class Loop : public Transport {
 public:
-  void postSend(const Message &m, const char *bytes, uint64_t size) override {
+  Status postSend(const Message &m, const char *bytes, uint64_t size) override {
     sent[key(m)] = {bytes, size};
+    return Status::ok();
   }
-  void postReceive(const Message &m, char *bytes, uint64_t size) override {
+  Status postReceive(const Message &m, char *bytes, uint64_t size) override {
     wanted[key(m)] = {bytes, size};
+    return Status::ok();
   }
-  void wait(const Message &m) override {
-    auto from = sent.find(key(m));
+  Status wait(const Message &m) override {
+    if (m.isSent)
+      return Status::ok();
+    auto from = sent.find(key(m)), found = sent.end();
     auto to = wanted.find(key(m));
-    if (from == sent.end() || to == wanted.end())
-      return;
+    if (from == found)
+      return Patience{std::chrono::milliseconds(1)}.check(
+          m.describe(), std::chrono::milliseconds(1));
+    if (from->second.second != to->second.second)
+      return messageMisfit(m, to->second.second, from->second.second);
     memcpy(to->second.first, from->second.first, to->second.second);
     arrived += key(m) + " ";
     wanted.erase(to);
+    return Status::ok();
+  }
+  void cancel(const Message &m) override {
+    cancelled += key(m) + " ";
+    wanted.erase(key(m));
   }
   static std::string key(const Message &m) {
-    return std::string(m.channel) + std::to_string(m.sequence);
+    return std::to_string(m.step) + m.channel + std::to_string(m.index);
   }
   std::map<std::string, std::pair<const char *, uint64_t>> sent;
   std::map<std::string, std::pair<char *, uint64_t>> wanted;
-  std::string arrived;
+  std::string arrived, cancelled;
 };
 } // namespace
 
@@ -256,7 +274,7 @@ TEST_F(InterpreterTest, ASettingIsReportedAsItWasSet) {
   Interpreter interpreter(s, device, frame);
   interpreter.set("rate", 0.5);
   for (int step = 0; step < 2; ++step) {
-    EXPECT_TRUE(interpreter.run(source));
+    EXPECT_TRUE(interpreter.run(source).value());
     EXPECT_EQ(interpreter.report("rate"), 0.5);
     EXPECT_TRUE(std::isnan(interpreter.report("other")));
   }
@@ -279,6 +297,154 @@ TEST_F(InterpreterTest, ExchangesAreCountedByChannel) {
   item(HONE_RUN, {y}, use, 1);
   Loop loop;
   EXPECT_TRUE(run(&loop));
-  EXPECT_EQ(loop.arrived, "h0 h1 h2 ");
+  EXPECT_EQ(loop.arrived, "0h0 0h1 0h2 ");
   EXPECT_EQ(trace, "make1 make2 use1 make3 use2 use3 ");
+}
+
+// Both sides name a message by the step, however long each has run.
+TEST_F(InterpreterTest, AMessageIsNamedByItsStep) {
+  uint32_t x = value(), y = value();
+  hone_item &send = item(HONE_SEND, {x});
+  send.peer = send.channel = "h";
+  hone_item &receive = item(HONE_RECEIVE, {y});
+  receive.peer = receive.channel = "h";
+  item(HONE_WAIT, {y});
+  Loop loop;
+  EXPECT_TRUE(tryToRun(&loop, 7).value());
+  EXPECT_EQ(loop.arrived, "7h0 ");
+}
+
+// Of a step before: zeros as long as there was none.
+TEST_F(InterpreterTest, AReceiveMayBeOfAStepBefore) {
+  uint32_t x = value(), y = value();
+  hone_item &send = item(HONE_SEND, {x});
+  send.peer = send.channel = "j";
+  hone_item &receive = item(HONE_RECEIVE, {y});
+  receive.peer = receive.channel = "j";
+  receive.behind = 2;
+  item(HONE_WAIT, {y});
+  item(HONE_RUN, {y}, use);
+  Loop loop;
+  int64_t numbers[5]; // where each step's message is, for whoever asks late
+  for (int64_t step = 0; step < 5; ++step) {
+    number(x) = numbers[step] = 10 + step;
+    number(y) = -1;
+    EXPECT_TRUE(tryToRun(&loop, uint64_t(step)).value());
+    loop.sent[std::to_string(step) + "j0"].first =
+        reinterpret_cast<const char *>(&numbers[step]);
+  }
+  EXPECT_EQ(trace, "use0 use0 use10 use11 use12 ");
+}
+
+// The items after an error do not run, and nothing stays posted.
+TEST_F(InterpreterTest, AFailedWaitEndsTheSchedule) {
+  uint32_t x = value(), y = value();
+  for (uint32_t each : {x, y}) {
+    hone_item &receive = item(HONE_RECEIVE, {each});
+    receive.peer = "other";
+    receive.channel = each == x ? "x" : "y";
+  }
+  item(HONE_WAIT, {x});
+  item(HONE_RUN, {}, yes);
+  Loop loop;
+  Result<bool> result = tryToRun(&loop);
+  EXPECT_EQ(result.status().errorCode(), ErrorCode::PeerLost);
+  EXPECT_EQ(result.status().exitCode(), ExitCode::Unavailable);
+  EXPECT_EQ(loop.cancelled, "0x0 0y0 ");
+  EXPECT_TRUE(loop.wanted.empty());
+  EXPECT_EQ(trace, "");
+}
+
+// Peers come to the same check: what they wait for before it, they get.
+TEST_F(InterpreterTest, AFailedCheckWaitsForWhatIsPosted) {
+  uint32_t x = value(), y = value(), bad = value();
+  double nan = std::nan("");
+  memcpy(&number(bad), &nan, 8);
+  hone_item &send = item(HONE_SEND, {x});
+  send.peer = send.channel = "h";
+  hone_item &receive = item(HONE_RECEIVE, {y});
+  receive.peer = receive.channel = "h";
+  item(HONE_CHECK, {bad});
+  Loop loop;
+  EXPECT_FALSE(tryToRun(&loop).value());
+  EXPECT_EQ(loop.arrived, "0h0 ");
+  EXPECT_EQ(loop.cancelled, "");
+}
+
+TEST_F(InterpreterTest, AMessageOfAnotherSizeIsRefused) {
+  uint32_t x = value(), y = value();
+  values[y].bytes = 4;
+  hone_item &send = item(HONE_SEND, {x});
+  send.peer = send.channel = "h";
+  hone_item &receive = item(HONE_RECEIVE, {y});
+  receive.peer = receive.channel = "h";
+  item(HONE_WAIT, {y});
+  Loop loop;
+  Result<bool> result = tryToRun(&loop);
+  EXPECT_EQ(result.status().errorCode(), ErrorCode::MessageMisfit);
+  EXPECT_EQ(result.status().message().problem, "expects 4 bytes but got 8");
+}
+
+// A part without data has the rows and the inputs that it reads of another's.
+TEST_F(InterpreterTest, ABatchTravelsWithItsRows) {
+  uint32_t mine = value(1), theirs = value(1), x = value();
+  // Two inputs: one with eight bytes for each row, one whatever the rows.
+  const hone_piece own[] = {{next, 24, 8}, {next + 24, 8, 0}},
+                   arrived[] = {{next + 64, 24, 8}, {next + 88, 8, 0}};
+  item(HONE_LOAD).batch = mine;
+  item(HONE_LOAD).batch = mine; // the source has two rows in its second batch
+  hone_item &send = item(HONE_SEND, {mine});
+  send.batch = mine;
+  send.peer = send.channel = "b";
+  hone_item &receive = item(HONE_RECEIVE, {theirs});
+  receive.batch = theirs;
+  receive.peer = receive.channel = "b";
+  items[2].pieces = own;
+  items[3].pieces = arrived;
+  items[2].piece_count = items[3].piece_count = 2;
+  item(HONE_WAIT, {theirs});
+  item(HONE_RUN, {x}, make).batch = theirs;
+  int64_t *from = arena + next / 8, *to = from + 8;
+  from[0] = 11, from[1] = 12, from[2] = 13, from[3] = 99;
+  Loop loop;
+  EXPECT_TRUE(tryToRun(&loop).value());
+  EXPECT_EQ(loop.arrived, "0b0 0b1 0b2 ");
+  EXPECT_EQ(trace, "make2 ");
+  EXPECT_EQ(std::vector<int64_t>(to, to + 4),
+            (std::vector<int64_t>{11, 12, 0, 99}));
+}
+
+TEST_F(InterpreterTest, ABatchOfTooManyRowsIsRefused) {
+  uint32_t mine = value(1), theirs = value(1);
+  const hone_piece pieces[] = {{0, 8, 8}};
+  item(HONE_LOAD).batch = mine;
+  item(HONE_LOAD).batch = mine;
+  hone_item &send = item(HONE_SEND, {mine});
+  send.batch = mine;
+  hone_item &receive = item(HONE_RECEIVE, {theirs});
+  receive.batch = theirs;
+  for (hone_item *own : {&items[items.size() - 2], &items.back()}) {
+    own->peer = own->channel = "b";
+    own->pieces = pieces;
+    own->piece_count = 1;
+  }
+  item(HONE_WAIT, {theirs});
+  item(HONE_RUN, {}, yes);
+  Loop loop;
+  EXPECT_EQ(tryToRun(&loop).status().errorCode(), ErrorCode::MessageMisfit);
+  EXPECT_EQ(trace, "");
+}
+
+// A person who asks a waiting program to stop is answered at once.
+TEST(PatienceTest, EndsOnASignalAndAfterItsTime) {
+  using std::chrono::milliseconds;
+  Patience patience{milliseconds(500), [] { return false; }};
+  EXPECT_TRUE(patience.check("x", milliseconds(499)).isOk());
+  EXPECT_EQ(patience.check("x", milliseconds(500)).errorCode(),
+            ErrorCode::PeerLost);
+  patience.isStopped = [] { return true; };
+  const Status stopped = patience.check("x", milliseconds(0));
+  EXPECT_EQ(stopped.errorCode(), ErrorCode::StoppedWaiting);
+  EXPECT_EQ(stopped.exitCode(), ExitCode::Interrupted);
+  EXPECT_TRUE(Patience().check("x", milliseconds(1000000)).isOk());
 }

@@ -190,7 +190,7 @@ TEST_F(TrainerProgramTest, EvaluatesWithoutTraining) {
                   .isOk());
   char expected[64];
   snprintf(expected, sizeof(expected), "eval loss    %.9f over 382 tokens",
-           bigram.trainer->evaluate(data, 4).value().loss);
+           bigram.trainer->evaluate(data, 4, 0).value().loss);
   EXPECT_NE(printed.find(expected), std::string::npos) << printed;
 }
 

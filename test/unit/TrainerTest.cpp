@@ -119,7 +119,7 @@ TEST_F(TrainerTest, AccumulationWeighsEveryTokenAlike) {
   EXPECT_EQ(whole.targets, targets);
   EXPECT_EQ(targets, data.targetCount());
   EXPECT_NEAR(whole.loss, sum / double(targets), 1e-12);
-  EXPECT_NEAR(bigram.trainer->evaluate(data, 4).value().loss, whole.loss,
+  EXPECT_NEAR(bigram.trainer->evaluate(data, 4, 0).value().loss, whole.loss,
               1e-12);
 }
 

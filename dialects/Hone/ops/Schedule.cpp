@@ -274,11 +274,26 @@ template <typename OpTy> static LogicalResult verifyExchange(OpTy op) {
   // (C1)
   if (op.getPeer().empty() || op.getChannel().empty())
     return op.emitOpError("expects a peer and a channel that are not empty");
+  // (C2)
+  const bool isBatch = isa<BatchType>(op.getValue().getType());
+  if (isBatch != op.getInputs().has_value())
+    return op.emitOpError("expects inputs of a batch, and of nothing else");
+  if (isBatch && op.getBatch())
+    return op.emitOpError("expects a batch to travel on none");
   return success();
 }
 
 LogicalResult SendOp::verify() { return verifyExchange(*this); }
-LogicalResult ReceiveOp::verify() { return verifyExchange(*this); }
+
+LogicalResult ReceiveOp::verify() {
+  const int64_t steps = getBehind();
+  // (C3)
+  if (steps < 0 || (steps > 0 && isa<BatchType>(getValue().getType())))
+    return emitOpError("expects a value of this step or of one before, but "
+                       "'behind' is ")
+           << steps;
+  return verifyExchange(*this);
+}
 
 LogicalResult WaitOp::verify() {
   // (C1)

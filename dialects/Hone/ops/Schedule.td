@@ -90,6 +90,13 @@ def Hone_SettingOp : Hone_InScheduleOp<"setting"> {
   let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer,
                                  Hone_Coefficients]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
+  let extraClassDeclaration = [{
+    /// Whether it counts what the data of this step is, which only a part that
+    /// has the data knows.
+    bool isOfData() {
+      return getName() == "batches" || getName() == "targets";
+    }
+  }];
 }
 
 def Hone_LoadOp : Hone_ItemOp<"load"> {
@@ -263,19 +270,26 @@ def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
 //===----------------------------------------------------------------------===//
 
 // Posting and waiting are apart, so that what lies between runs while the
-// message travels. A message is named by its channel and counted by its sender:
-// the n-th that is posted is the n-th that is received, whenever it arrives.
+// message travels. A message is named by schedule, step, channel and its number
+// among those of the channel in the step: both sides know it without counting
+// since they began.
+
+// A batch travels as its number of rows and those of its inputs that are named,
+// each with its type: `inputs {targets = tensor<?xi32>}`.
+defvar Hone_Exchanged = AnyTypeOf<[Hone_Boundary, Hone_BatchType]>;
+
 class Hone_ExchangeOp<string mnemonic> : Hone_ItemOp<mnemonic> {
   let hasVerifier = 1;
 }
 
 def Hone_SendOp : Hone_ExchangeOp<"send"> {
-  let summary = "a value leaves for another part";
+  let summary = "a value or a batch leaves for another part";
   let description = [{
     Posts `value` to `peer` on `channel`. Its memory is read until the
-    `hone.wait` of that channel and iteration.
+    `hone.wait` of that value and iteration.
 
     1. (C1) `peer` and `channel` are not empty.
+    2. (C2) a batch, and nothing else, has `inputs`.
 
     Example:
     ```mlir
@@ -284,26 +298,33 @@ def Hone_SendOp : Hone_ExchangeOp<"send"> {
         %rate = hone.setting "learning_rate" : tensor<f64>
         hone.send %rate to "upper" channel "rate" : tensor<f64>
         hone.wait %rate : tensor<f64>
+        %batch = hone.load
+        hone.send %batch to "upper" channel "batch" inputs {targets = tensor<?xi32>} : !hone.batch
+        hone.wait %batch : !hone.batch
       }
     }
     ```
   }];
-  let arguments = (ins Hone_Boundary:$value, StrAttr:$peer, StrAttr:$channel,
+  let arguments = (ins Hone_Exchanged:$value, StrAttr:$peer, StrAttr:$channel,
                        Optional<Hone_BatchType>:$batch,
+                       OptionalAttr<DictionaryAttr>:$inputs,
                        DefaultValuedAttr<I64Attr, "0">:$stage);
   let assemblyFormat = [{
-    $value `to` $peer `channel` $channel (`on` $batch^)? (`stage` $stage^)?
-    attr-dict `:` type($value)
+    $value `to` $peer `channel` $channel (`on` $batch^)? (`inputs` $inputs^)?
+    (`stage` $stage^)? attr-dict `:` type($value)
   }];
 }
 
 def Hone_ReceiveOp : Hone_ExchangeOp<"receive"> {
-  let summary = "a value arrives from another part";
+  let summary = "a value or a batch arrives from another part";
   let description = [{
     Posts the memory of `value` for what `peer` sends on `channel`. It may be read
-    after a `hone.wait` for it.
+    after a `hone.wait` for it. `behind` says of how many steps before the message
+    is: as long as there was no such step, the value is zero and nothing is posted.
 
     1. (C1) `peer` and `channel` are not empty.
+    2. (C2) a batch, and nothing else, has `inputs`.
+    3. (C3) `behind` is not negative, and zero of a batch.
 
     Example:
     ```mlir
@@ -312,28 +333,32 @@ def Hone_ReceiveOp : Hone_ExchangeOp<"receive"> {
         %rate = hone.receive from "lower" channel "rate" : tensor<f64>
         hone.wait %rate : tensor<f64>
         hone.check %rate : tensor<f64>
+        %slope = hone.receive from "lower" channel "slope" behind 2 : tensor<f64>
+        hone.wait %slope : tensor<f64>
       }
     }
     ```
   }];
   let arguments = (ins StrAttr:$peer, StrAttr:$channel,
                        Optional<Hone_BatchType>:$batch,
+                       OptionalAttr<DictionaryAttr>:$inputs,
+                       DefaultValuedAttr<I64Attr, "0">:$behind,
                        DefaultValuedAttr<I64Attr, "0">:$stage);
-  let results = (outs Hone_Boundary:$value);
+  let results = (outs Hone_Exchanged:$value);
   let assemblyFormat = [{
-    `from` $peer `channel` $channel (`on` $batch^)? (`stage` $stage^)?
-    attr-dict `:` type($value)
+    `from` $peer `channel` $channel (`on` $batch^)? (`inputs` $inputs^)?
+    (`behind` $behind^)? (`stage` $stage^)? attr-dict `:` type($value)
   }];
 }
 
 def Hone_WaitOp : Hone_ItemOp<"wait"> {
-  let summary = "until a value has left or arrived";
+  let summary = "until a value or a batch has left or arrived";
   let description = [{
     Blocks until every exchange of `value` in this iteration has ended.
 
     1. (C1) `value` is sent or received before it, in the same body.
   }];
-  let arguments = (ins Hone_Boundary:$value,
+  let arguments = (ins Hone_Exchanged:$value,
                        DefaultValuedAttr<I64Attr, "0">:$stage);
   let assemblyFormat = "$value (`stage` $stage^)? attr-dict `:` type($value)";
   let hasVerifier = 1;

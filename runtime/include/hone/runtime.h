@@ -198,15 +198,22 @@ typedef enum hone_item_kind {
   HONE_REPEAT = 3,  /* values: count, then `carried` each of what carried values
                        begin with, where they are, and what the body yields */
   HONE_CHECK = 4,   /* values: f64 that must be finite */
-  HONE_SEND = 5,    /* values: one, to `peer` */
-  HONE_RECEIVE = 6, /* values: one, from `peer` */
-  HONE_WAIT = 7,    /* values: one */
+  HONE_SEND = 5,    /* values: one, or a batch, to `peer` */
+  HONE_RECEIVE = 6, /* values: one, or a batch, from `peer` */
+  HONE_WAIT = 7,    /* values: one, or a batch */
 } hone_item_kind;
 
 /* Who uses a value that an entry is called with, see hone_item::sides: the
    entry itself, which reads it in hone_frame::numbers, or kernels. */
 #define HONE_ON_HOST 1u
 #define HONE_ON_DEVICE 2u
+
+/* An input of a batch, as a message. */
+typedef struct hone_piece {
+  uint64_t offset;    /* bytes from hone_frame::batch */
+  uint64_t bytes;     /* for max_rows rows */
+  uint64_t row_bytes; /* of one row; 0: `bytes` whatever the rows */
+} hone_piece;
 
 typedef struct hone_item {
   uint32_t kind;
@@ -227,6 +234,11 @@ typedef struct hone_item {
   /* HONE_RUN: parallel to `values`, HONE_ON_HOST, HONE_ON_DEVICE, both or
      neither; null: all are on the device. */
   const uint8_t *sides;
+  /* HONE_SEND and HONE_RECEIVE of a batch: its inputs that travel, after its
+     number of rows; null: a value travels. */
+  const hone_piece *pieces;
+  uint32_t piece_count;
+  uint32_t behind; /* HONE_RECEIVE: of so many steps before; zeros until then */
   uint32_t place; /* of `work`, or HONE_NO_PLACE */
 } hone_item;
 

@@ -21,10 +21,12 @@ enum class ExitCode : int {
   BeyondPlan = 3,    ///< all is done and written; memory exceeded the plan
   BadData = 65,      ///< an input file is malformed or does not fit
   NoInput = 66,      ///< an input file is missing or unreadable
+  Unavailable = 69,  ///< another program of the model cannot be reached
   Internal = 70,     ///< a bug in Hone, or halves of two versions
   NoResources = 71,  ///< the system refused memory or a thread
   CannotCreate = 73, ///< an output file or folder cannot be created
   IoError = 74,      ///< reading or writing failed
+  Protocol = 76,     ///< another program sent what no schedule expects
   // 128 + the number of a signal: the step was finished and saved.
   Interrupted = 130, ///< SIGINT
   Terminated = 143,  ///< SIGTERM

@@ -18,6 +18,13 @@ uint64_t countOf(const hone_schedule &schedule, const char *name) {
   return 0;
 }
 
+bool loadsData(const hone_schedule &schedule) {
+  const hone_item *end = schedule.items + schedule.item_count;
+  return std::any_of(schedule.items, end, [](const hone_item &item) {
+    return item.kind == HONE_LOAD;
+  });
+}
+
 const char *peerOf(const hone_schedule &schedule) {
   const hone_item *end = schedule.items + schedule.item_count;
   const hone_item *first = std::find_if(schedule.items, end, isExchange);
@@ -35,7 +42,9 @@ std::vector<bool> valuesOfHost(const hone_schedule &s) {
     if (item->condition != HONE_NO_VALUE)
       isUsed[item->condition] = true;
     // Of a repeat only the count; what it carries is copied where it is.
-    uint32_t count = item->kind == HONE_REPEAT ? 1 : item->value_count;
+    uint32_t count = item->kind == HONE_REPEAT ? 1
+                     : isBatchExchange(*item)  ? 0
+                                               : item->value_count;
     for (uint32_t i = 0; i < count; ++i)
       if (item->kind != HONE_RUN ||
           (item->sides && item->sides[i] & HONE_ON_HOST))
@@ -86,7 +95,9 @@ std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
         (item.kind != HONE_REPEAT ||
          (item.value_count == 1 + 3 * item.carried && item.stages > 0)) &&
         (!isExchange(item) || (item.peer && item.channel)) &&
-        (item.kind < HONE_SEND || item.value_count == 1);
+        (item.kind < HONE_SEND || item.value_count == 1) &&
+        (item.piece_count == 0 || isBatchExchange(item)) &&
+        (item.behind == 0 || item.kind == HONE_RECEIVE);
     if (!fits)
       return "item " + std::to_string(at - s.items) +
              " is not one that can be run";

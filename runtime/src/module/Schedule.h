@@ -14,8 +14,16 @@ inline bool isExchange(const hone_item &item) {
   return item.kind == HONE_SEND || item.kind == HONE_RECEIVE;
 }
 
+/// Whether `item` exchanges a batch, and no value.
+inline bool isBatchExchange(const hone_item &item) {
+  return isExchange(item) && item.values[0] == item.batch;
+}
+
 /// How many numbers the setting or report of this name is; 0 if there is none.
 uint64_t countOf(const hone_schedule &schedule, const char *name);
+
+/// Whether `schedule` reads data itself; a part may have it from another one.
+bool loadsData(const hone_schedule &schedule);
 
 /// The first program that `schedule` exchanges with; null if none.
 const char *peerOf(const hone_schedule &schedule);

@@ -49,6 +49,7 @@ std::vector<Setting *> Settings::all() {
                                  static_cast<const Section *>(&train),
                                  static_cast<const Section *>(&lower),
                                  static_cast<const Section *>(&upper),
+                                 static_cast<const Section *>(&exchange),
                                  static_cast<const Section *>(&generate),
                                  static_cast<const Section *>(&target)})
     out.insert(out.end(), section->members().begin(), section->members().end());
@@ -89,6 +90,8 @@ bool Settings::isReadByTraining(const Setting &setting) const {
     return false;
   if (!hasTask() && setting.key() == train.task.key())
     return false;
+  if (!strcmp(setting.section, exchange.name))
+    return hasPrograms();
   for (const PartSettings *part : {&lower, &upper})
     if (!strcmp(setting.section, part->name))
       return hasParts() && setting.isReadBy(part->method);

@@ -195,6 +195,22 @@ struct PartSettings : MethodSettings {
       "layers with a method of their own, counted from 0, as in 0-4; keys of "
       "train that belong to the method may stand beside it, and others are as "
       "in train"};
+  Word program{*this, "program", "", Bits::None, SetBy::Spec,
+      "compile these layers into a program of their own, DIR/NAME/train, which "
+      "trains together with the other part's; both parts have one, or none"};
+};
+
+/// Between programs of one model.
+struct ExchangeSettings : Section {
+  ExchangeSettings() : Section("exchange") {}
+
+  Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
+      "element type in which float32 hidden states, cotangents and tangents "
+      "cross from one program to the other", {{"float32", "bfloat16"}}};
+  Integer in_flight{*this, "in_flight", 1, Bits::None, SetBy::Spec,
+      "probes or batches that are under way at once between programs; more "
+      "hides the way there and back, takes more memory, and changes no bit",
+      from(1, 64)};
 };
 
 /// Of the program that generates text.
@@ -255,6 +271,7 @@ struct Settings : Section {
   LoraSettings lora;
   TrainSettings train;
   PartSettings lower{"parts.lower"}, upper{"parts.upper"};
+  ExchangeSettings exchange;
   GenerateSettings generate;
   TargetSettings target;
 
@@ -262,6 +279,8 @@ struct Settings : Section {
   bool hasParts() const { return !lower.layers.empty(); }
   /// Of all layers, or of both parts.
   std::vector<const MethodSettings *> methods() const;
+  /// Whether they are programs of their own.
+  bool hasPrograms() const { return !lower.program.empty(); }
   /// The one of `part` that has the name of `setting`; null: there is none.
   static Setting *find(MethodSettings &part, const Setting &setting);
   /// Whether train and both parts have one of its name.

@@ -188,7 +188,7 @@ static Status evaluateOnly(Setup &setup) {
               Predictions::open(setup.options.predictions, setup.task.get()));
   Predictions &predictions = opened;
   Result<Evaluation> found = setup.trainer->evaluate(
-      data, setup.options.settings.train.batch_size,
+      data, setup.options.settings.train.batch_size, /*completed=*/0,
       [&](const ScoredExample &example) { predictions.add(example); });
   if (!found.isOk())
     return found.status();

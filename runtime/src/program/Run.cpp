@@ -242,7 +242,7 @@ std::string Run::textOf(const Evaluation &found) const {
 
 Status Run::evaluate(Progress &progress, bool &isBest) {
   HONE_ASSIGN(Evaluation found,
-              trainer.evaluate(*inputs.evalData, order.batchSize));
+              trainer.evaluate(*inputs.evalData, order.batchSize, completed));
   evaluated = found;
   progress.note(textOf(found).c_str());
   isBest = keepsBest() && bestSoFar.add(completed, *evaluated);
@@ -260,7 +260,8 @@ void Run::report(const Evaluation &found, bool isBest) {
 Status Run::evaluateStart(Progress &progress) {
   if (!inputs.evalData || completed > 0)
     return Status::ok();
-  HONE_ASSIGN(started, trainer.evaluate(*inputs.evalData, order.batchSize));
+  HONE_ASSIGN(started,
+              trainer.evaluate(*inputs.evalData, order.batchSize, completed));
   progress.note(textOf(*started).c_str());
   report(*started, /*isBest=*/false);
   return Status::ok();

@@ -48,6 +48,34 @@ static std::vector<uint32_t> firstResults(const hone_schedule &schedule) {
   return first;
 }
 
+/// What the first `count` pieces of a batch take.
+static uint64_t pieceBytes(const hone_item &item, uint32_t count) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    bytes += item.pieces[i].bytes;
+  return bytes;
+}
+
+static uint64_t sizeOf(const hone_piece &piece, int64_t rows) {
+  return piece.row_bytes ? piece.row_bytes * uint64_t(rows) : piece.bytes;
+}
+
+/// The rows for which every value and every exchanged input has room.
+static int64_t mostRows(const hone_schedule &schedule) {
+  uint64_t most = INT64_MAX;
+  auto bound = [&](uint64_t bytes, uint64_t rowBytes) {
+    if (rowBytes > 0)
+      most = std::min(most, bytes / rowBytes);
+  };
+  for (uint32_t i = 0; i < schedule.value_count; ++i)
+    bound(schedule.values[i].bytes, schedule.values[i].row_bytes);
+  for (uint32_t i = 0; i < schedule.item_count; ++i)
+    for (uint32_t k = 0; k < schedule.items[i].piece_count; ++k)
+      bound(schedule.items[i].pieces[k].bytes,
+            schedule.items[i].pieces[k].row_bytes);
+  return int64_t(most);
+}
+
 Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
                          const hone_frame &frame, Transport *transport)
     : schedule(schedule), device(device), frame(frame),
@@ -63,11 +91,21 @@ Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
   pointers.resize(most);
   numbers.resize(most);
   batchRows.resize(uint64_t(schedule.value_count) * schedule.batch_slots);
-  sequences.resize(schedule.item_count);
+  sent.resize(schedule.item_count);
   channels.resize(schedule.item_count);
   for (uint32_t i = 0; i < schedule.item_count; ++i)
     channels[i] = firstOfChannel(schedule, i);
-  posted.reserve(uint64_t(exchanges) * slots);
+  maxRows = mostRows(schedule);
+  staging.resize(schedule.item_count);
+  uint64_t messages = uint64_t(exchanges) * slots;
+  for (uint32_t i = 0; i < schedule.item_count; ++i) {
+    const hone_item &item = schedule.items[i];
+    messages += uint64_t(item.piece_count) * schedule.batch_slots;
+    if (isBatchExchange(item) && !device.isHostVisible())
+      staging[i].resize(pieceBytes(item, item.piece_count) *
+                        schedule.batch_slots);
+  }
+  posted.reserve(messages);
 }
 
 void *Interpreter::find(const char *name, uint32_t dtype) {
@@ -134,8 +172,14 @@ int64_t &Interpreter::rowsOf(uint32_t index) {
                    values.slotOf(index)];
 }
 
-bool Interpreter::run(BatchSource &batches) {
+void Interpreter::beginStep(uint64_t completed) {
+  step = completed;
+  std::fill(sent.begin(), sent.end(), 0);
+}
+
+Result<bool> Interpreter::run(BatchSource &batches) {
   source = &batches;
+  failure = Status::ok();
   const hone_number *end = schedule.settings + schedule.setting_count;
   auto isSetting = [&](uint32_t value) {
     return std::any_of(
@@ -148,7 +192,11 @@ bool Interpreter::run(BatchSource &batches) {
       *reinterpret_cast<double *>(
           values.onHost(schedule.reports[i].value, Values::Use::Write)) =
           std::numeric_limits<double>::quiet_NaN();
-  return runItems(0, schedule.item_count, 0);
+  const bool isWhole = runItems(0, schedule.item_count, 0);
+  settlePosted();
+  if (!failure.isOk())
+    return failure;
+  return isWhole;
 }
 
 bool Interpreter::runItems(uint32_t first, uint32_t end, uint32_t depth) {
@@ -177,11 +225,9 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
         [&](uint32_t value) { return std::isfinite(number<double>(value)); });
   case HONE_SEND:
   case HONE_RECEIVE:
-    exchange(item);
-    return true;
+    return exchange(item);
   default:
-    wait(item);
-    return true;
+    return wait(item);
   }
 }
 
@@ -251,31 +297,117 @@ uint64_t Interpreter::bytesOf(const hone_item &item) {
              : value.row_bytes * uint64_t(rowsOf(item.batch));
 }
 
-void Interpreter::exchange(const hone_item &item) {
-  uint32_t value = item.values[0];
-  Transport::Message message{item.peer, item.channel,
-                             sequences[channels[&item - schedule.items]]++,
-                             item.kind == HONE_SEND};
-  if (item.kind == HONE_SEND)
-    transport->postSend(message, values.onHost(value, Values::Use::Read),
-                        bytesOf(item));
-  else
-    transport->postReceive(message, values.onHost(value, Values::Use::Write),
-                           bytesOf(item));
-  posted.push_back({value, uint32_t(values.slotOf(value)), message});
+bool Interpreter::goesOn(Status status) {
+  if (status.isOk())
+    return true;
+  failure = std::move(status);
+  return false;
 }
 
-void Interpreter::wait(const hone_item &item) {
+bool Interpreter::post(const hone_item &item, const Transport::Message &message,
+                       char *bytes, uint64_t size) {
+  if (!goesOn(message.isSent ? transport->postSend(message, bytes, size)
+                             : transport->postReceive(message, bytes, size)))
+    return false;
+  posted.push_back({&item, uint32_t(values.slotOf(item.values[0])), message});
+  return true;
+}
+
+bool Interpreter::exchange(const hone_item &item) {
+  const uint32_t value = item.values[0];
+  uint64_t &next = sent[channels[&item - schedule.items]];
+  Transport::Message message{schedule.purpose, step - item.behind,
+                             item.channel,     next,
+                             item.peer,        item.kind == HONE_SEND};
+  next += 1 + item.piece_count;
+  if (isBatchExchange(item))
+    return exchangeBatch(item, message);
+  const auto use = message.isSent ? Values::Use::Read : Values::Use::Write;
+  char *bytes = values.onHost(value, use);
+  if (item.behind <= step)
+    return post(item, message, bytes, bytesOf(item));
+  memset(bytes, 0, bytesOf(item));
+  return true;
+}
+
+bool Interpreter::wait(const hone_item &item) {
   uint32_t value = item.values[0];
   uint64_t slot = values.slotOf(value);
   for (size_t i = 0; i < posted.size();) {
-    if (posted[i].value != value || posted[i].slot != slot) {
+    const Posted own = posted[i];
+    if (own.item->values[0] != value || own.slot != slot) {
       ++i;
       continue;
     }
-    transport->wait(posted[i].message);
+    if (!goesOn(transport->wait(own.message)))
+      return false;
     posted.erase(posted.begin() + long(i));
+    if (isBatchExchange(*own.item) && own.item->kind == HONE_RECEIVE)
+      return receivePieces(*own.item, own.message);
   }
+  return true;
+}
+
+void Interpreter::settlePosted() {
+  for (const Posted &own : posted)
+    if (!failure.isOk() || !goesOn(transport->wait(own.message)))
+      transport->cancel(own.message);
+  posted.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Batches: the number of rows, then the inputs
+//===----------------------------------------------------------------------===//
+
+char *Interpreter::pieceOnHost(const hone_item &item, uint32_t index) {
+  std::vector<char> &own = staging[&item - schedule.items];
+  if (own.empty())
+    return batchAt(item.batch) + item.pieces[index].offset;
+  return own.data() +
+         values.slotOf(item.batch) * (own.size() / schedule.batch_slots) +
+         pieceBytes(item, index);
+}
+
+bool Interpreter::exchangeBatch(const hone_item &item,
+                                Transport::Message message) {
+  int64_t &rows = rowsOf(item.batch);
+  if (!post(item, message, reinterpret_cast<char *>(&rows), sizeof(rows)))
+    return false;
+  for (uint32_t i = 0; message.isSent && i < item.piece_count; ++i) {
+    const hone_piece &piece = item.pieces[i];
+    const uint64_t size = sizeOf(piece, rows);
+    char *bytes = pieceOnHost(item, i);
+    if (!device.isHostVisible() &&
+        !goesOn(
+            device.copyOut(bytes, batchAt(item.batch) + piece.offset, size)))
+      return false;
+    ++message.index;
+    if (!post(item, message, bytes, size))
+      return false;
+  }
+  return true;
+}
+
+bool Interpreter::receivePieces(const hone_item &item,
+                                Transport::Message message) {
+  const int64_t rows = rowsOf(item.batch);
+  if (rows < 1 || rows > maxRows)
+    return goesOn(Status(ErrorCode::MessageMisfit, message.describe(),
+                         "expects a batch of 1 to " + std::to_string(maxRows) +
+                             " rows but got " + std::to_string(rows),
+                         "compile all parts from one spec"));
+  for (uint32_t i = 0; i < item.piece_count; ++i) {
+    const hone_piece &piece = item.pieces[i];
+    const uint64_t size = sizeOf(piece, rows);
+    char *bytes = pieceOnHost(item, i);
+    ++message.index;
+    if (!post(item, message, bytes, size) || !goesOn(transport->wait(message)))
+      return false;
+    posted.pop_back();
+    if (!device.isHostVisible())
+      device.copyIn(batchAt(item.batch) + piece.offset, bytes, size);
+  }
+  return true;
 }
 
 } // namespace hone::rt

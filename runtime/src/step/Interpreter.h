@@ -16,6 +16,7 @@
 #include "base/Status.h"
 #include "hone/runtime.h"
 #include "module/Schedule.h"
+#include "step/Transport.h"
 #include "step/Values.h"
 
 #include <cstdint>
@@ -33,26 +34,6 @@ public:
   virtual int64_t load(char *base) = 0;
 };
 
-/// What carries values between parts. `sequence` counts the messages of a
-/// channel from 0, on both sides alike; schedules have channels of their own.
-class Transport {
-public:
-  struct Message {
-    const char *peer;
-    const char *channel;
-    uint64_t sequence;
-    bool isSent; ///< by this side
-  };
-  virtual ~Transport() = default;
-  /// `bytes` may be read until `wait` for the message returns.
-  virtual void postSend(const Message &message, const char *bytes,
-                        uint64_t size) = 0;
-  /// `bytes` is written between this and the return of `wait`.
-  virtual void postReceive(const Message &message, char *bytes,
-                           uint64_t size) = 0;
-  virtual void wait(const Message &message) = 0;
-};
-
 class Interpreter {
 public:
   /// `frame` is what `device` loaded, with an arena. `transport` is null for a
@@ -60,15 +41,22 @@ public:
   Interpreter(const hone_schedule &schedule, Device &device,
               const hone_frame &frame, Transport *transport = nullptr);
 
+  const hone_schedule &items() const { return schedule; }
+
   /// Before run(): a setting of the schedule; nothing if it has none of this
   /// name.
   void set(const char *name, double value);
   void set(const char *name, int64_t value);
   void set(const char *name, const float *values);
 
+  /// Messages of runs from now on are those of the step after `completed`
+  /// updates, and are counted from 0.
+  void beginStep(uint64_t completed);
+
   /// Runs every item. False if a number that must be finite is not; no item
-  /// after that check has run.
-  bool run(BatchSource &batches);
+  /// after that check has run. Nothing is posted any more when it returns.
+  /// Errors: as Transport's functions; the items from there on have not run.
+  Result<bool> run(BatchSource &batches);
 
   /// After a run() that was false: the problem that the check names; null if
   /// it names none, because numbers diverged.
@@ -85,8 +73,13 @@ public:
   const float *reports(const char *name);
   const double *exactReports(const char *name);
 
-  /// See Values.
-  uint64_t hostBytes() const { return values.hostBytes(); }
+  /// What the host has only because it does not see the device's memory.
+  uint64_t hostBytes() const {
+    uint64_t bytes = values.hostBytes();
+    for (const std::vector<char> &own : staging)
+      bytes += own.size();
+    return bytes;
+  }
 
 private:
   /// Where the setting is written; null if there is none.
@@ -100,16 +93,29 @@ private:
   /// Rows of the batch that value `index` is, in this iteration.
   int64_t &rowsOf(uint32_t index);
   uint64_t bytesOf(const hone_item &item);
+  /// False: the schedule ends here, by a check or by `failure`.
   bool runItems(uint32_t first, uint32_t end, uint32_t depth);
   bool runItem(uint32_t index, uint32_t depth);
   bool repeat(uint32_t index, uint32_t depth);
   void call(const hone_item &item);
-  void exchange(const hone_item &item);
-  void wait(const hone_item &item);
+  bool exchange(const hone_item &item);
+  bool exchangeBatch(const hone_item &item, Transport::Message message);
+  bool wait(const hone_item &item);
+  /// Posts `bytes` of the host as `message` of `item`.
+  bool post(const hone_item &item, const Transport::Message &message,
+            char *bytes, uint64_t size);
+  /// After its number of rows, the inputs of a batch.
+  bool receivePieces(const hone_item &item, Transport::Message message);
+  /// Where the host has piece `index` of the batch that `item` exchanges.
+  char *pieceOnHost(const hone_item &item, uint32_t index);
+  /// Leaves nothing posted: waits after a check, to which peers come too, and
+  /// cancels after an error.
+  void settlePosted();
+  bool goesOn(Status status);
 
   struct Posted {
-    uint32_t value; ///< where it is, in which slot
-    uint32_t slot;
+    const hone_item *item;
+    uint32_t slot; ///< of its value
     Transport::Message message;
   };
 
@@ -124,11 +130,17 @@ private:
   std::vector<char *> pointers, numbers;
   std::vector<uint32_t> results;  ///< by item: the first of its values it makes
   std::vector<int64_t> batchRows; ///< by value and slot
-  /// By item: messages of its channel so far, counted where the first item of
-  /// that channel stands.
-  std::vector<uint64_t> sequences;
+  /// By item: messages of its channel in this step so far, counted where the
+  /// first item of that channel stands.
+  std::vector<uint64_t> sent;
   std::vector<uint32_t> channels; ///< by item: the first one of its channel
   std::vector<Posted> posted;     ///< not waited for yet
+  /// By item that exchanges a batch, on a device that the host does not see:
+  /// its pieces in each slot.
+  std::vector<std::vector<char>> staging;
+  int64_t maxRows; ///< that all values and pieces have room for
+  uint64_t step = 0;
+  Status failure = Status::ok();
 };
 
 } // namespace hone::rt

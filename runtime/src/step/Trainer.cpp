@@ -41,7 +41,7 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
         std::string("is one part of a model and trains only together with "
                     "'") +
             peer + "', which it cannot reach",
-        "compile the model without --step-options");
+        "compile the model without parts.*.program and --step-options");
   HONE_ASSIGN(DeviceMemory arena, device.allocate(module.arenaBytes(extent)));
   HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
   hone_frame frame = loaded;
@@ -92,6 +92,8 @@ void Trainer::begin(Interpreter &interpreter, const SampleSource &data,
                     const SampleOrder &order, SampleOrder::Range range,
                     uint64_t seed, uint64_t completed, StepResult &result) {
   result = {};
+  if (!loadsData(interpreter.items()))
+    return; // the counts are messages too
   result.targets = countTargets(data, order, range);
   source = {&data, order, range, &result, seed, completed};
   interpreter.set("targets", double(result.targets));
@@ -99,7 +101,7 @@ void Trainer::begin(Interpreter &interpreter, const SampleSource &data,
                                      order.batchSize));
 }
 
-Trainer::StepResult
+Result<Trainer::StepResult>
 Trainer::differentiate(Interpreter &interpreter, const SampleSource &data,
                        const SampleOrder &order, SampleOrder::Range range,
                        const Hyperparameters &hyperparameters,
@@ -108,9 +110,10 @@ Trainer::differentiate(Interpreter &interpreter, const SampleSource &data,
   begin(interpreter, data, order, range,
         uint64_t(hyperparameters.settings.train.seed), completed, result);
   setUpdate(interpreter, hyperparameters, completed);
+  interpreter.beginStep(completed);
   for (const Trainables::Remembered &own : variables.remembered())
     interpreter.set(own.setting, own.values.data());
-  interpreter.run(*this);
+  HONE_TRY(interpreter.run(*this).status());
   result.loss = interpreter.report("loss");
   result.gradientNorm = interpreter.report("gradient_norm");
   return result;
@@ -120,8 +123,9 @@ Result<Trainer::StepResult> Trainer::gradient(const SampleSource &data,
                                               const SampleOrder &order,
                                               SampleOrder::Range range,
                                               const Hyperparameters &given) {
-  StepResult result = differentiate(differentiation, data, order, range, given,
-                                    /*completed=*/0);
+  HONE_ASSIGN(StepResult result,
+              differentiate(differentiation, data, order, range, given,
+                            /*completed=*/0));
   HONE_TRY(device.wait());
   return result;
 }
@@ -130,15 +134,15 @@ Status Trainer::compare(const SampleSource &data, const SampleOrder &order,
                         const Hyperparameters &hyperparameters,
                         uint64_t completed, GradientComparison &result) {
   SampleOrder::Range range = order.rangeOf(completed);
-  result.loss = differentiate(differentiation, data, order, range,
-                              hyperparameters, completed)
-                    .loss;
+  HONE_ASSIGN(StepResult own, differentiate(differentiation, data, order, range,
+                                            hyperparameters, completed));
+  result.loss = own.loss;
   char *memory = arena.address();
   device.copy(memory + module.comparisonOffset(),
               memory + module.abi().gradient_offset, module.vectorBytes());
-  result.referenceLoss =
-      differentiate(*comparison, data, order, range, hyperparameters, completed)
-          .loss;
+  HONE_ASSIGN(StepResult other, differentiate(*comparison, data, order, range,
+                                              hyperparameters, completed));
+  result.referenceLoss = other.loss;
   HONE_TRY(device.wait());
   return variables.compareGradients(result);
 }
@@ -188,7 +192,7 @@ Status Trainer::replay(const Hyperparameters &hyperparameters,
                        uint64_t completed, const float *coefficients) {
   setUpdate(*replayer, hyperparameters, completed);
   replayer->set("coefficients", coefficients);
-  replayer->run(*this);
+  HONE_TRY(replayer->run(*this).status());
   return device.wait();
 }
 
@@ -242,9 +246,10 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
   begin(train, data, order, order.rangeOf(completed),
         uint64_t(hyperparameters.settings.train.seed), completed, result);
   setUpdate(train, hyperparameters, completed);
+  train.beginStep(completed);
   for (const Trainables::Remembered &own : variables.remembered())
     train.set(own.setting, own.values.data());
-  bool isFinite = train.run(*this);
+  HONE_ASSIGN(bool isFinite, train.run(*this));
   if (isFinite)
     for (Trainables::Remembered &own : variables.remembered())
       if (const float *values = train.reports(own.report))
@@ -288,7 +293,7 @@ Result<double> Trainer::lossOf(const SampleSource &data,
   StepResult result;
   begin(evaluation, data, order, range, /*seed=*/0, /*completed=*/0, result);
   setUpdate(evaluation, {}, /*completed=*/0);
-  evaluation.run(*this);
+  HONE_TRY(evaluation.run(*this).status());
   if (Status status = device.wait(); !status.isOk())
     return status;
   return evaluation.report("loss");
@@ -330,7 +335,9 @@ Trainer::evaluateTask(const SampleSource &data,
 
 Result<Evaluation>
 Trainer::evaluate(const SampleSource &data, uint64_t batchSize,
+                  uint64_t completed,
                   const std::function<void(const ScoredExample &)> &each) {
+  evaluation.beginStep(completed);
   if (data.hasCandidates())
     return evaluateTask(data, each);
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
@@ -340,7 +347,8 @@ Trainer::evaluate(const SampleSource &data, uint64_t batchSize,
 }
 
 Status Trainer::validate(uint64_t completed) {
-  bool isFinite = validation.run(*this);
+  validation.beginStep(completed);
+  HONE_ASSIGN(bool isFinite, validation.run(*this));
   if (Status status = device.wait(); isFinite || !status.isOk())
     return status;
   return Status(ErrorCode::Diverged, "step " + std::to_string(completed),

@@ -96,15 +96,17 @@ public:
   /// Mean negative log-likelihood of the target tokens of one sample. Errors:
   /// as Device::wait.
   Result<double> lossOf(const SampleSource &data, uint64_t sample);
-  /// `data` in the file's order, `batchSize` sequences at a time. Errors: as
-  /// Device::wait.
-  Result<Evaluation> evaluate(const SampleSource &data, uint64_t batchSize) {
-    return evaluate(data, batchSize, [](const ScoredExample &) {});
+  /// `data` in the file's order, `batchSize` sequences at a time, after
+  /// `completed` updates, by which messages to other parts are named. Errors:
+  /// as Device::wait.
+  Result<Evaluation> evaluate(const SampleSource &data, uint64_t batchSize,
+                              uint64_t completed) {
+    return evaluate(data, batchSize, completed, [](const ScoredExample &) {});
   }
   /// The same; of a task, whose candidates are one sequence each, tells `each`
   /// example. The loss is then of the right candidates.
   Result<Evaluation>
-  evaluate(const SampleSource &data, uint64_t batchSize,
+  evaluate(const SampleSource &data, uint64_t batchSize, uint64_t completed,
            const std::function<void(const ScoredExample &)> &each);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
@@ -120,10 +122,10 @@ private:
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
   /// Runs a schedule that writes a gradient.
-  StepResult differentiate(Interpreter &interpreter, const SampleSource &data,
-                           const SampleOrder &order, SampleOrder::Range range,
-                           const Hyperparameters &hyperparameters,
-                           uint64_t completed);
+  Result<StepResult>
+  differentiate(Interpreter &interpreter, const SampleSource &data,
+                const SampleOrder &order, SampleOrder::Range range,
+                const Hyperparameters &hyperparameters, uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
   /// The same of what was selected; null: no part selects layers.
@@ -135,7 +137,7 @@ private:
   Result<double> lossOf(const SampleSource &data, const SampleOrder &order,
                         SampleOrder::Range range);
   /// Loads places [first, first + count) of an epoch from now on, and tells
-  /// `interpreter` of them.
+  /// `interpreter` of them; nothing of a part that has data from another one.
   void begin(Interpreter &interpreter, const SampleSource &data,
              const SampleOrder &order, SampleOrder::Range range, uint64_t seed,
              uint64_t completed, StepResult &result);

@@ -29,6 +29,9 @@ ARCHIVES = {
     "tasks": {
         "tasks": "base data step",
     },
+    "exchange": {
+        "exchange": "platform step",
+    },
     "program": {
         "program": "base chat data device formats generate module platform step text threads",
     },

@@ -1,0 +1,19 @@
+//===- Conversion.h - Blocks that only convert ----------------------------===//
+
+#pragma once
+
+#include "dialects/Hone/HoneOps.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+namespace hone {
+
+/// What the block is called that converts a `from` to the same with another
+/// `element`, whoever adds it.
+std::string conversionName(mlir::RankedTensorType from, mlir::Type element);
+
+/// That block; adds it before the symbol `user` if there is none.
+BlockOp getConversion(mlir::SymbolTable &symbols, mlir::RankedTensorType from,
+                      mlir::Type element, mlir::Operation *user);
+
+} // namespace hone

@@ -1,0 +1,20 @@
+//===- PartExtraction.h - What one part of a model does by itself ---------===//
+
+#pragma once
+
+#include "passes/module/ParameterTable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace hone {
+
+/// The parts of the entries of `module`, in the order of their layers. The
+/// first one has the data.
+llvm::SetVector<llvm::StringRef> partsOf(mlir::ModuleOp module);
+
+/// Leaves in `module`, which is of all parts, what `part` does. Fails with a
+/// diagnostic.
+mlir::LogicalResult extractPart(mlir::ModuleOp module, llvm::StringRef part);
+
+} // namespace hone

@@ -1,0 +1,53 @@
+/*===- engine.h - What carries frames between two programs ---------------===*\
+ |                                                                            |
+ | A library that carries frames exports                                      |
+ |                                                                            |
+ |     const hone_engine *hone_exchange_engine(void);                         |
+ |                                                                            |
+ | A link may lose frames, double them, bring them late or end at any time:   |
+ | what is above numbers, acknowledges and sends again. It must not join      |
+ | frames or change one: a frame that it cannot bring whole is lost.          |
+ |                                                                            |
+\*===----------------------------------------------------------------------===*/
+
+#ifndef HONE_ENGINE_H
+#define HONE_ENGINE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_ENGINE_VERSION 1u
+/* Of a frame, at most. */
+#define HONE_FRAME_BYTES (256 * 1024 + 72)
+
+typedef struct hone_link hone_link;
+
+typedef struct hone_engine {
+  uint32_t version; /* HONE_ENGINE_VERSION */
+  uint32_t size;    /* sizeof(hone_engine) */
+  const char *name;
+  /* A link of `self` to `peer` over `address`, which the engine understands.
+     Null if there is none after `milliseconds`; then `why`, of `capacity` bytes,
+     says the reason. A new link replaces an old one between the two. */
+  hone_link *(*open)(const char *address, const char *self, const char *peer,
+                     int milliseconds, char *why, uint64_t capacity);
+  /* Takes a frame; `bytes` are free again on return. 0; -1: the link is lost. */
+  int (*send)(hone_link *link, const void *bytes, uint64_t size);
+  /* Writes the next frame and returns its size. 0: none came within
+     `milliseconds`, or wake() was called; -1: the link is lost. */
+  int64_t (*next)(hone_link *link, void *bytes, uint64_t capacity,
+                  int milliseconds);
+  /* Ends a next() of another thread, or the one that comes. The only function
+     that may be called beside another. */
+  void (*wake)(hone_link *link);
+  void (*close)(hone_link *link);
+} hone_engine;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,77 @@
+//===- Frame.h - What travels between two sessions ------------------------===//
+//
+//   offset size
+//   0      4    "HONE"
+//   4      2    protocol, 1
+//   6      2    kind
+//   8      8    run
+//   16     4    schedule
+//   20     4    bytes of the payload
+//   24     8    step
+//   32     8    channel: FNV-1a of its name
+//   40     8    index
+//   48     8    offset of the payload in its message
+//   56     8    bytes of the message
+//   64     4    CRC-32C of bytes 0 to 63 and the payload
+//   68     4    0
+//   72          payload
+//
+// Little endian. Nothing of a frame is believed: each field is compared with
+// what the schedule posted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_EXCHANGE_FRAME_H
+#define HONE_RUNTIME_EXCHANGE_FRAME_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace hone::rt {
+
+constexpr uint64_t kFrameHeader = 72;
+constexpr uint64_t kFramePayload = 256 * 1024;
+
+/// What a frame is about, the same for both sides.
+struct MessageName {
+  uint32_t schedule = 0;
+  uint64_t step = 0, channel = 0, index = 0;
+
+  bool operator<(const MessageName &o) const {
+    return std::tie(schedule, step, channel, index) <
+           std::tie(o.schedule, o.step, o.channel, o.index);
+  }
+};
+
+enum class FrameKind : uint16_t {
+  Greeting = 1, ///< payload: who it is
+  Credit = 2,   ///< a receive is posted: send from `offset` on
+  Data = 3,
+  Offer = 4,    ///< a send waits: is there a receive, or was it complete?
+  Ack = 5,      ///< a message is complete
+  Farewell = 6, ///< nothing is sent any more, and nothing is needed
+};
+
+struct Frame {
+  FrameKind kind = FrameKind::Data;
+  uint64_t run = 0;
+  MessageName name;
+  uint64_t offset = 0, size = 0;
+  const char *payload = nullptr;
+  uint32_t payloadBytes = 0;
+};
+
+uint64_t channelNumber(const char *name);
+/// CRC-32C (Castagnoli) of `bytes`, after `before`.
+uint32_t crc32c(const void *bytes, uint64_t size, uint32_t before = 0);
+
+/// Into kFrameHeader + payloadBytes bytes; returns how many.
+uint64_t encode(const Frame &frame, char *out);
+/// None if it is no whole frame of this protocol. The payload is in `bytes`.
+std::optional<Frame> decode(const char *bytes, uint64_t size);
+
+} // namespace hone::rt
+
+#endif

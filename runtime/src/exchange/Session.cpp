@@ -1,0 +1,497 @@
+//===- Session.cpp - Messages over a link that may be lost ----------------===//
+
+#include "exchange/Session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hone::rt {
+
+using std::chrono::milliseconds;
+
+/// A message of which nothing was heard for so long is mentioned again.
+static constexpr milliseconds kReminder{100};
+/// Between two attempts to connect, at most; the first waits a 16th of it.
+static constexpr milliseconds kMostBackOff{2000};
+/// Messages that are remembered beyond what is posted: both sides' schedules
+/// are at most a step apart.
+static constexpr size_t kRemembered = 8192;
+
+//===----------------------------------------------------------------------===//
+// For the step's thread
+//===----------------------------------------------------------------------===//
+
+Result<std::unique_ptr<Session>> Session::open(Peer peer) {
+  std::unique_ptr<Session> session(new Session(std::move(peer)));
+  session->frameIn.resize(HONE_FRAME_BYTES);
+  session->frameOut.resize(HONE_FRAME_BYTES);
+  if (std::error_code error =
+          session->thread.start(256 * 1024, runThread, session.get()))
+    return Status(ErrorCode::NoThread, "exchange", error.message(),
+                  "allow one thread more");
+  session->isStarted = true;
+  std::unique_lock<std::mutex> lock(session->mutex);
+  const Clock::time_point begin = Clock::now();
+  while (!session->isGreeted && session->failure.isOk()) {
+    std::string what =
+        "the program '" + session->self.peer + "' at " + session->self.address;
+    if (!session->reason.empty())
+      what += " (" + session->reason + ")";
+    HONE_TRY(session->self.patience.check(
+        what, std::chrono::duration_cast<milliseconds>(Clock::now() - begin)));
+    session->changed.wait_for(lock, session->self.patience.slice());
+  }
+  HONE_TRY(session->failure);
+  lock.unlock();
+  return session;
+}
+
+Session::~Session() {
+  if (!isStarted)
+    return;
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    const Clock::time_point begin = Clock::now();
+    isLeaving = true;
+    auto isOver = [&] {
+      if (!isGreeted || !failure.isOk())
+        return true;
+      const auto silence = std::chrono::duration_cast<milliseconds>(
+          Clock::now() - std::max(begin, lastHeard));
+      // Its answer to a farewell may be lost with the program that gave it.
+      return hasOpenSends() ? !self.patience.check("", silence).isOk()
+                            : hasFarewell || silence > 10 * kReminder;
+    };
+    while (!isOver())
+      changed.wait_for(lock, self.patience.slice());
+    isEnding = true;
+    if (link)
+      self.engine->wake(link);
+  }
+  thread.join();
+}
+
+bool Session::hasOpenSends() const {
+  return std::any_of(sends.begin(), sends.end(),
+                     [](const auto &each) { return !each.second.isOver; });
+}
+
+MessageName Session::nameOf(const Transport::Message &message) const {
+  return {message.schedule, message.step, channelNumber(message.channel),
+          message.index};
+}
+
+Status Session::postSend(const Transport::Message &message, const char *bytes,
+                         uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const MessageName name = nameOf(message);
+  // One that was acknowledged: the same step again, after it was undone.
+  Outgoing &own = sends[name] =
+      Outgoing{bytes, size, {}, false, false, 0, 0, {}};
+  if (size <= kEagerBytes) {
+    own.copy.assign(bytes, size);
+    own.bytes = own.copy.data();
+    own.isCredited = true;
+  } else if (auto credit = credits.find(name); credit != credits.end()) {
+    own.isCredited = true;
+    std::tie(own.next, own.expected) = credit->second;
+    credits.erase(credit);
+  }
+  own.heard = Clock::now();
+  if (link)
+    self.engine->wake(link);
+  return failure;
+}
+
+Status Session::postReceive(const Transport::Message &message, char *bytes,
+                            uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const MessageName name = nameOf(message);
+  Incoming &own = receives[name] = Incoming{bytes, size, 0, 0, false, {}};
+  own.heard = Clock::now();
+  if (auto found = early.find(name); found != early.end()) {
+    own.offered = found->second.size();
+    own.isOver = own.offered == size;
+    memcpy(bytes, found->second.data(), std::min(size, own.offered));
+    early.erase(found);
+  } else if (size > kEagerBytes) {
+    queue(FrameKind::Credit, name, 0, size);
+  }
+  return failure;
+}
+
+Status Session::problemOf(const Transport::Message &message) const {
+  const MessageName name = nameOf(message);
+  if (message.isSent) {
+    const Outgoing &own = sends.at(name); // it is not over
+    if (own.expected != 0 && own.expected != own.size)
+      return messageMisfit(message, own.expected, own.size);
+  } else {
+    const Incoming &own = receives.at(name);
+    if (own.offered != 0 && own.offered != own.size)
+      return messageMisfit(message, own.size, own.offered);
+  }
+  return failure;
+}
+
+Status Session::wait(const Transport::Message &message) {
+  std::unique_lock<std::mutex> lock(mutex);
+  const MessageName name = nameOf(message);
+  const Clock::time_point begin = Clock::now();
+  auto isDone = [&] {
+    if (!message.isSent)
+      return receives.at(name).isOver;
+    auto own = sends.find(name);
+    return own == sends.end() || own->second.isOver ||
+           !own->second.copy.empty();
+  };
+  while (!isDone()) {
+    HONE_TRY(problemOf(message));
+    if (hasFarewell)
+      return Status(ErrorCode::PeerLost, message.describe(),
+                    "the other program has ended its run",
+                    "start both programs with the same number of steps");
+    HONE_TRY(self.patience.check(
+        message.describe(), std::chrono::duration_cast<milliseconds>(
+                                Clock::now() - std::max(begin, lastHeard))));
+    changed.wait_for(lock, self.patience.slice());
+  }
+  if (!message.isSent)
+    receives.erase(name);
+  else if (auto own = sends.find(name);
+           own != sends.end() && own->second.isOver)
+    sends.erase(own);
+  return Status::ok();
+}
+
+void Session::cancel(const Transport::Message &message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const MessageName name = nameOf(message);
+  if (!message.isSent)
+    receives.erase(name);
+  else if (auto found = sends.find(name);
+           found != sends.end() && found->second.copy.empty())
+    sends.erase(found);
+}
+
+//===----------------------------------------------------------------------===//
+// The thread
+//===----------------------------------------------------------------------===//
+
+void *Session::runThread(void *session) {
+  static_cast<Session *>(session)->run();
+  return nullptr;
+}
+
+bool Session::isStopping() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return isEnding || !failure.isOk();
+}
+
+void Session::run() {
+  while (!isStopping()) {
+    if (!link && !connect())
+      continue;
+    bool hasSent = false;
+    bool isAlive = sendNext(hasSent) && receiveNext(hasSent ? 0 : 20);
+    if (isAlive)
+      continue;
+    std::lock_guard<std::mutex> lock(mutex);
+    self.engine->close(link);
+    link = nullptr;
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (link)
+    self.engine->close(link);
+  link = nullptr;
+}
+
+bool Session::connect() {
+  char why[256] = "";
+  milliseconds backOff = kMostBackOff / 16;
+  hone_link *made = nullptr;
+  while (!isStopping()) {
+    made = self.engine->open(self.address.c_str(), self.self.c_str(),
+                             self.peer.c_str(), int(backOff.count()), why,
+                             sizeof(why));
+    if (made)
+      break;
+    std::unique_lock<std::mutex> lock(mutex);
+    reason = why;
+    changed.notify_all();
+    backOff = std::min(2 * backOff, kMostBackOff);
+  }
+  if (!made)
+    return false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    link = made;
+    reason.clear();
+    hasGreeting = owesGreeting = false;
+    control.clear();
+    // Whatever was under way is asked for anew, from where it is.
+    for (auto &[name, own] : sends)
+      own.isCredited = !own.copy.empty(), own.next = 0, own.heard = {};
+    for (auto &[name, own] : receives)
+      own.heard = {};
+  }
+  return greet();
+}
+
+bool Session::sendGreeting(bool asks) {
+  std::string text;
+  for (const auto &[key, value] : self.equal)
+    text += key + "=" + value + "\n";
+  Frame frame;
+  frame.kind = FrameKind::Greeting;
+  frame.run = self.run;
+  frame.size = asks;
+  frame.payload = text.data();
+  frame.payloadBytes = uint32_t(std::min(text.size(), size_t(kFramePayload)));
+  const uint64_t size = encode(frame, frameOut.data());
+  return self.engine->send(link, frameOut.data(), size) == 0;
+}
+
+bool Session::greet() {
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point said;
+  bool isAlive = true;
+  while (isAlive && !isStopping() && Clock::now() - begin < kMostBackOff) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (hasGreeting)
+        return true;
+    }
+    if (Clock::now() - said >= kReminder) {
+      said = Clock::now();
+      isAlive = sendGreeting(/*asks=*/true);
+    }
+    isAlive = isAlive && receiveNext(20);
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  self.engine->close(link);
+  link = nullptr;
+  return false;
+}
+
+void Session::queue(FrameKind kind, const MessageName &name, uint64_t offset,
+                    uint64_t size) {
+  control.push_back({kind, {name, {offset, size}}});
+  if (link)
+    self.engine->wake(link);
+}
+
+void Session::remind() {
+  const Clock::time_point now = Clock::now();
+  if (isLeaving && !hasOpenSends() && now - farewell >= kReminder) {
+    farewell = now;
+    control.push_back({FrameKind::Farewell, {}});
+  }
+  for (auto &[name, own] : receives) {
+    if (own.isOver || own.size <= kEagerBytes || now - own.heard < kReminder)
+      continue;
+    own.heard = now;
+    control.push_back({FrameKind::Credit, {name, {own.got, own.size}}});
+  }
+  for (auto &[name, own] : sends) {
+    if (own.isOver || now - own.heard < kReminder)
+      continue;
+    own.heard = now;
+    if (own.copy.empty())
+      control.push_back({FrameKind::Offer, {name, {0, own.size}}});
+    else
+      own.next = 0;
+  }
+}
+
+bool Session::sendNext(bool &hasSent) {
+  Frame frame;
+  frame.run = self.run;
+  uint64_t bytes = 0;
+  bool owes;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    owes = std::exchange(owesGreeting, false);
+  }
+  if (owes && !sendGreeting(/*asks=*/false))
+    return false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    remind();
+    if (!control.empty()) {
+      frame.kind = control.front().first;
+      frame.name = control.front().second.first;
+      std::tie(frame.offset, frame.size) = control.front().second.second;
+      control.pop_front();
+      bytes = encode(frame, frameOut.data());
+    }
+    for (auto own = sends.begin(); bytes == 0 && own != sends.end(); ++own) {
+      Outgoing &out = own->second;
+      if (out.isOver || !out.isCredited || out.next >= out.size)
+        continue;
+      frame.kind = FrameKind::Data;
+      frame.name = own->first;
+      frame.offset = out.next;
+      frame.size = out.size;
+      frame.payload = out.bytes + out.next;
+      frame.payloadBytes =
+          uint32_t(std::min<uint64_t>(kFramePayload, out.size - out.next));
+      out.next += frame.payloadBytes;
+      out.heard = Clock::now();
+      bytes = encode(frame, frameOut.data());
+    }
+  }
+  hasSent = bytes > 0;
+  return bytes == 0 || self.engine->send(link, frameOut.data(), bytes) == 0;
+}
+
+bool Session::receiveNext(int timeout) {
+  const int64_t size =
+      self.engine->next(link, frameIn.data(), frameIn.size(), timeout);
+  if (size < 0)
+    return false;
+  if (size == 0)
+    return true;
+  const std::optional<Frame> frame = decode(frameIn.data(), uint64_t(size));
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!frame || frame->run != self.run)
+    return true; // lost on its way, or of a run that is over
+  lastHeard = Clock::now();
+  handle(*frame);
+  changed.notify_all();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What comes. The lock is held.
+//===----------------------------------------------------------------------===//
+
+void Session::finish(const MessageName &name) {
+  control.push_back({FrameKind::Ack, {name, {0, 0}}});
+  if (!finished.insert(name).second)
+    return;
+  finishedOrder.push_back(name);
+  if (finishedOrder.size() <= kRemembered)
+    return;
+  finished.erase(finishedOrder.front());
+  finishedOrder.pop_front();
+}
+
+bool Session::isFinished(const MessageName &name) const {
+  return finished.count(name) > 0;
+}
+
+void Session::handle(const Frame &frame) {
+  switch (frame.kind) {
+  case FrameKind::Greeting:
+    return handleGreeting(frame);
+  case FrameKind::Credit:
+    return handleCredit(frame);
+  case FrameKind::Data:
+    return handleData(frame);
+  case FrameKind::Offer: {
+    auto own = receives.find(frame.name);
+    if (own != receives.end() && !own->second.isOver) {
+      own->second.offered = frame.size;
+      control.push_back({FrameKind::Credit,
+                         {frame.name, {own->second.got, own->second.size}}});
+    } else if (isFinished(frame.name)) {
+      finish(frame.name);
+    }
+    return;
+  }
+  case FrameKind::Farewell:
+    hasFarewell = true;
+    sends.clear(); // nobody needs them
+    return;
+  case FrameKind::Ack:
+    if (auto own = sends.find(frame.name); own != sends.end()) {
+      own->second.isOver = true;
+      if (!own->second.copy.empty()) // nobody waits for it
+        sends.erase(own);
+    }
+    return;
+  }
+}
+
+void Session::handleCredit(const Frame &frame) {
+  auto own = sends.find(frame.name);
+  if (own == sends.end()) {
+    if (credits.size() < kRemembered)
+      credits[frame.name] = {frame.offset, frame.size};
+    return;
+  }
+  Outgoing &out = own->second;
+  out.expected = frame.size;
+  if (frame.size != out.size)
+    return;
+  // What is under way already is not sent again at once.
+  const bool isUnderWay = out.isCredited && out.next > frame.offset &&
+                          Clock::now() - out.heard < kReminder / 2;
+  out.isCredited = true;
+  if (!isUnderWay)
+    out.next = frame.offset;
+}
+
+void Session::handleData(const Frame &frame) {
+  if (frame.payloadBytes > frame.size - frame.offset)
+    return;
+  auto own = receives.find(frame.name);
+  if (own == receives.end() || own->second.isOver) {
+    const bool isKnown = isFinished(frame.name);
+    if (isKnown || frame.size > kEagerBytes || frame.offset != 0 ||
+        frame.payloadBytes != frame.size || early.size() >= kRemembered) {
+      if (isKnown)
+        finish(frame.name);
+      return;
+    }
+    early[frame.name].assign(frame.payload, frame.payloadBytes);
+    return finish(frame.name);
+  }
+  Incoming &in = own->second;
+  in.offered = frame.size;
+  if (frame.size != in.size || frame.offset != in.got)
+    return;
+  memcpy(in.bytes + in.got, frame.payload, frame.payloadBytes);
+  in.got += frame.payloadBytes;
+  in.heard = Clock::now();
+  in.isOver = in.got == in.size;
+  if (in.isOver)
+    finish(frame.name);
+}
+
+void Session::handleGreeting(const Frame &frame) {
+  std::map<std::string, std::string> theirs;
+  const std::string text(frame.payload, frame.payloadBytes);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const size_t middle = text.find('=', begin);
+    if (middle < end)
+      theirs[text.substr(begin, middle - begin)] =
+          text.substr(middle + 1, end - middle - 1);
+    begin = end + 1;
+  }
+  std::string differences;
+  std::map<std::string, std::string> all = self.equal;
+  all.insert(theirs.begin(), theirs.end());
+  for (const auto &[key, value] : all) {
+    const auto mine = self.equal.find(key), other = theirs.find(key);
+    const std::string here = mine == self.equal.end() ? "none" : mine->second,
+                      there = other == theirs.end() ? "none" : other->second;
+    if (here != there)
+      differences += (differences.empty() ? "" : ", ") + key + " (here " +
+                     here + ", there " + there + ")";
+  }
+  owesGreeting |= hasGreeting && frame.size == 1;
+  hasGreeting = true;
+  if (differences.empty())
+    isGreeted = true;
+  else
+    failure = Status(ErrorCode::PartsDiffer, "the program '" + self.peer + "'",
+                     "differs in " + differences,
+                     "compile all parts in one call, and start all programs "
+                     "with the same options");
+}
+
+} // namespace hone::rt

@@ -1,0 +1,209 @@
+//===- TestEngine.cpp - Carries frames badly, by seed ---------------------===//
+//
+// Frames over a local socket between two processes. HONE_TEST_ENGINE says how
+// badly: "SEED LOSE DOUBLE LATE FLIP CUT", in frames of 10,000: lost, sent
+// twice, held back for up to three milliseconds, with one bit flipped, and
+// after which the link is cut.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hone/engine.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <poll.h>
+#include <random>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+struct hone_link {
+  int socket = -1;
+  int wake[2] = {-1, -1};
+  std::vector<char> in; ///< of frames that are not whole yet
+};
+
+namespace {
+
+struct Badness {
+  std::mt19937_64 random;
+  unsigned lose = 0, twice = 0, late = 0, flip = 0, cut = 0;
+
+  Badness() {
+    unsigned long long seed = 0;
+    if (const char *text = getenv("HONE_TEST_ENGINE"))
+      sscanf(text, "%llu %u %u %u %u %u", &seed, &lose, &twice, &late, &flip,
+             &cut);
+    random.seed(seed * 7919 + (unsigned long long)getpid() % 2);
+  }
+  bool draw(unsigned of10000) { return random() % 10000 < of10000; }
+};
+
+std::mutex mutex;
+std::map<std::string, int> listening; ///< by address
+
+Badness &badness() {
+  static Badness one;
+  return one;
+}
+
+sockaddr_un at(const std::string &path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  snprintf(address.sun_path, sizeof(address.sun_path), "%s", path.c_str());
+  return address;
+}
+
+bool writeAll(int socket, const void *bytes, size_t size) {
+  const char *at = static_cast<const char *>(bytes);
+  while (size > 0) {
+    ssize_t done = send(socket, at, size, MSG_NOSIGNAL);
+    if (done <= 0)
+      return false;
+    at += done;
+    size -= size_t(done);
+  }
+  return true;
+}
+
+/// The first of the two by name listens.
+int connectTo(const std::string &path, bool listens, int milliseconds,
+              std::string &why) {
+  sockaddr_un address = at(path);
+  auto *general = reinterpret_cast<sockaddr *>(&address);
+  if (!listens) {
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(made, general, sizeof(address)) == 0)
+      return made;
+    why = strerror(errno);
+    close(made);
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    return -1;
+  }
+  auto [own, isNew] = listening.emplace(path, -1);
+  if (isNew) {
+    unlink(path.c_str());
+    own->second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(own->second, general, sizeof(address)) != 0 ||
+        listen(own->second, 8) != 0) {
+      why = strerror(errno);
+      return -1;
+    }
+  }
+  pollfd waits = {own->second, POLLIN, 0};
+  int made = -1;
+  // The newest of those who dial: the others are gone.
+  while (poll(&waits, 1, made < 0 ? milliseconds : 0) > 0) {
+    if (made >= 0)
+      close(made);
+    made = accept4(own->second, nullptr, nullptr, SOCK_CLOEXEC);
+  }
+  if (made < 0)
+    why = "nobody dials";
+  return made;
+}
+
+hone_link *openLink(const char *address, const char *self, const char *peer,
+                    int milliseconds, char *why, uint64_t capacity) {
+  const bool listens = strcmp(self, peer) < 0;
+  const std::string path = std::string(address) + "/" +
+                           (listens ? self : peer) + "-" +
+                           (listens ? peer : self);
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string reason;
+  int made = connectTo(path, listens, milliseconds, reason);
+  if (made < 0) {
+    snprintf(why, capacity, "%s", reason.c_str());
+    return nullptr;
+  }
+  auto *link = new hone_link;
+  link->socket = made;
+  if (pipe(link->wake) != 0)
+    abort();
+  return link;
+}
+
+int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
+  Badness &bad = badness();
+  std::vector<char> frame(static_cast<const char *>(bytes),
+                          static_cast<const char *>(bytes) + size);
+  if (bad.draw(bad.flip))
+    frame[bad.random() % size] ^= char(1 << bad.random() % 8);
+  if (bad.draw(bad.late))
+    std::this_thread::sleep_for(std::chrono::microseconds(bad.random() % 3000));
+  const uint32_t length = uint32_t(size);
+  for (int copies = bad.draw(bad.lose) ? 0 : 1 + bad.draw(bad.twice);
+       copies > 0; --copies)
+    if (!writeAll(link->socket, &length, sizeof(length)) ||
+        !writeAll(link->socket, frame.data(), size))
+      return -1;
+  if (!bad.draw(bad.cut))
+    return 0;
+  // In the middle of a frame.
+  writeAll(link->socket, &length, sizeof(length));
+  writeAll(link->socket, frame.data(), size / 2);
+  shutdown(link->socket, SHUT_RDWR);
+  return -1;
+}
+
+/// The frame that is whole in link->in; 0: there is none.
+int64_t takeFrame(hone_link *link, void *bytes, uint64_t capacity) {
+  uint32_t length = 0;
+  if (link->in.size() < sizeof(length))
+    return 0;
+  memcpy(&length, link->in.data(), sizeof(length));
+  if (length > capacity)
+    return -1;
+  if (link->in.size() < sizeof(length) + length)
+    return 0;
+  memcpy(bytes, link->in.data() + sizeof(length), length);
+  link->in.erase(link->in.begin(),
+                 link->in.begin() + long(sizeof(length) + length));
+  return int64_t(length);
+}
+
+int64_t nextFrame(hone_link *link, void *bytes, uint64_t capacity,
+                  int milliseconds) {
+  if (int64_t size = takeFrame(link, bytes, capacity))
+    return size;
+  pollfd waits[] = {{link->socket, POLLIN, 0}, {link->wake[0], POLLIN, 0}};
+  while (poll(waits, 2, milliseconds) > 0) {
+    if (waits[1].revents) {
+      char taken[64];
+      (void)!read(link->wake[0], taken, sizeof(taken));
+      return 0;
+    }
+    char part[65536];
+    ssize_t size = recv(link->socket, part, sizeof(part), 0);
+    if (size <= 0)
+      return -1;
+    link->in.insert(link->in.end(), part, part + size);
+    if (int64_t whole = takeFrame(link, bytes, capacity))
+      return whole;
+  }
+  return 0;
+}
+
+void wakeLink(hone_link *link) { (void)!write(link->wake[1], "", 1); }
+
+void closeLink(hone_link *link) {
+  for (int file : {link->socket, link->wake[0], link->wake[1]})
+    close(file);
+  delete link;
+}
+
+} // namespace
+
+extern "C" const hone_engine *hone_exchange_engine(void) {
+  static const hone_engine engine = {
+      HONE_ENGINE_VERSION, sizeof(hone_engine), "test",   openLink,
+      sendFrame,           nextFrame,           wakeLink, closeLink};
+  return &engine;
+}

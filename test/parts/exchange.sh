@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# exchange.sh MODEL.mlir WEIGHTS DATA covering|all
+#
+# Two methods, below and above a cut, in one program and in two or three that
+# exchange what crosses: losses, norms, an evaluation and the trained tensors must
+# be the same, bit for bit. The first program alone has DATA. `covering` has every
+# pair of methods once, with cuts, element types on the wire, probes in flight,
+# accumulation, clipping and devices in turn; `all` has the product of the first
+# three.
+set -euo pipefail
+
+model=$1 weights=$2 data=$3 which=$4
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+methods=(backprop lcsb mezo fgd)
+cuts=(0 1 2 0,1 0,2 1,2)
+steps=3
+head -n 3 "$data" >"$work/other.jsonl" # what the others have: it must not matter
+tac "$work/other.jsonl" >"$work/data" && cat "$data" >>"$work/data"
+mv "$work/data" "$work/data.jsonl"
+
+# names CUTS: of the programs.
+names() {
+  case $1 in
+    *,*) echo part1 part2 part3 ;;
+    *) echo lower upper ;;
+  esac
+}
+
+# told PART METHOD FIRST LAST CUTS: what the spec says of a part, whose layers
+# are FIRST to LAST.
+told() {
+  local inside=0 cut
+  for cut in ${5//,/ }; do
+    ((cut <= $3 || cut > $4)) || inside=1
+  done
+  printf '%s: {method: %s' "$1" "$2"
+  [[ $1 != lower ]] || printf ', layers: %s-%s' "$3" "$4"
+  case $2 in
+    lcsb)
+      printf ', selection: cyclic, selection_groups: %s, selection_warmup: 0' \
+        $(($4 > $3 ? 2 : 1))
+      # A pool is of one program.
+      ((inside == 0)) || printf ', unselected: exact'
+      ;;
+    mezo) printf ', directions: 2, perturbation_scale: 1e-2, optimizer: adamw' ;;
+    fgd) printf ', directions: 2' ;;
+  esac
+  echo '}'
+}
+
+# build NAME [options of the step]: NAME.so of spec.yaml.
+build() {
+  honec "$work/spec.yaml" -o "$work/$1.o" --emit=object \
+    --step-options="${*:2}" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
+  c++ -shared -o "$work/$1.so" "$work/$1.o"
+}
+
+# program NAME DATA WEIGHTS: the arguments that run it.
+program() { echo "$1 $work/$1.so $work/weights.$3/weights.hone.safetensors $2"; }
+
+# weigh NAME [options of the step]: weights.NAME, once.
+weigh() {
+  [[ -e $work/weights.$1 ]] ||
+    honec "$work/spec.yaml" -o "$work/weights.$1" --step-options="${*:2}" >"$work/log" 2>&1 ||
+    { cat "$work/log" >&2; return 1; }
+}
+
+numbers() { sed -n "s/^$1 number //p" "$work/out"; }
+tensors() { sed -n 's/^[^ ]* tensor //p' "$work/out" | sort -u; }
+
+count=0
+# compare LOWER UPPER BELOW CUTS DTYPE IN-FLIGHT BATCHES CLIP DEVICE
+compare() {
+  local cut=$4 options="split-after=$4 exchange-dtype=$5" name programs=() own
+  local what="$1 below $2 after layer $3, cut after $4, $5, $6 in flight, $7 batches, clip $8, on $9"
+  cat >"$work/spec.yaml" <<SPEC
+model: $model
+weights: {path: $weights}
+train: {compute_dtype: float32, learning_rate: 1e-2, batch_size: 2,
+        max_seq_length: 32, gradient_accumulation_steps: $7}
+parts:
+  $(told lower "$1" 0 $(($3 - 1)) "$4")
+  $(told upper "$2" "$3" 2 "$4")
+target: reference
+SPEC
+  # Only backwards keep values and clip.
+  case $1-$2 in
+    *backprop* | *lcsb*)
+      sed -i "s/^train: {/&residuals: mesp, max_grad_norm: $8, /" "$work/spec.yaml"
+      ;;
+  esac
+  weigh whole
+  # In one program a cut changes no bit but by what it rounds.
+  [[ $5 == float32 ]] && build whole || build whole "$options"
+  run-together host $steps 0 $(program whole "$work/data.jsonl" whole) >"$work/out"
+  numbers whole >"$work/whole.numbers"
+  tensors >"$work/whole.tensors"
+  [[ -s $work/whole.numbers && -s $work/whole.tensors ]]
+  local given=$work/data.jsonl
+  for name in $(names "$cut"); do
+    own="$options part=$name"
+    build "$name" "$own in-flight=$6"
+    weigh "$cut.$name" "$own"
+    programs+=($(program "$name" "$given" "$cut.$name"))
+    given=$work/other.jsonl
+  done
+  run-together "$9" $steps $((++count)) "${programs[@]}" >"$work/out" ||
+    { echo "exchange: $what: failed" >&2; return 1; }
+  for name in $(names "$cut"); do
+    numbers "$name" | cmp - "$work/whole.numbers" ||
+      { echo "exchange: $what: other numbers in $name" >&2; return 1; }
+  done
+  tensors | cmp - "$work/whole.tensors" ||
+    { echo "exchange: $what: other tensors" >&2; return 1; }
+}
+
+i=0
+for lower in "${methods[@]}"; do
+  for upper in "${methods[@]}"; do
+    if [[ $which == covering ]]; then
+      dtypes=(float32 bfloat16) devices=(host guarded)
+      compare "$lower" "$upper" $((1 + i % 2)) "${cuts[(i + i / 6) % 6]}" \
+        "${dtypes[i / 2 % 2]}" $((1 + i % 3)) $((1 + i / 4 % 2)) \
+        "0.$((i % 2 * 5))" "${devices[i / 3 % 2]}"
+      ((++i))
+      continue
+    fi
+    for cut in "${cuts[@]}"; do
+      for dtype in float32 bfloat16; do
+        for flight in 1 3; do
+          compare "$lower" "$upper" $((1 + i++ % 2)) "$cut" "$dtype" $flight 2 0.5 host
+        done
+      done
+    done
+  done
+done
+
+# HOSL: 2P + 1 hidden states of 16 numbers up for each row, with its target and where its
+# sequence starts; numbers down.
+compare mezo backprop 1 0 float32 1 1 0 host
+directions=2
+read -r up rows < <(sed -n 's/^lower sent \([0-9]*\) bytes for \([0-9]*\) rows/\1 \2/p' "$work/out")
+read -r down _ < <(sed -n 's/^upper sent \([0-9]*\) bytes for \([0-9]*\) rows/\1 \2/p' "$work/out")
+payload=$((((2 * directions + 1) * 16 * 4 + 8) * rows))
+((rows > 0 && up >= payload && up * 100 <= payload * 102 && down <= steps * 16384)) ||
+  { echo "exchange: $up bytes up for a payload of $payload, $down down" >&2; exit 1; }
+echo "bytes up: $up for a payload of $payload in $steps steps, $down down"
+echo "same bits as one program: $count ways to train together"
