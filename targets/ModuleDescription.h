@@ -85,6 +85,8 @@ struct PlacementDescription {
 };
 
 struct ModuleDescription {
+  /// What the constant is called that points to all of it.
+  std::string symbol = "hone_compiled_module";
   std::string config; ///< JSON, see hone_module::config
   int64_t maxRows = 0;
   uint64_t arenaBytes = 0;

@@ -38,7 +38,8 @@ constexpr RegisteredTarget targets[] = {
      "nvptx64-nvidia-cuda"},
     {createMetalTarget, registerMetalTargetPasses, nullptr, "metal"},
     {createCpuTarget, registerCpuPasses, registerCpuDialect,
-     "native, x86-64-v3, x86-64-v4, aarch64-linux-gnu"},
+     "native, x86-64-v3, x86-64-v4, aarch64-linux-gnu, x86_64-linux-musl, "
+     "aarch64-linux-musl, arm64-apple-macosx"},
 };
 
 } // namespace

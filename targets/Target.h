@@ -43,9 +43,12 @@ struct TargetRequest {
 
 /// What a program is made of beside generated code.
 struct LinkRequest {
-  std::string object;
+  std::string object; ///< empty: none
   /// Static archives, in link order.
   std::vector<std::string> libraries;
+  /// Not empty: a shared library, which exports these and nothing else, is
+  /// linked of `libraries` in place of a program.
+  std::vector<std::string> exports = {};
   std::string output;
   /// A compiler driver's name or path; empty: one that the target looks for.
   std::string linker;
@@ -109,6 +112,9 @@ public:
   virtual llvm::Error emit(mlir::ModuleOp module,
                            const ModuleDescription &description, EmitKind kind,
                            llvm::StringRef path) const = 0;
+
+  /// Whether its system loads libraries into programs of any origin.
+  virtual bool hasSharedLibraries() const { return true; }
 
   /// Makes a program of what `emit` wrote. It is written whole or not at all;
   /// the error holds what the linker printed.

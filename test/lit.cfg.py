@@ -58,6 +58,13 @@ if os.path.exists("/proc/cpuinfo"):
             config.available_features.add("x86-64-v3")
 
 
+# Static programs and those for macOS: made where zig is.
+for triple in ("x86_64-linux-musl", "arm64-apple-macosx"):
+    if triple in config.cross_triples.split(";"):
+        config.available_features.add(triple)
+if lit.util.which("strace"):
+    config.available_features.add("strace")
+
 # Programs for AArch64 are made where their runtime could be built, and run
 # under an emulator that has the C library of a cross toolchain.
 aarch64 = "aarch64-linux-gnu"
@@ -69,6 +76,11 @@ if aarch64 in config.cross_triples.split(";") and emulator:
     config.substitutions.append(("%aarch64",
                                  "env ASAN_OPTIONS=detect_leaks=0 " +
                                  emulator + " -L /usr/" + aarch64))
+
+static = "aarch64-linux-musl"
+if static in config.cross_triples.split(";") and emulator:
+    config.available_features.add(static)
+    config.substitutions.append(("%emulator", emulator))
 
 llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)

@@ -210,35 +210,86 @@ foreach(triple aarch64-linux-gnu)
   endif()
 endforeach()
 
+# Static Linux programs and macOS: zig brings what a GNU system lacks. One version,
+# because what it compiles is linked with its own C++ library; honec finds it
+# beside the archives.
+set(HONE_ZIG_VERSION 0.17.1)
+find_program(HONE_ZIG zig
+  PATHS "${PROJECT_SOURCE_DIR}/build/linker" NO_DEFAULT_PATH
+  DOC "Zig ${HONE_ZIG_VERSION}, for programs of other C libraries")
+if(HONE_ZIG)
+  execute_process(COMMAND "${HONE_ZIG}" version
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(found STREQUAL HONE_ZIG_VERSION)
+    set(HONE_ZIG_TRIPLES x86_64-linux-musl aarch64-linux-musl arm64-apple-macosx)
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib/linker")
+    file(CREATE_LINK "${HONE_ZIG}" "${PROJECT_BINARY_DIR}/lib/linker/zig" SYMBOLIC)
+    list(APPEND HONE_CROSS_TRIPLES ${HONE_ZIG_TRIPLES})
+  else()
+    message(STATUS "No runtime for static programs and macOS: expected zig "
+                   "${HONE_ZIG_VERSION} but found '${found}'; ./dev linker")
+  endif()
+else()
+  message(STATUS "No runtime for static programs and macOS: ./dev linker")
+endif()
+
+# hone_cross_flags(TRIPLE): FLAGS, LAUNCHER and SYSTEM of a cross triple. SYSTEM is
+# CMake's name of what the programs run on.
+function(hone_cross_flags triple)
+  set(FLAGS --target=${triple} PARENT_SCOPE)
+  set(LAUNCHER "" PARENT_SCOPE)
+  set(SYSTEM Linux PARENT_SCOPE)
+  if(triple MATCHES "macosx$")
+    set(FLAGS --target=aarch64-macos PARENT_SCOPE)
+    set(SYSTEM Darwin PARENT_SCOPE)
+  endif()
+  if(triple IN_LIST HONE_ZIG_TRIPLES)
+    set(LAUNCHER "${HONE_PRECOMPILED_HEADERS}/zig-c++;${HONE_ZIG}" PARENT_SCOPE)
+  endif()
+endfunction()
+
 # hone_runtime_library(NAME sources... [LINK libraries...]): no exceptions, no
 # RTTI, optimised even in Debug builds because it is linked into every training
 # binary, and no fused a * b + c, so that all machines compute the same bits. For
 # each cross triple there is another archive of the same name in lib/<triple>/.
+# SYSTEM in a source's name is the system that the archive is for.
 function(hone_runtime_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   foreach(triple "" ${HONE_CROSS_TRIPLES})
     set(target ${name})
     set(precompiled RuntimePrecompiled)
     set(flags -fno-exceptions -fno-rtti -O2 -ffp-contract=off)
+    set(LAUNCHER "")
+    set(SYSTEM ${CMAKE_SYSTEM_NAME})
     if(triple)
       set(target ${name}-${triple})
       set(precompiled ${precompiled}-${triple})
+      hone_cross_flags(${triple})
       # No sanitizer runs under the emulator that the tests use.
-      list(APPEND flags --target=${triple} -fno-sanitize=all)
+      list(APPEND flags ${FLAGS} -fno-sanitize=all)
       set_property(GLOBAL APPEND PROPERTY HONE_CROSS_RUNTIMES ${target})
     endif()
     set(links ${ARG_LINK})
     if(triple)
       list(TRANSFORM links APPEND -${triple})
     endif()
-    add_library(${target} STATIC ${ARG_UNPARSED_ARGUMENTS})
+    set(sources ${ARG_UNPARSED_ARGUMENTS})
+    list(TRANSFORM sources REPLACE "SYSTEM" "${SYSTEM}")
+    add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC hone_runtime_options ${links})
     target_compile_options(${target} PRIVATE ${flags})
-    if(HONE_PRECOMPILED AND NOT TARGET ${precompiled})
-      hone_precompile(${precompiled} RuntimePrecompiled.h
-        LINK hone_runtime_options FLAGS ${flags})
+    if(LAUNCHER)
+      # Zig adds what debuggers want by default.
+      target_compile_options(${target} PRIVATE -g0)
+      set_target_properties(${target} PROPERTIES
+        CXX_COMPILER_LAUNCHER "${LAUNCHER}")
+    else()
+      if(HONE_PRECOMPILED AND NOT TARGET ${precompiled})
+        hone_precompile(${precompiled} RuntimePrecompiled.h
+          LINK hone_runtime_options FLAGS ${flags})
+      endif()
+      hone_reuse_precompiled(${target} ${precompiled})
     endif()
-    hone_reuse_precompiled(${target} ${precompiled})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
       ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${triple}")
     install(TARGETS ${target} COMPONENT hone

@@ -13,6 +13,7 @@
 #include "compiler/driver/PlanStep.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/driver/SettledSpec.h"
+#include "compiler/emit/ModelLibrary.h"
 #include "compiler/emit/ModuleSummary.h"
 #include "compiler/emit/ProgramFolder.h"
 #include "compiler/emit/RuntimeArchives.h"
@@ -411,7 +412,8 @@ static Status emitFolder(Session &session,
                        std::move(archives),
                        request.linker,
                        request.quantization,
-                       manifest};
+                       manifest,
+                       request.library};
   for (const Compiled &program : programs)
     folder.programs.push_back({nameOf(program.planned.program),
                                *program.placed.module,
@@ -430,8 +432,14 @@ static void noteOtherMachine(const CompileRequest &request,
     why = "needs a CPU with " + missing;
   if (why.empty())
     return;
+  std::vector<std::string> files;
   for (Program program : request.programs)
-    llvm::errs() << "note: " << request.programPath(program) << " " << why
+    files.push_back(request.programPath(program));
+  if (request.library)
+    files = {request.output + "/" +
+             ModelLibrary::inFolder(request.output).archive()};
+  for (const std::string &file : files)
+    llvm::errs() << "note: " << file << " " << why
                  << "; copy its folder to such a machine: this one cannot run "
                     "it\n";
 }
@@ -497,9 +505,12 @@ static Status compileModel(const CompileRequest &request, const Spec &spec) {
   std::vector<std::string> archives;
   ModelSources sources;
   if (request.writesBinary()) {
-    HONE_ASSIGN(archives, findRuntimeArchives(request.runtimeDir,
-                                              first.settled.target->toolchain(),
-                                              spec.hasTask()));
+    HONE_ASSIGN(archives,
+                findRuntimeArchives(
+                    request.runtimeDir, first.settled.target->toolchain(),
+                    request.library  ? RuntimeUse::Library
+                    : spec.hasTask() ? RuntimeUse::ProgramWithTasks
+                                     : RuntimeUse::Program));
   }
   std::optional<WeightManifest> manifest;
   if (request.manifest) {

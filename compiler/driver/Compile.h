@@ -29,6 +29,9 @@ struct CompileRequest {
   std::optional<CompilerPhase>
       stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
+  /// Artifact::Binary is a library with the programs' models in place of
+  /// programs.
+  bool library = false;
   /// Of Artifact::Binary there may be two, with the same weights.
   std::vector<Program> programs = {Program::Train};
   /// Print the plan to standard output; without `output`, only that.

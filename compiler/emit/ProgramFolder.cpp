@@ -6,6 +6,7 @@
 #include "base/OutputFile.h"
 #include "base/Process.h"
 #include "compiler/driver/CommandLine.h"
+#include "compiler/emit/ModelLibrary.h"
 #include "compiler/emit/RenameTogether.h"
 #include "compiler/rules/RequestRules.h"
 #include "module/WeightDigests.h"
@@ -54,28 +55,60 @@ static Result<PackedWeights> packWeights(const ProgramFolder &folder,
   return packed;
 }
 
-static Status link(const ProgramFolder &folder, const FolderProgram &program,
-                   const std::string &output, PhaseTimes &times) {
+/// The object file of `program`, as long as its temporary lives.
+static Status emit(const ProgramFolder &folder, const FolderProgram &program,
+                   std::list<rt::TemporaryFile> &objects, PhaseTimes &times) {
   llvm::SmallString<128> object;
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("hone", "o", object))
     return cannotWrite("a temporary file", error.message());
-  rt::TemporaryFile removeObject(object.str().str());
+  const std::string &path = objects.emplace_back(object.str().str()).path;
   times.begin("emit");
-  if (llvm::Error error =
-          folder.target.emit(program.module, program.description,
-                             EmitKind::object, removeObject.path))
-    return cannotWrite(removeObject.path, llvm::toString(std::move(error)));
+  if (llvm::Error error = folder.target.emit(
+          program.module, program.description, EmitKind::object, path))
+    return cannotWrite(path, llvm::toString(std::move(error)));
+  return Status::ok();
+}
 
+static Status link(const ProgramFolder &folder, const std::string &name,
+                   const LinkRequest &request, PhaseTimes &times) {
   times.begin("link");
   SignalsWait until; // the linker goes on without us
-  if (llvm::Error error = folder.target.link(
-          {removeObject.path, folder.archives, output, folder.linker}))
-    return Status(ErrorCode::LinkFailed, folder.path + "/" + program.name,
+  if (llvm::Error error = folder.target.link(request))
+    return Status(ErrorCode::LinkFailed, folder.path + "/" + name,
                   "linking failed: " + llvm::toString(std::move(error)),
                   "install a C++ compiler, or name one with --linker; "
                   "check the free space and the limit on file size");
   return Status::ok();
+}
+
+/// `add` makes temporaries that the whole folder is renamed from.
+static Status writeLibrary(ProgramFolder &folder,
+                           llvm::function_ref<std::string(std::string)> add,
+                           PhaseTimes &times) {
+  const ModelLibrary library = ModelLibrary::inFolder(folder.path);
+  std::list<rt::TemporaryFile> objects;
+  std::vector<std::string> members, symbols;
+  for (FolderProgram &program : folder.programs) {
+    symbols.push_back(library.symbolOf(program.name));
+    program.description.symbol = symbols.back();
+    HONE_TRY(emit(folder, program, objects, times));
+    members.push_back(objects.back().path);
+  }
+  const std::string archive = add(library.archive());
+  HONE_TRY(writeArchive(archive, members, folder.target));
+  HONE_TRY(rt::writeFile(add(library.header()), library.headerText(symbols)));
+  HONE_TRY(rt::writeFile(add("module.modulemap"), library.moduleMap()));
+  if (!folder.target.hasSharedLibraries())
+    return Status::ok();
+  std::vector<std::string> libraries = {archive}, exports = symbols;
+  libraries.insert(libraries.end(), folder.archives.begin(),
+                   folder.archives.end());
+  exports.insert(exports.end(), std::begin(libraryFunctions),
+                 std::end(libraryFunctions));
+  LinkRequest request{"", libraries, exports, add(library.shared()),
+                      folder.linker};
+  return link(folder, library.shared(), request, times);
 }
 
 static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
@@ -98,8 +131,17 @@ static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
   for (FolderProgram &program : folder.programs) {
     program.description.weightDigests = packed.digests;
     program.description.weightFileBytes = packed.bytes;
-    HONE_TRY(link(folder, program, add(program.name), times));
+    if (folder.isLibrary)
+      continue;
+    std::list<rt::TemporaryFile> objects;
+    HONE_TRY(emit(folder, program, objects, times));
+    HONE_TRY(link(folder, program.name,
+                  {objects.back().path, folder.archives, {}, add(program.name),
+                   folder.linker},
+                  times));
   }
+  if (folder.isLibrary)
+    HONE_TRY(writeLibrary(folder, add, times));
   return renameTogether(renames);
 }
 

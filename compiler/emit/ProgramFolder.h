@@ -33,6 +33,8 @@ struct ProgramFolder {
   bool describesQuantization;        ///< on standard output
   /// Written in place of the weights, which have no digests then; or null.
   const std::string *manifest = nullptr;
+  /// A library of the programs' models in their place, see ModelLibrary.h.
+  bool isLibrary = false;
 };
 
 /// Makes `folder`, unless it is there. On an error nothing new is in it.

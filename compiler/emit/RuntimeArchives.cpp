@@ -7,6 +7,8 @@
 
 #include "compiler/emit/RuntimeArchives.h"
 
+#include "targets/host/LinkBinary.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Triple.h"
@@ -19,6 +21,9 @@ static std::string remedy(llvm::StringRef toolchain) {
     return "give its folder with --runtime-dir";
   std::string folder = "give the folder that has " + toolchain.str() +
                        "/ in it with --runtime-dir";
+  if (needsZig(toolchain))
+    return "run ./dev linker and build Hone again, which then makes it; or " +
+           folder;
   if (llvm::Triple(llvm::Triple::normalize(toolchain)).isGNUEnvironment())
     return "install g++-" + toolchain.str() +
            " and build Hone again, which then makes it; or " + folder;
@@ -28,13 +33,16 @@ static std::string remedy(llvm::StringRef toolchain) {
 
 Result<std::vector<std::string>>
 hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
-                          bool withTasks) {
+                          RuntimeUse use) {
   std::vector<std::string> archives;
   std::vector<const char *> names = {"libhone_runtime_main.a"};
-  if (withTasks)
+  if (use == RuntimeUse::ProgramWithTasks)
     names = {"libhone_tasks_main.a", "libhone_tasks.a"};
-  names.insert(names.end(),
-               {"libhone_program.a", "libhone_text.a", "libhone_core.a"});
+  if (use == RuntimeUse::Library)
+    names.clear();
+  else
+    names.push_back("libhone_program.a");
+  names.insert(names.end(), {"libhone_text.a", "libhone_core.a"});
   for (const char *name : names) {
     llvm::SmallString<128> path(folder);
     llvm::sys::path::append(path, toolchain, name);

@@ -16,11 +16,14 @@
 
 namespace hone {
 
+/// What the archives are linked for.
+enum class RuntimeUse { Program, ProgramWithTasks, Library };
+
 /// Paths of the runtime's archives for Target::toolchain() below `folder`, in
 /// link order. An error says what to install if there are none.
 Result<std::vector<std::string>> findRuntimeArchives(llvm::StringRef folder,
                                                      llvm::StringRef toolchain,
-                                                     bool withTasks);
+                                                     RuntimeUse use);
 
 /// Where the archives are of which `tool`, an executable, is installed beside:
 /// ../lib/hone from its folder, or ../lib of a build.

@@ -29,7 +29,7 @@ CompileRequest Toolchain::requestFor(const ProgramSource &source) const {
 Result<std::string> Toolchain::identity() const {
   HONE_ASSIGN(const std::vector<std::string> archives,
               findRuntimeArchives(runtimeFolderOf(self), /*toolchain=*/"",
-                                  /*withTasks=*/false));
+                                  RuntimeUse::Program));
   std::string out = LLVM_VERSION_STRING " " + Machine::read().processor;
   std::vector<std::string> files{self};
   files.insert(files.end(), archives.begin(), archives.end());

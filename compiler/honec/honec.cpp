@@ -22,7 +22,17 @@ namespace cl = llvm::cl;
 
 namespace {
 
-enum class Emit { Mlir, Llvm, Assembly, Object, Train, Generate, Both };
+enum class Emit {
+  Mlir,
+  Llvm,
+  Assembly,
+  Object,
+  Train,
+  Generate,
+  Both,
+  Library,
+  GeneratingLibrary
+};
 
 struct Options {
   cl::OptionCategory category{"honec options"};
@@ -66,7 +76,12 @@ struct Options {
                  clEnumValN(Emit::Train, "binary", "the same"),
                  clEnumValN(Emit::Generate, "generate",
                             "the program that generates text, and weights"),
-                 clEnumValN(Emit::Both, "train,generate", "both"))};
+                 clEnumValN(Emit::Both, "train,generate", "both"),
+                 clEnumValN(Emit::Library, "library",
+                            "a library that trains, for programs that call "
+                            "hone.h, and weights"),
+                 clEnumValN(Emit::GeneratingLibrary, "library,generate",
+                            "one that also generates text"))};
   cl::opt<PlanFormat> plan{
       "print-plan",
       cl::desc("print the memory plan; without -o, do nothing else"),
@@ -210,7 +225,9 @@ int main(int argc, char **argv) {
   request.artifact = artifactOf(options.emit);
   if (options.emit == Emit::Generate)
     request.programs = {Program::Generate};
-  if (options.emit == Emit::Both)
+  request.library =
+      options.emit == Emit::Library || options.emit == Emit::GeneratingLibrary;
+  if (options.emit == Emit::Both || options.emit == Emit::GeneratingLibrary)
     request.programs = {Program::Train, Program::Generate};
   request.plan = options.plan;
   request.linker = options.linker;

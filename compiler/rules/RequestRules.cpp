@@ -20,10 +20,12 @@ Status hone::checkRequest(const CompileRequest &request) {
                   std::string("only ") + reader + " reads it",
                   std::string("leave ") + option + " out");
   };
-  if (llvm::is_contained(request.programs, Program::Generate) &&
+  if ((llvm::is_contained(request.programs, Program::Generate) ||
+       request.library) &&
       request.selfCheck)
     return unused("--emit", "a compilation that --self-check does not replace");
-  if (request.stopAfter && request.artifact != Artifact::Binary)
+  if (request.stopAfter &&
+      (request.artifact != Artifact::Binary || request.library))
     return unused("--emit", "a compilation that --stop-after does not end");
   if (request.selfCheck) {
     auto writes = [&](const char *option) {
@@ -90,6 +92,9 @@ Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
     return Status(ErrorCode::OptionsDisagree, "--emit",
                   "text is generated" + refused,
                   "give --target=native for the program that generates");
+  if (request.library)
+    return Status(ErrorCode::OptionsDisagree, "--emit",
+                  "a library computes" + refused, "give --target=native");
   if (request.selfCheck)
     return Status(ErrorCode::OptionsDisagree, "--self-check",
                   "derivatives are checked" + refused,

@@ -61,6 +61,8 @@ void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
   // From here on vectors are final: canonicalising would take shuffle networks
   // apart.
   pm.addPass(createApproximateMath());
+  pm.addPass(createExpandMath());
+  // From here on nothing rounds as a C library chose.
   buildLlvmPipeline(pm);
 }
 

@@ -16,8 +16,6 @@
 using namespace hone;
 using llvm::Constant;
 
-static constexpr const char *kModuleSymbol = "hone_compiled_module";
-
 namespace {
 
 /// Makes the constants that tables consist of.
@@ -239,6 +237,6 @@ llvm::Error hone::emitModuleTables(llvm::Module &module,
   Constant *value = buildModule(tables, description);
   new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, value,
-                           kModuleSymbol);
+                           description.symbol);
   return llvm::Error::success();
 }

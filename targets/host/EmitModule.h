@@ -18,9 +18,9 @@ class Module;
 
 namespace hone {
 
-/// Defines `hone_compiled_module` and all it points to. Fails if an entry's
-/// function is missing. Every other definition becomes internal, so that the
-/// optimiser may drop or inline it.
+/// Defines `description.symbol`, a hone_module, and all it points to. Fails if
+/// an entry's function is missing. Every other definition becomes internal, so
+/// that the optimiser may drop or inline it.
 llvm::Error emitModuleTables(llvm::Module &module,
                              const ModuleDescription &description);
 

@@ -65,6 +65,10 @@ llvm::Triple::ArchType HostTarget::architecture() const {
   return machine->getTargetTriple().getArch();
 }
 
+bool HostTarget::hasSharedLibraries() const {
+  return !needsZig(machine->getTargetTriple().str());
+}
+
 llvm::Error HostTarget::link(const LinkRequest &request) const {
   return linkBinary(request, machine->getTargetTriple().str());
 }
@@ -270,6 +274,10 @@ static bool isKnownArchitecture(const llvm::Triple &triple) {
           triple.getEnvironment() != llvm::Triple::GNUILP32);
 }
 
+static bool isKnownSystem(const llvm::Triple &triple) {
+  return triple.isOSLinux() || (triple.isMacOSX() && triple.isAArch64());
+}
+
 /// What `subtarget` lacks of its system's calling convention, or has against
 /// it; empty: nothing. LLVM would end the process for it.
 static std::string brokenAbi(const llvm::Triple &triple,
@@ -300,7 +308,7 @@ hone::createHostMachine(const TargetRequest &request) {
   if (native)
     features = hostFeatures() + (features.empty() ? "" : "," + features);
   if (triple.isAArch64() && cpu.empty())
-    cpu = "generic";
+    cpu = triple.isMacOSX() ? "apple-m1" : "generic"; // what all of them have
   if (triple.getArch() == llvm::Triple::x86_64 && cpu.empty())
     cpu = "x86-64";
 
@@ -309,10 +317,11 @@ hone::createHostMachine(const TargetRequest &request) {
       llvm::TargetRegistry::lookupTarget(triple, reason);
   if (!backend || !isKnownArchitecture(triple))
     return nullptr;
-  if (!triple.isOSLinux())
-    return llvm::createStringError("target '" + request.triple +
-                                   "' is not supported: Hone has no runtime "
-                                   "for it; use a triple of Linux");
+  if (!isKnownSystem(triple))
+    return llvm::createStringError(
+        "target '" + request.triple +
+        "' is not supported: Hone has no runtime for it; use a triple of "
+        "Linux, or arm64-apple-macosx");
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
       backend->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget->isCPUStringValid(cpu))

@@ -25,6 +25,7 @@ public:
   std::vector<std::string> features() const override;
   llvm::Error emit(mlir::ModuleOp module, const ModuleDescription &description,
                    EmitKind kind, llvm::StringRef path) const override;
+  bool hasSharedLibraries() const override;
   llvm::Error link(const LinkRequest &request) const override;
 
 protected:

@@ -15,6 +15,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -30,6 +31,7 @@ namespace {
 struct Driver {
   std::string path;
   std::vector<std::string> flags;
+  bool isZig = false;
 };
 
 } // namespace
@@ -44,6 +46,8 @@ bool hone::isHostTriple(StringRef text) {
 
 std::string hone::toolchainTriple(StringRef text) {
   llvm::Triple triple(llvm::Triple::normalize(text));
+  if (triple.isMacOSX())
+    return "arm64-apple-macosx";
   return (llvm::Triple::getArchTypeName(triple.getArch()) + "-" +
           triple.getOSAndEnvironmentName())
       .str();
@@ -64,6 +68,33 @@ static bool hasOtherLibrary(StringRef text) {
          !triple.isGNUEnvironment();
 }
 
+bool hone::needsZig(StringRef text) {
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  return triple.isMusl() || triple.isMacOSX();
+}
+
+/// What zig calls it.
+static std::string zigTriple(StringRef text) {
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  return triple.isMacOSX() ? "aarch64-macos" : toolchainTriple(text);
+}
+
+/// "zig", and "python-zig" of its Python package.
+static bool isZig(StringRef path) {
+  StringRef name = llvm::sys::path::filename(path);
+  return name.starts_with("zig") || name == "python-zig";
+}
+
+/// Zig of the build or the installation that the archives are of.
+static std::string zigBeside(const LinkRequest &request) {
+  if (request.libraries.empty())
+    return "";
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(
+      llvm::sys::path::parent_path(request.libraries.front())));
+  llvm::sys::path::append(path, "linker", "zig");
+  return path.str().str();
+}
+
 static bool isClang(StringRef path) {
   return llvm::sys::path::filename(path).starts_with("clang");
 }
@@ -75,6 +106,8 @@ static llvm::Expected<Driver> findDriver(const LinkRequest &request,
   std::vector<std::string> names;
   if (!request.linker.empty())
     names = {request.linker};
+  else if (needsZig(triple))
+    names = {zigBeside(request), "zig"};
   else if (!isHost && hasOtherLibrary(triple))
     names = {toolchain + "-g++"};
   else if (!isHost)
@@ -88,6 +121,11 @@ static llvm::Expected<Driver> findDriver(const LinkRequest &request,
     std::optional<std::string> path = findProgram(name);
     if (!path)
       continue;
+    if (isZig(*path))
+      // Without a level of optimization it makes a debug build of its C++
+      // library.
+      return Driver{
+          *path, {"c++", "-target", zigTriple(triple), "-O2", "-g0"}, true};
     // The system's linker knows the system's own machine only; lld knows all.
     if (!isHost && isClang(*path))
       return Driver{*path, {"--target=" + toolchain, "-fuse-ld=lld"}};
@@ -96,6 +134,10 @@ static llvm::Expected<Driver> findDriver(const LinkRequest &request,
   if (!request.linker.empty())
     return llvm::createStringError("cannot find the linker '" + request.linker +
                                    "'");
+  if (needsZig(triple))
+    return llvm::createStringError("only zig links programs for " + toolchain +
+                                   ", and it is neither " + names.front() +
+                                   " nor in PATH; ./dev linker installs it");
   return llvm::createStringError(
       "found no compiler driver to link with; looked for " +
       llvm::join(names, ", ") +
@@ -106,13 +148,21 @@ static llvm::Expected<Driver> findDriver(const LinkRequest &request,
 /// Runs `driver`; returns what it printed if it failed, nothing if not.
 static llvm::Expected<std::optional<std::string>>
 runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
-          bool staticLibraries) {
+          StringRef versionScript, bool staticLibraries) {
   std::vector<std::string> arguments = {driver.path};
   arguments.insert(arguments.end(), driver.flags.begin(), driver.flags.end());
-  arguments.insert(arguments.end(), {"-o", output.str(), request.object});
+  arguments.insert(arguments.end(), {"-o", output.str()});
+  if (!request.object.empty())
+    arguments.push_back(request.object);
+  for (const std::string &symbol : request.exports)
+    arguments.push_back("-Wl,--undefined=" + symbol);
+  if (!request.exports.empty())
+    arguments.insert(arguments.end(),
+                     {"-shared", "-Wl,-Bsymbolic",
+                      "-Wl,--version-script=" + versionScript.str()});
   arguments.insert(arguments.end(), request.libraries.begin(),
                    request.libraries.end());
-  if (staticLibraries)
+  if (staticLibraries && !driver.isZig) // which does so in any case
     arguments.insert(arguments.end(), {"-static-libstdc++", "-static-libgcc"});
   // A sanitized compiler comes with a sanitized runtime archive.
 #if defined(__has_feature)
@@ -123,6 +173,8 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
 #endif
   // What no code reaches, most of it the C++ library's, stays out.
   arguments.insert(arguments.end(), {"-pthread", "-lm", "-Wl,--gc-sections"});
+  if (driver.isZig)
+    arguments.push_back("-Wl,--strip-debug"); // of its own libraries
   llvm::SmallVector<StringRef> views(arguments.begin(), arguments.end());
 
   llvm::SmallString<128> log;
@@ -147,6 +199,21 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
   return text;
 }
 
+/// Says to `path`, a new file, what a shared library exports; nothing for a
+/// program.
+static llvm::Error writeVersionScript(llvm::ArrayRef<std::string> exports,
+                                      llvm::SmallString<128> &path) {
+  if (exports.empty())
+    return llvm::Error::success();
+  int descriptor = -1;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
+          "hone-exports", "map", descriptor, path))
+    return llvm::createStringError(error, "cannot create a temporary file");
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  out << "{ global: " << llvm::join(exports, "; ") << "; local: *; };\n";
+  return llvm::Error::success();
+}
+
 llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
   llvm::Expected<Driver> driver = findDriver(request, triple);
   if (!driver)
@@ -160,10 +227,16 @@ llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
                                               request.output + "'");
   llvm::scope_exit removeTemporary([&] { llvm::sys::fs::remove(temporary); });
 
+  llvm::SmallString<128> script;
+  if (llvm::Error error = writeVersionScript(request.exports, script))
+    return error;
+  llvm::scope_exit removeScript([&] { llvm::sys::fs::remove(script); });
+
   llvm::Expected<std::optional<std::string>> failure =
-      runDriver(*driver, request, temporary, /*staticLibraries=*/true);
-  if (failure && *failure)
-    failure = runDriver(*driver, request, temporary, /*staticLibraries=*/false);
+      runDriver(*driver, request, temporary, script, /*staticLibraries=*/true);
+  if (failure && *failure && !driver->isZig)
+    failure = runDriver(*driver, request, temporary, script,
+                        /*staticLibraries=*/false);
   if (!failure)
     return failure.takeError();
   if (*failure)

@@ -18,13 +18,18 @@ namespace hone {
 bool isHostTriple(llvm::StringRef triple);
 
 /// The name that cross toolchains have for any spelling of `triple`, and that
-/// the runtime's folder for it has: "aarch64-linux-gnu".
+/// the runtime's folder for it has: "aarch64-linux-gnu", "arm64-apple-macosx".
 std::string toolchainTriple(llvm::StringRef triple);
+
+/// Whether only zig links for `triple`: a driver that brings musl, macOS's
+/// interface and a C++ library for both, of which the archives are made, too.
+bool needsZig(llvm::StringRef triple);
 
 /// See Target::link. Without a linker's name: $CXX for this machine's triple,
 /// then the first of clang++-22, clang++, g++, c++ that is found; for another
 /// triple clang++-22 with --target and lld, `<triple>-g++`, then clang++; for
-/// one with another C library than GNU's only `<triple>-g++`.
+/// one that needsZig() linker/zig beside the archives' folder, then zig; for
+/// others with another C library than GNU's only `<triple>-g++`.
 llvm::Error linkBinary(const LinkRequest &request, llvm::StringRef triple);
 
 } // namespace hone

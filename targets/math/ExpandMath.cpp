@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
@@ -30,17 +31,23 @@ static constexpr double kLn2Low = 1.90821492927058770002e-10;
 
 namespace {
 
-/// Arithmetic on f64 and on its bits.
+/// Arithmetic on f64 and on its bits: on scalars or vectors, whichever the
+/// result of the operation is that it takes the place of.
 class DoubleBuilder : public ImplicitLocOpBuilder {
 public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  explicit DoubleBuilder(Operation *op)
+      : ImplicitLocOpBuilder(op->getLoc(), op),
+        type(op->getResult(0).getType()) {}
 
+  Type numbers() const { return type; }
+  Type words() {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(getI64Type())) : Type(getI64Type());
+  }
   Value number(double value) {
-    return arith::ConstantOp::create(*this, getF64FloatAttr(value));
+    return splat(getF64FloatAttr(value), numbers());
   }
-  Value word(int64_t value) {
-    return arith::ConstantOp::create(*this, getI64IntegerAttr(value));
-  }
+  Value word(int64_t value) { return splat(getI64IntegerAttr(value), words()); }
   Value fma(Value x, Value y, Value z) {
     return math::FmaOp::create(*this, x, y, z);
   }
@@ -62,14 +69,23 @@ public:
   Value powerOfTwo(Value n) {
     Value biased = arith::AddIOp::create(*this, n, word(1023));
     Value bits = arith::ShLIOp::create(*this, biased, word(52));
-    return arith::BitcastOp::create(*this, getF64Type(), bits);
+    return arith::BitcastOp::create(*this, numbers(), bits);
   }
+
+private:
+  Value splat(TypedAttr value, Type shape) {
+    if (auto vector = dyn_cast<VectorType>(shape))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(*this, value);
+  }
+
+  Type type;
 };
 
 } // namespace
 
 static Value expand(math::ExpOp op) {
-  DoubleBuilder b(op.getLoc(), op);
+  DoubleBuilder b(op);
   // Beyond these bounds the result is inf or 0; comparisons let NaN through.
   Value high = b.number(710.0), low = b.number(-746.0);
   Value x = op.getOperand();
@@ -82,14 +98,14 @@ static Value expand(math::ExpOp op) {
   r = b.fma(n, b.number(-kLn2Low), r);
   Value p = b.horner(rt::expSeries, r);
   // Two factors, since 2^n alone may overflow or be subnormal.
-  Value whole = arith::FPToSIOp::create(b, b.getI64Type(), n);
+  Value whole = arith::FPToSIOp::create(b, b.words(), n);
   Value half = arith::ShRSIOp::create(b, whole, b.word(1));
   Value rest = arith::SubIOp::create(b, whole, half);
   return b.mul(b.mul(p, b.powerOfTwo(half)), b.powerOfTwo(rest));
 }
 
 static Value expand(math::LogOp op) {
-  DoubleBuilder b(op.getLoc(), op);
+  DoubleBuilder b(op);
   Value given = op.getOperand(), one = b.number(1.0);
   // Subnormal numbers are made normal.
   Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, given,
@@ -98,19 +114,19 @@ static Value expand(math::LogOp op) {
                                     given);
   Value bias =
       arith::SelectOp::create(b, isSmall, b.word(1023 + 54), b.word(1023));
-  Value bits = arith::BitcastOp::create(b, b.getI64Type(), x);
+  Value bits = arith::BitcastOp::create(b, b.words(), x);
   Value field = arith::ShRUIOp::create(b, bits, b.word(52));
   Value exponent = arith::SubIOp::create(b, field, bias);
   Value fraction = arith::OrIOp::create(
       b, arith::AndIOp::create(b, bits, b.word((1ll << 52) - 1)),
       b.word(0x3ff0000000000000));
-  Value m = arith::BitcastOp::create(b, b.getF64Type(), fraction);
+  Value m = arith::BitcastOp::create(b, b.numbers(), fraction);
   Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, m,
                                         b.number(0x1.6a09e667f3bcdp0));
   m = arith::SelectOp::create(b, isLarge, b.mul(m, b.number(0.5)), m);
   exponent = arith::SelectOp::create(
       b, isLarge, arith::AddIOp::create(b, exponent, b.word(1)), exponent);
-  Value e = arith::SIToFPOp::create(b, b.getF64Type(), exponent);
+  Value e = arith::SIToFPOp::create(b, b.numbers(), exponent);
 
   Value f = b.sub(m, one); // exact
   Value s = arith::DivFOp::create(b, f, b.add(b.number(2.0), f));
@@ -134,7 +150,8 @@ namespace {
 struct ExpandMath : public hone::impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     getOperation()->walk([](Operation *op) {
-      if (op->getNumResults() != 1 || !op->getResult(0).getType().isF64())
+      if (op->getNumResults() != 1 ||
+          !getElementTypeOrSelf(op->getResult(0).getType()).isF64())
         return;
       Value result;
       if (auto exp = dyn_cast<math::ExpOp>(op))

@@ -24,8 +24,8 @@ def ApproximateMath : Pass<"hone-approximate-math"> {
 def ExpandMath : Pass<"hone-expand-math"> {
   let summary = "replace f64 exp and log by arithmetic";
   let description = [{
-    For scalars of a machine without a library that computes them. Both are
-    within 2 ulp, with the limits that IEEE gives them. f32 is
+    Scalars and vectors get the same arithmetic, so that no C library decides a
+    digit. Both are within 2 ulp, with the limits that IEEE gives them. f32 is
     `hone-approximate-math`'s.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

@@ -50,8 +50,9 @@ TEST(PortableMathTest, LogIsWithinTwoUlp) {
 TEST(PortableMathTest, ExpIsWithinTwoUlp) {
   RandomStream stream(1, 0, RandomPurpose::Test, "exp");
   for (int i = 0; i < 200000; ++i) {
-    double x = -stream.uniform(i) * std::ldexp(1, i % 20 - 11);
-    if (x < -708)
+    double x =
+        (i % 3 ? -1 : 1) * stream.uniform(i) * std::ldexp(1, i % 20 - 11);
+    if (x < -708 || x > 709)
       continue;
     EXPECT_LE(
         ulpsBetween(portableExp(x), std::exp(static_cast<long double>(x))), 2)
@@ -60,6 +61,10 @@ TEST(PortableMathTest, ExpIsWithinTwoUlp) {
   EXPECT_EQ(portableExp(0), 1.0);
   EXPECT_EQ(portableExp(-709), 0.0);
   EXPECT_EQ(portableExp(-INFINITY), 0.0);
+  EXPECT_TRUE(std::isfinite(portableExp(709)));
+  EXPECT_EQ(portableExp(710), INFINITY);
+  EXPECT_EQ(portableExp(INFINITY), INFINITY);
+  EXPECT_TRUE(std::isnan(portableExp(NAN)));
 }
 
 TEST(PortableMathTest, CosPiIsWithinTwoUlp) {

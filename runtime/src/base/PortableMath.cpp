@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace hone::rt {
 
@@ -37,8 +38,12 @@ double portableLog(double x) {
 }
 
 double portableExp(double x) {
-  if (!(x >= -708.0))
+  if (x < -708.0)
     return 0.0;
+  if (x > 709.0)
+    return std::numeric_limits<double>::infinity();
+  if (x != x)
+    return x;
   // x = n ln 2 + r with |r| <= ln 2 / 2, where 14 terms leave less than 2^-56;
   // ln 2 in the two parts of portableLog.
   double n = std::floor(x * 1.44269504088896338700e+00 + 0.5);

@@ -39,7 +39,7 @@ inline constexpr double expSeries[] = {1.0,
                                        1.0 / 479001600,
                                        1.0 / 6227020800};
 
-/// e^x for x of at most 0, within 2 ulp; 0 below -708.
+/// e^x within 2 ulp; 0 below -708, infinity above 709, NaN of NaN.
 double portableExp(double x);
 
 /// Natural logarithm of a positive normal number, within 2 ulp.

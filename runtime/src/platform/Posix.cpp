@@ -281,7 +281,7 @@ void handleEndingSignals(void (*handler)(int signal, bool isAsked)) {
     action = {};
     action.sa_handler = onEndingSignal;
     action.sa_flags = SA_RESTART; // a write in progress is not cut short
-    ::sigemptyset(&action.sa_mask);
+    sigemptyset(&action.sa_mask);
     ::sigaction(signal, &action, nullptr);
   }
 }
@@ -302,7 +302,7 @@ void handleLostPages(bool (*handler)(uintptr_t address)) {
   struct sigaction action = {};
   action.sa_sigaction = onSigbus;
   action.sa_flags = SA_SIGINFO;
-  ::sigemptyset(&action.sa_mask);
+  sigemptyset(&action.sa_mask);
   ::sigaction(SIGBUS, &action, nullptr);
 }
 

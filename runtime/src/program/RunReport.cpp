@@ -2,6 +2,7 @@
 
 #include "program/RunReport.h"
 
+#include "base/PortableMath.h"
 #include "module/Module.h"
 #include "program/ComparisonLog.h"
 #include "program/LoggedSteps.h"
@@ -155,7 +156,7 @@ void RunReport::evaluation(uint64_t step, double loss, double accuracy,
   char text[160];
   int size =
       snprintf(text, sizeof(text), "held-out data: loss %.4f, perplexity %.4g",
-               loss, std::exp(loss));
+               loss, portableExp(loss));
   if (!std::isnan(accuracy))
     snprintf(text + size, sizeof(text) - size_t(size), ", accuracy %.4f",
              accuracy);

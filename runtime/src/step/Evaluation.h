@@ -3,6 +3,8 @@
 #ifndef HONE_RUNTIME_STEP_EVALUATION_H
 #define HONE_RUNTIME_STEP_EVALUATION_H
 
+#include "base/PortableMath.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,7 +42,7 @@ struct Evaluation {
   bool hasAccuracy() const { return examples > 0; }
   double accuracy() const { return double(correct) / double(examples); }
   /// Infinite where the loss is beyond what has an exponential.
-  double perplexity() const { return std::exp(loss); }
+  double perplexity() const { return portableExp(loss); }
 };
 
 } // namespace hone::rt

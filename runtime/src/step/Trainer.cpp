@@ -202,7 +202,7 @@ std::optional<double> Trainer::gradientNorm() {
        {"gradient_norm", "lower.gradient_norm", "upper.gradient_norm"})
     if (train.hasReport(name)) {
       double own = train.report(name);
-      norm = norm ? std::hypot(*norm, own) : own;
+      norm = norm ? std::sqrt(*norm * *norm + own * own) : own;
     }
   return norm;
 }
@@ -241,9 +241,10 @@ static std::string remedyOf(const Settings &config) {
 }
 
 Status Trainer::step(const SampleSource &data, const SampleOrder &order,
+                     SampleOrder::Range range,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  begin(train, data, order, order.rangeOf(completed),
+  begin(train, data, order, range,
         uint64_t(hyperparameters.settings.train.seed), completed, result);
   setUpdate(train, hyperparameters, completed);
   train.beginStep(completed);

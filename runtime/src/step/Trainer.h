@@ -70,7 +70,14 @@ public:
   /// step, unless the module updates in the backward.
   Status step(const SampleSource &data, const SampleOrder &order,
               const Hyperparameters &hyperparameters, uint64_t completed,
-              StepResult &result);
+              StepResult &result) {
+    return step(data, order, order.rangeOf(completed), hyperparameters,
+                completed, result);
+  }
+  /// The same of other places of an epoch than those whose turn it is.
+  Status step(const SampleSource &data, const SampleOrder &order,
+              SampleOrder::Range range, const Hyperparameters &hyperparameters,
+              uint64_t completed, StepResult &result);
 
   /// 0 unless the module can replay.
   uint64_t coefficientCount() const;

@@ -20,11 +20,13 @@ ARCHIVES = {
         "module": "base device formats platform threads",
         "step": "base device formats module",
         "generate": "base device module step",
+        "api": "base device formats generate module step threads",
     },
     "text": {
         "text": "base",
         "chat": "base text",
         "data": "base chat platform step text",
+        "textapi": "api text",
     },
     "tasks": {
         "tasks": "base data step",

@@ -93,6 +93,9 @@ TEST(ToolchainTriple, IsOneNameForAllSpellings) {
        {"aarch64-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-linux-gnu"})
     EXPECT_EQ(toolchainTriple(text), "aarch64-linux-gnu");
   EXPECT_EQ(toolchainTriple("x86_64-pc-linux-gnu"), "x86_64-linux-gnu");
+  for (const char *text :
+       {"arm64-apple-macosx", "aarch64-apple-darwin", "arm64-apple-macosx14.0"})
+    EXPECT_EQ(toolchainTriple(text), "arm64-apple-macosx");
   EXPECT_TRUE(isHostTriple(llvm::sys::getDefaultTargetTriple()));
   EXPECT_FALSE(isHostTriple("riscv64-linux-gnu"));
 }
@@ -109,17 +112,33 @@ TEST(HostTriple, IsOfThisMachinesLibrary) {
     EXPECT_FALSE(isHostTriple(arch + other)) << other;
 }
 
-// Clang would mix musl's start with the GNU system's libraries.
+// Clang would mix another library's start with the GNU system's libraries.
 TEST_F(LinkBinary, NeverLinksAnotherLibrarysProgramWithTheSystems) {
-  if (llvm::sys::findProgramByName("x86_64-linux-musl-g++"))
-    GTEST_SKIP() << "x86_64-linux-musl-g++ is installed";
+  if (llvm::sys::findProgramByName("x86_64-linux-android-g++"))
+    GTEST_SKIP() << "x86_64-linux-android-g++ is installed";
   LinkRequest r = request("int main() {}");
   std::string message =
-      llvm::toString(linkBinary(r, "x86_64-unknown-linux-musl"));
-  EXPECT_NE(message.find("looked for x86_64-linux-musl-g++;"),
+      llvm::toString(linkBinary(r, "x86_64-unknown-linux-android"));
+  EXPECT_NE(message.find("looked for x86_64-linux-android-g++;"),
             std::string::npos)
       << message;
   EXPECT_FALSE(llvm::sys::fs::exists(r.output));
+}
+
+TEST_F(LinkBinary, AsksForZigWhereOnlyThatLinks) {
+  std::string searched = std::getenv("PATH");
+  setenv("PATH", folder.c_str(), 1);
+  for (const char *only : {"x86_64-unknown-linux-musl", "arm64-apple-macosx"}) {
+    LinkRequest r = request("int main() {}");
+    r.libraries = {file("x86_64-linux-musl/libhone_core.a")};
+    std::string message = llvm::toString(linkBinary(r, only));
+    EXPECT_NE(message.find("only zig links programs for " +
+                           toolchainTriple(only) + ", and it is neither " +
+                           file("linker/zig") + " nor in PATH"),
+              std::string::npos)
+        << message;
+  }
+  setenv("PATH", searched.c_str(), 1);
 }
 
 // clang++-22 first, the GNU driver where it is named or all there is.

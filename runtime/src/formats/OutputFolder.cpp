@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "program/OutputFolder.h"
+#include "formats/OutputFolder.h"
 
 #include "base/OutputFile.h"
 

@@ -1,0 +1,22 @@
+//===- NoText.cpp - Text where libhone_text.a is not linked ---------------===//
+//
+// A linker takes from archives what it misses, in their order: libhone_text.a
+// stands in front of this one and has the same two functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hone/hone.h"
+
+extern "C" {
+
+hone_result hone_tokenize(hone_session *, const char *, uint64_t, int32_t *,
+                          uint64_t, uint64_t *) {
+  return HONE_UNSUPPORTED;
+}
+
+hone_result hone_detokenize(hone_session *, const int32_t *, uint64_t, char *,
+                            uint64_t, uint64_t *) {
+  return HONE_UNSUPPORTED;
+}
+
+} // extern "C"

@@ -1,0 +1,111 @@
+//===- Session.h - A model that another program trains --------------------===//
+//
+// What train does between its command line and its output, for a caller that
+// has the data. Nothing here is of the process: no signal, no stream, no mark
+// of memory.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "api/Rows.h"
+#include "device/HostDevice.h"
+#include "formats/Checkpoint.h"
+#include "formats/OutputFolder.h"
+#include "generate/Generator.h"
+#include "hone/hone.h"
+#include "module/Memory.h"
+#include "module/Weights.h"
+#include "step/Trainer.h"
+#include "threads/Pool.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace hone::rt {
+
+/// Where a caller is told.
+class Log {
+public:
+  Log() = default;
+  explicit Log(const hone_options &options)
+      : function(options.log), user(options.log_user) {}
+  void write(hone_log_level level, const std::string &text) const {
+    if (function)
+      function(user, level, text.c_str());
+  }
+  /// The class of `status`, whose message is told if it is an error.
+  hone_result tell(const Status &status) const;
+
+private:
+  hone_log_fn function = nullptr;
+  void *user = nullptr;
+};
+
+class Session {
+public:
+  /// Errors: WrongOption for options that contradict the module.
+  static Result<RunPlan> plan(const Module &module,
+                              const hone_options &options);
+
+  /// Errors: as those of what is opened; OtherRun for a folder with another
+  /// run.
+  static Result<std::unique_ptr<Session>> open(const hone_module &compiled,
+                                               const hone_options &options);
+
+  uint64_t completedSteps() const { return completed; }
+  Result<Trainer::StepResult> step(const hone_rows &rows);
+  Result<Evaluation> evaluate(const hone_rows &rows);
+  Status save();
+  Status writeAdapter(const std::string &folder);
+  Status generate(const int32_t *prompt, uint64_t count,
+                  const hone_sampling &sampling, hone_token_fn token,
+                  void *user);
+
+  const SafetensorsFile &weightsFile() const { return weights.file(); }
+  const Log log;
+
+  /// Held while a call uses the session; false: another one does.
+  class Use {
+  public:
+    explicit Use(Session &session)
+        : inUse(session.inUse), isOurs(!inUse.exchange(true)) {}
+    ~Use() {
+      if (isOurs)
+        inUse = false;
+    }
+    Use(const Use &) = delete;
+    Use &operator=(const Use &) = delete;
+    explicit operator bool() const { return isOurs; }
+
+  private:
+    std::atomic<bool> &inUse;
+    const bool isOurs;
+  };
+
+private:
+  Session(Module module, const hone_options &options)
+      : log(options), module(std::move(module)) {}
+  Status start(const hone_options &options);
+  Status startTraining(const hone_options &options);
+  /// Takes up the newest checkpoint; false: there is none.
+  Result<bool> resume();
+  Trainables &trainables();
+
+  std::atomic<bool> inUse{false};
+  std::atomic<uint64_t> completed{0};
+  const Module module;
+  Weights weights;
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<Device> device;
+  OutputFolder folder;
+  CheckpointStore store;
+  CheckpointIdentity identity;
+  Hyperparameters hyperparameters;
+  bool saves = false;
+  std::unique_ptr<Trainer> trainer;     ///< null: it generates
+  std::unique_ptr<Generator> generator; ///< null: it trains
+};
+
+} // namespace hone::rt

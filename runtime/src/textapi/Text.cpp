@@ -1,0 +1,81 @@
+//===- Text.cpp - The functions of hone.h that know a tokenizer -----------===//
+
+#include "api/Session.h"
+#include "text/Tokenizer.h"
+
+#include <cstring>
+
+using namespace hone::rt;
+
+namespace {
+/// Counts all, keeps what there is room for.
+class Kept final : public TokenSink {
+public:
+  Kept(int32_t *ids, uint64_t capacity) : ids(ids), capacity(capacity) {}
+  bool append(const int32_t *from, size_t size) override {
+    for (size_t i = 0; i < size; ++i, ++count)
+      if (count < capacity)
+        ids[count] = from[i];
+    return true;
+  }
+
+  int32_t *ids;
+  const uint64_t capacity;
+  uint64_t count = 0;
+};
+} // namespace
+
+static Result<Tokenizer> tokenizerOf(const Session &session) {
+  const SafetensorsFile &file = session.weightsFile();
+  const TensorInfo *table = file.find("hone.tokenizer");
+  if (!table)
+    return Status(ErrorCode::NoTokenizer, file.path(),
+                  "the model was compiled without a tokenizer",
+                  "compile from a folder with tokenizer.json");
+  return Tokenizer::fromTable({file.data(*table), table->bytes()},
+                              file.path() + ": tensor 'hone.tokenizer'");
+}
+
+template <typename Function>
+static hone_result withTokenizer(hone_session *given, Function use) {
+  if (!given)
+    return HONE_WRONG_CALL;
+  Session &session = *reinterpret_cast<Session *>(given);
+  const Session::Use inUse(session);
+  if (!inUse)
+    return HONE_BUSY;
+  const Result<Tokenizer> tokenizer = tokenizerOf(session);
+  return session.log.tell(tokenizer.isOk() ? use(tokenizer.value())
+                                           : tokenizer.status());
+}
+
+extern "C" {
+
+hone_result hone_tokenize(hone_session *session, const char *text,
+                          uint64_t bytes, int32_t *ids, uint64_t capacity,
+                          uint64_t *count) {
+  return withTokenizer(session, [&](const Tokenizer &tokenizer) {
+    Kept kept(ids, capacity);
+    TokenizerScratch scratch;
+    const Status status =
+        tokenizer.encode({text, bytes}, "text", kept, scratch);
+    if (count)
+      *count = kept.count;
+    return status;
+  });
+}
+
+hone_result hone_detokenize(hone_session *session, const int32_t *ids,
+                            uint64_t count, char *text, uint64_t capacity,
+                            uint64_t *bytes) {
+  return withTokenizer(session, [&](const Tokenizer &tokenizer) {
+    const std::string all = tokenizer.decode(ids, count);
+    if (const uint64_t some = std::min<uint64_t>(capacity, all.size()))
+      std::memcpy(text, all.data(), some);
+    if (bytes)
+      *bytes = all.size();
+    return Status::ok();
+  });
+}
+
+} // extern "C"

@@ -1,0 +1,57 @@
+/* generate WEIGHTS TEXT COUNT: the ids after TEXT, drawn as generate draws
+ * them. */
+
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void tell(void *user, hone_log_level level, const char *text) {
+  (void)user;
+  (void)level;
+  fputs(text, stderr);
+}
+
+static int32_t made[256];
+static int keep(void *user, int32_t id) {
+  uint64_t *count = user;
+  made[(*count)++] = id;
+  printf("%d\n", id);
+  return *count < 256;
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  hone_options options = {.struct_size = sizeof options,
+                          .threads = 2,
+                          .weights = argv[1],
+                          .log = tell};
+  hone_session *session;
+  if (hone_open(&hone_model_generate, &options, &session) != HONE_OK)
+    return 1;
+  int32_t ids[64];
+  uint64_t count = 0, drawn = 0;
+  int result =
+      hone_tokenize(session, argv[2], strlen(argv[2]), ids, 64, &count);
+  if (result != HONE_OK) {
+    hone_close(session);
+    return result;
+  }
+  const hone_sampling sampling = {.most_tokens = (uint64_t)atoi(argv[3]),
+                                  .temperature = 2,
+                                  .top_k = 50,
+                                  .top_p = 0.9,
+                                  .seed = 3};
+  if (hone_generate(session, ids, count, &sampling, keep, &drawn) != HONE_OK)
+    return 1;
+  char text[4096];
+  uint64_t bytes = 0;
+  hone_detokenize(session, ids, count, text, sizeof text, &bytes);
+  fprintf(stderr, "%.*s\n", (int)bytes, text);
+  hone_step_result none;
+  if (hone_step(session, NULL, &none) != HONE_WRONG_CALL)
+    return 1;
+  hone_close(session);
+  return 0;
+}
