@@ -71,9 +71,8 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options,
   pm.addPass(createTileRows({options.tileRows, options.forwardTileRows}));
   // CSE and canonicalisation must not run from here on: they would move ops
   // across lifetimes that are already decided.
-  pm.addPass(
-      createPlace({options.accumulates, options.halvings,
-                   target ? target->blocks().apartColumns : 0}));
+  pm.addPass(createPlace({options.accumulates, options.halvings,
+                          target ? target->blocks().apartColumns : 0}));
   // From here on every buffer has an offset, and the peak is a constant.
   if (options.verifies)
     pm.addPass(createVerifyPlacement());

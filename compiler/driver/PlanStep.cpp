@@ -100,7 +100,7 @@ OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool findsSizes) {
   planned.copyOptionValuesFrom(options);
   applyPlan({plan, layers, streams}, planned);
   planned.verifies = false; // the plan that is chosen will be
-  if (!findsSizes) // of all rows
+  if (!findsSizes)          // of all rows
     planned.halvings = 0;
   OwningOpRef<ModuleOp> module(imported.clone());
   StepSettings::write(settings, *module);

@@ -136,7 +136,10 @@ static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
     std::list<rt::TemporaryFile> objects;
     HONE_TRY(emit(folder, program, objects, times));
     HONE_TRY(link(folder, program.name,
-                  {objects.back().path, folder.archives, {}, add(program.name),
+                  {objects.back().path,
+                   folder.archives,
+                   {},
+                   add(program.name),
                    folder.linker},
                   times));
   }

@@ -11,7 +11,7 @@ using namespace hone;
 
 LongSamples LongSamples::of(const SampleLengths &lengths, int64_t length,
                             bool areSplit, int64_t positions) {
-  return {length,   lengths.longerThan(length), lengths.count(),
+  return {length,    lengths.longerThan(length), lengths.count(),
           positions, usualLength(lengths),       areSplit};
 }
 

@@ -18,7 +18,7 @@ struct LongSamples {
   uint64_t longer = 0; ///< samples that have more
   uint64_t all = 0;
   int64_t positions = 0; ///< tokens that the model reads; 0: not known
-  int64_t usual = 0; ///< a length that 99 % of them do not exceed
+  int64_t usual = 0;     ///< a length that 99 % of them do not exceed
   bool areSplit = false;
 
   static LongSamples of(const SampleLengths &lengths, int64_t length,

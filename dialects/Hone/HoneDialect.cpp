@@ -67,15 +67,13 @@ static int64_t numberIn(DenseI64ArrayAttr fewer, size_t index,
 }
 
 int64_t SlotAttr::offsetIn(unsigned placement) const {
-  return placement == 0
-             ? getOffset()
-             : numberIn(getFewer(), 2 * placement - 2, getOffset());
+  return placement == 0 ? getOffset()
+                        : numberIn(getFewer(), 2 * placement - 2, getOffset());
 }
 
 int64_t SlotAttr::bytesIn(unsigned placement) const {
-  return placement == 0
-             ? getBytes()
-             : numberIn(getFewer(), 2 * placement - 1, getBytes());
+  return placement == 0 ? getBytes()
+                        : numberIn(getFewer(), 2 * placement - 1, getBytes());
 }
 
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,

@@ -83,8 +83,8 @@ static Value hasTarget(KernelBuilder &k, const LossBuffers &in, Value row) {
   return arith::CmpIOp::create(k, arith::CmpIPredicate::ne, target, ignored);
 }
 
-/// How many rows are packed: after the batch's, since a placement for fewer rows
-/// has no more of the buffer.
+/// How many rows are packed: after the batch's, since a placement for fewer
+/// rows has no more of the buffer.
 static Value packedCount(KernelBuilder &k, const LossBuffers &in) {
   return k.loadIndex(in.rowOf, k.rows());
 }

@@ -111,16 +111,26 @@ private:
 static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
   Constant *items =
       t.table<ItemDescription>(s.items, [&](const ItemDescription &item) {
-        return t.record(
-            {t.u32(item.kind), t.u32(item.stage), t.function(item.run),
-             t.function(item.otherwise), t.u32(item.condition),
-             t.u32(item.batch), t.u64(item.work), t.indices(item.values),
-             t.u32(item.values.size()), t.u32(item.carried), t.u32(item.body),
-             t.u32(item.stages), t.stringOrNull(item.peer),
-             t.stringOrNull(item.channel), t.stringOrNull(item.problem),
-             t.bytesOrNull(item.sides), t.pieces(item.pieces),
-             t.u32(item.pieces.size()), t.u32(item.behind),
-             t.u32(item.place)});
+        return t.record({t.u32(item.kind),
+                         t.u32(item.stage),
+                         t.function(item.run),
+                         t.function(item.otherwise),
+                         t.u32(item.condition),
+                         t.u32(item.batch),
+                         t.u64(item.work),
+                         t.indices(item.values),
+                         t.u32(item.values.size()),
+                         t.u32(item.carried),
+                         t.u32(item.body),
+                         t.u32(item.stages),
+                         t.stringOrNull(item.peer),
+                         t.stringOrNull(item.channel),
+                         t.stringOrNull(item.problem),
+                         t.bytesOrNull(item.sides),
+                         t.pieces(item.pieces),
+                         t.u32(item.pieces.size()),
+                         t.u32(item.behind),
+                         t.u32(item.place)});
       });
   Constant *values = t.table<hone_value>(s.values, [&](const hone_value &v) {
     return t.record({t.u64(v.offset), t.u64(v.stride), t.u64(v.bytes),

@@ -22,6 +22,7 @@ struct Closure {
   char *x;
   const void *w;
   float by;
+  uint32_t unused = 0; ///< no field of a kernel
 };
 
 constexpr uint64_t kCount = 4096;

@@ -23,7 +23,8 @@ TEST(Target, RefusesWhatNoneKnows) {
     ASSERT_FALSE(bool(target));
     std::string message = llvm::toString(target.takeError());
     EXPECT_NE(message.find(text), std::string::npos);
-    EXPECT_NE(message.find("there are: reference, nvptx64-nvidia-cuda, metal, native"),
+    EXPECT_NE(message.find(
+                  "there are: reference, nvptx64-nvidia-cuda, metal, native"),
               std::string::npos)
         << message;
   }

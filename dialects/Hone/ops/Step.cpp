@@ -140,8 +140,8 @@ LogicalResult ReleaseOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult RegionOp::verify() {
   // (C1)
   int64_t offset = getOffset(), bytes = getBytes();
-  if (getFewer())
-    for (int64_t other : *getFewer())
+  if (std::optional<ArrayRef<int64_t>> fewer = getFewer())
+    for (int64_t other : *fewer)
       if (other < 0 || other % 64 != 0)
         offset = other;
   if (offset < 0 || offset % 64 != 0 || bytes < 0)

@@ -30,11 +30,12 @@ typedef struct hone_engine {
   uint32_t size;    /* sizeof(hone_engine) */
   const char *name;
   /* A link of `self` to `peer` over `address`, which the engine understands.
-     Null if there is none after `milliseconds`; then `why`, of `capacity` bytes,
-     says the reason. A new link replaces an old one between the two. */
+     Null if there is none after `milliseconds`; then `why`, of `capacity`
+     bytes, says the reason. A new link replaces an old one between the two. */
   hone_link *(*open)(const char *address, const char *self, const char *peer,
                      int milliseconds, char *why, uint64_t capacity);
-  /* Takes a frame; `bytes` are free again on return. 0; -1: the link is lost. */
+  /* Takes a frame; `bytes` are free again on return. 0; -1: the link is lost.
+   */
   int (*send)(hone_link *link, const void *bytes, uint64_t size);
   /* Writes the next frame and returns its size. 0: none came within
      `milliseconds`, or wake() was called; -1: the link is lost. */

@@ -239,7 +239,7 @@ typedef struct hone_item {
   const hone_piece *pieces;
   uint32_t piece_count;
   uint32_t behind; /* HONE_RECEIVE: of so many steps before; zeros until then */
-  uint32_t place; /* of `work`, or HONE_NO_PLACE */
+  uint32_t place;  /* of `work`, or HONE_NO_PLACE */
 } hone_item;
 
 /* A number that the program gives before the first item, or reads after the
@@ -337,8 +337,8 @@ typedef struct hone_kernel {
 #define HONE_PLACE_BYTES 64
 
 /* Where everything is for batches of up to `rows` rows. The code and the
-   schedules of all placements are one; what they have at different offsets has a
-   number, its place, by which the offset is looked up. */
+   schedules of all placements are one; what they have at different offsets has
+   a number, its place, by which the offset is looked up. */
 typedef struct hone_placement {
   int64_t rows;
   const uint32_t *offsets; /* by place, in units of HONE_PLACE_BYTES; that of

@@ -1,11 +1,11 @@
 //===- Hone.cpp - The C functions of hone.h -------------------------------===//
 
-#include "api/Session.h"
+#include "api/ModelSession.h"
 
 using namespace hone::rt;
 
-static Session &sessionOf(hone_session *session) {
-  return *reinterpret_cast<Session *>(session);
+static ModelSession &sessionOf(hone_session *session) {
+  return *reinterpret_cast<ModelSession *>(session);
 }
 
 /// Of a call that lacks what it needs.
@@ -19,8 +19,8 @@ template <typename Function>
 static hone_result with(hone_session *given, Function use) {
   if (!given)
     return HONE_WRONG_CALL;
-  Session &session = sessionOf(given);
-  const Session::Use inUse(session);
+  ModelSession &session = sessionOf(given);
+  const ModelSession::Use inUse(session);
   return inUse ? session.log.tell(use(session)) : HONE_BUSY;
 }
 
@@ -36,7 +36,7 @@ hone_result hone_planned_bytes(const hone_module *model,
   Result<Module> module = Module::open(*model);
   if (!module.isOk())
     return log.tell(module.status());
-  Result<RunPlan> plan = Session::plan(module.value(), *options);
+  Result<RunPlan> plan = ModelSession::plan(module.value(), *options);
   if (plan.isOk())
     *out = {plan.value().total, plan.value().resident,
             plan.value().weightBytes};
@@ -52,20 +52,22 @@ hone_result hone_open(const hone_module *model, const hone_options *options,
   const Log log(*options);
   if (!model || !session)
     return missing(log, "hone_open");
-  Result<std::unique_ptr<Session>> opened = Session::open(*model, *options);
+  Result<std::unique_ptr<ModelSession>> opened =
+      ModelSession::open(*model, *options);
   if (opened.isOk())
     *session = reinterpret_cast<hone_session *>(opened.value().release());
   return log.tell(opened.status());
 }
 
 uint64_t hone_completed_steps(const hone_session *session) {
-  return session ? reinterpret_cast<const Session *>(session)->completedSteps()
-                 : 0;
+  return session
+             ? reinterpret_cast<const ModelSession *>(session)->completedSteps()
+             : 0;
 }
 
 hone_result hone_step(hone_session *session, const hone_rows *rows,
                       hone_step_result *out) {
-  return with(session, [&](Session &used) -> Status {
+  return with(session, [&](ModelSession &used) -> Status {
     HONE_ASSIGN(const Trainer::StepResult result,
                 used.step(rows ? *rows : hone_rows()));
     if (out)
@@ -77,7 +79,7 @@ hone_result hone_step(hone_session *session, const hone_rows *rows,
 
 hone_result hone_evaluate(hone_session *session, const hone_rows *rows,
                           hone_evaluation *out) {
-  return with(session, [&](Session &used) -> Status {
+  return with(session, [&](ModelSession &used) -> Status {
     HONE_ASSIGN(const Evaluation found,
                 used.evaluate(rows ? *rows : hone_rows()));
     if (out)
@@ -87,11 +89,11 @@ hone_result hone_evaluate(hone_session *session, const hone_rows *rows,
 }
 
 hone_result hone_save(hone_session *session) {
-  return with(session, [](Session &used) { return used.save(); });
+  return with(session, [](ModelSession &used) { return used.save(); });
 }
 
 hone_result hone_write_adapter(hone_session *session, const char *folder) {
-  return with(session, [&](Session &used) {
+  return with(session, [&](ModelSession &used) {
     return folder ? used.writeAdapter(folder)
                   : Status(ErrorCode::MissingOption, "hone_write_adapter",
                            "expects a folder but got NULL", "give one");
@@ -101,7 +103,7 @@ hone_result hone_write_adapter(hone_session *session, const char *folder) {
 hone_result hone_generate(hone_session *session, const int32_t *prompt,
                           uint64_t count, const hone_sampling *sampling,
                           hone_token_fn token, void *user) {
-  return with(session, [&](Session &used) {
+  return with(session, [&](ModelSession &used) {
     if (!prompt || !token)
       return Status(ErrorCode::MissingOption, "hone_generate",
                     "expects a prompt and a callback but got NULL",
@@ -115,7 +117,7 @@ hone_result hone_close(hone_session *session) {
   if (!session)
     return HONE_OK;
   {
-    const Session::Use inUse(sessionOf(session));
+    const ModelSession::Use inUse(sessionOf(session));
     if (!inUse)
       return HONE_BUSY;
   }

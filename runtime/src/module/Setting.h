@@ -124,8 +124,8 @@ public:
   /// As the user of a training program knows it: "--learning-rate", or the key
   /// if it is compiled in.
   std::string spelling() const;
-  /// As the identity of a run knows it: a bound was always part of it, under its
-  /// key.
+  /// As the identity of a run knows it: a bound was always part of it, under
+  /// its key.
   std::string identity() const;
 
   /// "an integer greater than 0", "one of adamw, sgd".

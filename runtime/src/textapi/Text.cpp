@@ -1,6 +1,6 @@
 //===- Text.cpp - The functions of hone.h that know a tokenizer -----------===//
 
-#include "api/Session.h"
+#include "api/ModelSession.h"
 #include "text/Tokenizer.h"
 
 #include <cstring>
@@ -25,7 +25,7 @@ public:
 };
 } // namespace
 
-static Result<Tokenizer> tokenizerOf(const Session &session) {
+static Result<Tokenizer> tokenizerOf(const ModelSession &session) {
   const SafetensorsFile &file = session.weightsFile();
   const TensorInfo *table = file.find("hone.tokenizer");
   if (!table)
@@ -40,8 +40,8 @@ template <typename Function>
 static hone_result withTokenizer(hone_session *given, Function use) {
   if (!given)
     return HONE_WRONG_CALL;
-  Session &session = *reinterpret_cast<Session *>(given);
-  const Session::Use inUse(session);
+  ModelSession &session = *reinterpret_cast<ModelSession *>(given);
+  const ModelSession::Use inUse(session);
   if (!inUse)
     return HONE_BUSY;
   const Result<Tokenizer> tokenizer = tokenizerOf(session);

@@ -79,7 +79,7 @@ static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
   const void *addresses[] = {weights.data()};
   auto frame = device.load(kModule, {addresses, {}});
   ASSERT_TRUE(frame.isOk()) << frame.status().render();
-  Closure closure = {0, arena.value().address(), frame.value().weights[0], 1};
+  Closure closure = {arena.value().address(), frame.value().weights[0], 1};
   float sum = 0;
   auto launch = [&](float by) {
     closure.by = by;

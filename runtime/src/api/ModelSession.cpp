@@ -1,6 +1,6 @@
-//===- Session.cpp - A model that another program trains ------------------===//
+//===- ModelSession.cpp - A model that another program trains -------------===//
 
-#include "api/Session.h"
+#include "api/ModelSession.h"
 
 #include "module/WeightDigests.h"
 #include "step/RunIdentity.h"
@@ -78,8 +78,8 @@ static Status checkOptions(const hone_options &options) {
   return Status::ok();
 }
 
-Result<RunPlan> Session::plan(const Module &module,
-                              const hone_options &options) {
+Result<RunPlan> ModelSession::plan(const Module &module,
+                                   const hone_options &options) {
   HONE_TRY(checkOptions(options));
   HONE_ASSIGN(const Hyperparameters run, settingsOf(module, options));
   const hone_module &abi = module.abi();
@@ -91,8 +91,8 @@ Result<RunPlan> Session::plan(const Module &module,
                        threadsOf(options));
 }
 
-Result<std::unique_ptr<Session>> Session::open(const hone_module &compiled,
-                                               const hone_options &options) {
+Result<std::unique_ptr<ModelSession>>
+ModelSession::open(const hone_module &compiled, const hone_options &options) {
   HONE_TRY(checkOptions(options));
   HONE_ASSIGN(Module module, Module::open(compiled));
   if (!options.weights)
@@ -104,16 +104,17 @@ Result<std::unique_ptr<Session>> Session::open(const hone_module &compiled,
                   "the library runs kernels on the processor alone, and the "
                   "model was compiled for a GPU",
                   "compile with --target=native");
-  std::unique_ptr<Session> session(new Session(std::move(module), options));
+  std::unique_ptr<ModelSession> session(
+      new ModelSession(std::move(module), options));
   HONE_TRY(session->start(options));
   return session;
 }
 
-Trainables &Session::trainables() {
+Trainables &ModelSession::trainables() {
   return generator ? generator->trainables() : trainer->trainables();
 }
 
-Status Session::start(const hone_options &options) {
+Status ModelSession::start(const hone_options &options) {
   HONE_ASSIGN(hyperparameters, settingsOf(module, options));
   HONE_ASSIGN(weights, Weights::open(options.weights, module));
   HONE_ASSIGN(pool, Pool::create(threadsOf(options)));
@@ -140,7 +141,7 @@ struct OwnSettings : Section {
 };
 } // namespace
 
-Status Session::startTraining(const hone_options &options) {
+Status ModelSession::startTraining(const hone_options &options) {
   OwnSettings own;
   std::vector<const Setting *> changed;
   if (options.adapter && own.adapter.parse(options.adapter))
@@ -168,7 +169,7 @@ Status Session::startTraining(const hone_options &options) {
   return Status::ok();
 }
 
-Result<bool> Session::resume() {
+Result<bool> ModelSession::resume() {
   if (!saves)
     return false;
   HONE_ASSIGN(const CheckpointStore::Found found, store.newest());
@@ -208,7 +209,7 @@ static Status ofOtherKind(const char *function, bool generates) {
                             "hone_MODEL_generate");
 }
 
-Result<Trainer::StepResult> Session::step(const hone_rows &rows) {
+Result<Trainer::StepResult> ModelSession::step(const hone_rows &rows) {
   if (!trainer)
     return ofOtherKind("hone_step", true);
   const Settings &settings = hyperparameters.settings;
@@ -236,15 +237,15 @@ Result<Trainer::StepResult> Session::step(const hone_rows &rows) {
   return result;
 }
 
-Result<Evaluation> Session::evaluate(const hone_rows &rows) {
+Result<Evaluation> ModelSession::evaluate(const hone_rows &rows) {
   if (!trainer)
     return ofOtherKind("hone_evaluate", true);
   HONE_ASSIGN(const Rows data, Rows::read(rows, module));
-  return trainer->evaluate(data,
-                           uint64_t(hyperparameters.settings.train.batch_size));
+  return trainer->evaluate(
+      data, uint64_t(hyperparameters.settings.train.batch_size), completed);
 }
 
-Status Session::save() {
+Status ModelSession::save() {
   if (!trainer)
     return ofOtherKind("hone_save", true);
   if (!saves)
@@ -257,15 +258,15 @@ Status Session::save() {
                     trainables().checkpointVectors());
 }
 
-Status Session::writeAdapter(const std::string &folder) {
+Status ModelSession::writeAdapter(const std::string &folder) {
   if (!trainer)
     return ofOtherKind("hone_write_adapter", true);
   return trainables().save(folder);
 }
 
-Status Session::generate(const int32_t *prompt, uint64_t count,
-                         const hone_sampling &sampling, hone_token_fn token,
-                         void *user) {
+Status ModelSession::generate(const int32_t *prompt, uint64_t count,
+                              const hone_sampling &sampling,
+                              hone_token_fn token, void *user) {
   if (!generator)
     return ofOtherKind("hone_generate", false);
   const auto vocabulary = int64_t(module.config().vocabSize);

@@ -1,4 +1,4 @@
-//===- Session.h - A model that another program trains --------------------===//
+//===- ModelSession.h - A model that another program trains ---------------===//
 //
 // What train does between its command line and its output, for a caller that
 // has the data. Nothing here is of the process: no signal, no stream, no mark
@@ -43,7 +43,7 @@ private:
   void *user = nullptr;
 };
 
-class Session {
+class ModelSession {
 public:
   /// Errors: WrongOption for options that contradict the module.
   static Result<RunPlan> plan(const Module &module,
@@ -51,8 +51,8 @@ public:
 
   /// Errors: as those of what is opened; OtherRun for a folder with another
   /// run.
-  static Result<std::unique_ptr<Session>> open(const hone_module &compiled,
-                                               const hone_options &options);
+  static Result<std::unique_ptr<ModelSession>>
+  open(const hone_module &compiled, const hone_options &options);
 
   uint64_t completedSteps() const { return completed; }
   Result<Trainer::StepResult> step(const hone_rows &rows);
@@ -69,7 +69,7 @@ public:
   /// Held while a call uses the session; false: another one does.
   class Use {
   public:
-    explicit Use(Session &session)
+    explicit Use(ModelSession &session)
         : inUse(session.inUse), isOurs(!inUse.exchange(true)) {}
     ~Use() {
       if (isOurs)
@@ -85,7 +85,7 @@ public:
   };
 
 private:
-  Session(Module module, const hone_options &options)
+  ModelSession(Module module, const hone_options &options)
       : log(options), module(std::move(module)) {}
   Status start(const hone_options &options);
   Status startTraining(const hone_options &options);
