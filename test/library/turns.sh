@@ -8,7 +8,7 @@ for name in one two; do
     --set weights.streaming=$([[ $name == one ]] && echo true || echo false) \
     --set train.learning_rate=$([[ $name == one ]] && echo 1e-2 || echo 3e-2) >/dev/null
 done
-nm "$work/one/libone.a" | grep -q "U hone_release" || fail "one streams nothing"
+grep -q "U hone_release" <(nm "$work/one/libone.a") || fail "one streams nothing"
 one=$work/one/weights.hone.safetensors two=$work/two/weights.hone.safetensors
 
 turns() { # turns KIND ONE... -- TWO...: what both do together and alone

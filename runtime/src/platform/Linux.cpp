@@ -362,6 +362,28 @@ void trimHeap() {
 }
 
 //===----------------------------------------------------------------------===//
+// What musl lacks
+//===----------------------------------------------------------------------===//
+
+#ifndef __GLIBC__
+// Generated code rounds to even integers, and calls these where the processor
+// has no instruction for it. Sums above the last number with a fraction are
+// rounded.
+extern "C" double roundeven(double x) {
+  constexpr double integers = 0x1p52;
+  const double size = __builtin_fabs(x);
+  return size < integers ? __builtin_copysign((size + integers) - integers, x)
+                         : x;
+}
+extern "C" float roundevenf(float x) {
+  constexpr float integers = 0x1p23f;
+  const float size = __builtin_fabsf(x);
+  return size < integers ? __builtin_copysignf((size + integers) - integers, x)
+                         : x;
+}
+#endif
+
+//===----------------------------------------------------------------------===//
 // Signals
 //===----------------------------------------------------------------------===//
 
