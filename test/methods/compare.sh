@@ -9,12 +9,15 @@ mkdir -p "$work"
 source "$here/refuses.sh"
 source "$here/runs.sh"
 adapter=adapter_model.safetensors
-compile() { # compile NAME METHOD REFERENCE HONEC-ARG...
+compile() { # compile NAME METHOD REFERENCE HONEC-ARG...: equal programs once
   local name=$1 method=$2 reference=$3
   shift 3
-  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" \
+  local program
+  program=program-$(echo "$method" "$reference" "$@" | cksum | tr -d ' ')
+  [[ -e $work/$program ]] || honec "$here/Inputs/lcsb.yaml" -o "$work/$program" \
     --set model="$model" --set train.method="$method" \
-    --set train.compare="$reference" "$@"
+    --set train.compare="$reference" "$@" || return
+  ln -sfn "$program" "$work/$name"
 }
 compared() { # compared RUN: its comparisons, which name the run
   losses "$work/$1/compare.jsonl"
