@@ -144,10 +144,19 @@ void KernelOutliner::outline(tile::ParallelOp loop, StringRef symbol,
   loop.erase();
 }
 
-/// Lets functions read the tables that all of their callers hand them: a table
-/// is a part of the device half, and its address on the host is of no use
-/// there.
+/// Reads `table` in `function` in the place of its argument `at`.
+static void readTable(func::FuncOp function, unsigned at,
+                      memref::GetGlobalOp table) {
+  OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
+  function.getArgument(at).replaceAllUsesWith(memref::GetGlobalOp::create(
+      b, function.getLoc(), table.getType(), table.getName()));
+}
+
+/// Lets functions read the tables that their callers hand them: a table is a
+/// part of the device half, and its address on the host is of no use there. A
+/// function that is given other tables by others becomes one for each.
 static LogicalResult sinkTables(ModuleOp module) {
+  SymbolTable symbols(module);
   auto tableOf = [](Value value) {
     return value.getDefiningOp<memref::GetGlobalOp>();
   };
@@ -155,25 +164,44 @@ static LogicalResult sinkTables(ModuleOp module) {
   module.walk(
       [&](func::CallOp call) { callsOf[call.getCallee()].push_back(call); });
   for (auto &[name, calls] : callsOf) {
-    auto callee = module.lookupSymbol<func::FuncOp>(name);
+    auto callee = symbols.lookup<func::FuncOp>(name);
     if (!callee || callee.isExternal())
       continue;
-    for (BlockArgument argument : callee.getArguments()) {
-      unsigned at = argument.getArgNumber();
-      if (llvm::none_of(calls, [&](func::CallOp call) {
-            return tableOf(call.getOperand(at));
+    SmallVector<unsigned> tables; // which arguments are
+    for (unsigned at = 0; at < callee.getNumArguments(); ++at)
+      if (llvm::any_of(calls, [&](func::CallOp call) {
+            return bool(tableOf(call.getOperand(at)));
           }))
-        continue;
-      memref::GetGlobalOp first = tableOf(calls.front().getOperand(at));
-      for (func::CallOp call : calls)
-        if (memref::GetGlobalOp table = tableOf(call.getOperand(at));
-            !first || !table || table.getName() != first.getName())
+        tables.push_back(at);
+    // By the names of the tables; the first is the function itself.
+    llvm::MapVector<ArrayAttr, func::FuncOp> variants;
+    for (func::CallOp call : calls) {
+      SmallVector<Attribute> given;
+      for (unsigned at : tables) {
+        memref::GetGlobalOp table = tableOf(call.getOperand(at));
+        if (!table)
           return call.emitError("expects '")
-                 << name << "' to be called with one table as operand " << at;
-      OpBuilder b = OpBuilder::atBlockBegin(&callee.getBody().front());
-      argument.replaceAllUsesWith(memref::GetGlobalOp::create(
-          b, callee.getLoc(), first.getType(), first.getName()));
+                 << callee.getSymName()
+                 << "' to be called with a table as operand " << at;
+        given.push_back(table.getNameAttr());
+      }
+      if (given.empty())
+        break;
+      auto [known, isNew] = variants.try_emplace(
+          ArrayAttr::get(module.getContext(), given), callee);
+      if (isNew && variants.size() > 1) {
+        known->second = callee.clone();
+        symbols.insert(known->second, std::next(Block::iterator(callee)));
+      }
+      call.setCallee(known->second.getSymName());
     }
+    for (auto &[given, function] : variants)
+      for (unsigned at : tables)
+        for (func::CallOp call : calls)
+          if (call.getCallee() == function.getSymName()) {
+            readTable(function, at, tableOf(call.getOperand(at)));
+            break;
+          }
   }
   return success();
 }

@@ -20,6 +20,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstdlib>
 
 using namespace hone;
@@ -102,14 +103,29 @@ void HoneProgram::runOnDevice(int64_t rows) {
   program.run(rows, *device.value(), /*scratchBytes=*/0);
 }
 
-/// Sums that are no products have an order of their own on a device, and what
-/// follows from them has other bits.
+/// Whether the test that runs is of what has the same bits everywhere:
+/// products, element-wise kernels, and what is no sum. Other sums have an order
+/// of their own on a device, and what follows from them has other bits; so has
+/// float64 where exp or log is part of it.
 static bool promisesBits() {
   const testing::TestInfo *test =
       testing::UnitTest::GetInstance()->current_test_info();
-  const llvm::StringRef suite = test ? test->test_suite_name() : "";
-  (void)suite;
-  return false;
+  const llvm::StringRef suite = test->test_suite_name(), name = test->name();
+  constexpr llvm::StringLiteral suites[] = {
+      "KernelsMatmulTest", "KernelsDropoutTest", "PerturbedTest",
+      "DirectionsTest",    "KernelsUpdateTest",  "KernelsRoundedUpdateTest"};
+  constexpr llvm::StringLiteral names[] = {"AddAndScale",
+                                           "Convert",
+                                           "Rope",
+                                           "Embedding",
+                                           "Bias",
+                                           "LinearParameterAdjoint",
+                                           "EmbeddingParameterAdjoint",
+                                           "Rescale"};
+  return llvm::any_of(suites,
+                      [&](auto each) { return suite.ends_with(each); }) ||
+         llvm::any_of(names,
+                      [&](auto each) { return name.split('/').first == each; });
 }
 
 std::vector<double> HoneProgram::read(llvm::StringRef region,
@@ -118,8 +134,11 @@ std::vector<double> HoneProgram::read(llvm::StringRef region,
   if (!beside)
     return values;
   const std::vector<double> there = beside->read(region, count);
-  const bool isSame =
-      memcmp(values.data(), there.data(), count * sizeof(double)) == 0;
+  // What is no number has the bits that each machine gives it.
+  bool isSame = true;
+  for (size_t i = 0; i < count; ++i)
+    isSame &= memcmp(&values[i], &there[i], sizeof(double)) == 0 ||
+              (std::isnan(values[i]) && std::isnan(there[i]));
   if (std::getenv("HONE_SHOW_BITS")) {
     const testing::TestInfo *test =
         testing::UnitTest::GetInstance()->current_test_info();

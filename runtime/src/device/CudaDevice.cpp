@@ -80,6 +80,9 @@ CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
   if (const uint64_t needed = room.arenaBytes + DeviceWeights::bytesOf(module);
       free < needed)
     return description.name.tooSmall(free, needed, room.smallestPlan);
+  // Here and not in load(): a text that is refused has to be known before a run
+  // writes anything.
+  HONE_TRY(device->loadCode(module));
   return device;
 }
 
@@ -137,7 +140,6 @@ void CudaDevice::free(char *address, uint64_t bytes) {
 Result<hone_frame> CudaDevice::load(const hone_module &given,
                                     const MappedWeights &mapped) {
   module = &given;
-  HONE_TRY(loadCode(given));
   HONE_TRY(weights.load(*this, given, mapped));
   HONE_TRY(failed());
   hone_frame frame = {};
