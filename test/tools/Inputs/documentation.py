@@ -70,6 +70,7 @@ if (root / ".git").exists() and shallow == "false":
 # The commands of a page are run by a test, or by the script of an example, which has
 # their words; or it is said why not.
 NOT_RUN = {
+    "docs/devices.md": "for other machines and in other programs: targets/ and library/ run the same",
     "README.md": "a real model's shape; the tests of honec and examples/ run the same",
     "test/reference/README.md": "PyTorch and Transformers make what the tests compare with",
 }
@@ -82,6 +83,8 @@ for page in pages:
         continue
     lines = [line for block in blocks for line in block.replace("\\\n", " ").split("\n")
              if line.strip() and not line.startswith("#")]
+    if any(line.startswith("$ ") for line in lines):  # others are what was printed
+        lines = [line for line in lines if line.startswith("$ ")]
     commands += len(lines)
     if f"run-page.py %S/../../{name} " in run or f"run-page.py %examples/{name[9:]} " in run:
         continue
