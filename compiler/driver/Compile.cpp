@@ -33,6 +33,7 @@
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
+#include "targets/host/LinkBinary.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -425,7 +426,8 @@ static Status emitFolder(Session &session,
 static void noteOtherMachine(const CompileRequest &request,
                              const Target &target) {
   std::string why;
-  if (std::string other = target.toolchain(); !other.empty())
+  if (std::string other = target.toolchain();
+      !other.empty() && !runsHere(other))
     why = "is for " + other;
   else if (std::string missing = rt::missingCpuFeature(target.features());
            !missing.empty())

@@ -44,6 +44,14 @@ bool hone::isHostTriple(StringRef text) {
           triple.getEnvironment() == llvm::Triple::UnknownEnvironment);
 }
 
+bool hone::runsHere(StringRef text) {
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  return isHostTriple(text) ||
+         (triple.isMusl() && triple.getArch() == host.getArch() &&
+          triple.getOS() == host.getOS());
+}
+
 std::string hone::toolchainTriple(StringRef text) {
   llvm::Triple triple(llvm::Triple::normalize(text));
   if (triple.isMacOSX())

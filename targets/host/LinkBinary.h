@@ -17,6 +17,10 @@ namespace hone {
 /// still need features that its CPU lacks.
 bool isHostTriple(llvm::StringRef triple);
 
+/// Whether this machine's kernel starts programs for `triple`: of static ones
+/// it asks for no library.
+bool runsHere(llvm::StringRef triple);
+
 /// The name that cross toolchains have for any spelling of `triple`, and that
 /// the runtime's folder for it has: "aarch64-linux-gnu", "arm64-apple-macosx".
 std::string toolchainTriple(llvm::StringRef triple);

@@ -110,6 +110,9 @@ TEST(HostTriple, IsOfThisMachinesLibrary) {
   for (const char *other :
        {"-linux-musl", "-unknown-linux-musl", "-linux-android"})
     EXPECT_FALSE(isHostTriple(arch + other)) << other;
+  EXPECT_TRUE(runsHere(arch + "-linux-musl"));
+  EXPECT_FALSE(runsHere(arch + "-linux-android"));
+  EXPECT_FALSE(runsHere("arm64-apple-macosx"));
 }
 
 // Clang would mix another library's start with the GNU system's libraries.
