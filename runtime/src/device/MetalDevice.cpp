@@ -46,6 +46,9 @@ MetalDevice::open(const hone_module &module, int number, RoomNeeded room) {
   device->queue = driver.newQueue(description.device);
   if (!device->queue)
     return description.name.stopped("it gives no command queue");
+  // Here and not in load(): a text that is refused has to be known before a run
+  // writes anything.
+  HONE_TRY(device->loadCode(module));
   return device;
 }
 
@@ -139,7 +142,6 @@ void MetalDevice::copy(char *to, const char *from, uint64_t bytes) {
 Result<hone_frame> MetalDevice::load(const hone_module &given,
                                      const MappedWeights &mapped) {
   module = &given;
-  HONE_TRY(loadCode(given));
   HONE_TRY(weights.load(*this, given, mapped));
   HONE_TRY(failed());
   hone_frame frame = {};

@@ -17,10 +17,10 @@ namespace hone::rt {
 
 class MetalDevice final : public Device {
 public:
-  /// Device `number` for the kernels of `module`, with room for an arena of
-  /// `arenaBytes` and the weights. Nothing of that is taken yet.
-  /// Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
-  /// DeviceMemoryTooSmall.
+  /// Device `number` for the kernels of `module`, with room for what is needed
+  /// and the weights. Nothing of that is taken yet; Metal has compiled the
+  /// kernels. Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
+  /// DeviceMemoryTooSmall, DeviceCodeRefused, DeviceFailed.
   static Result<std::unique_ptr<MetalDevice>> open(const hone_module &module,
                                                    int number, RoomNeeded room);
   ~MetalDevice() override;
@@ -28,7 +28,8 @@ public:
   bool isHostVisible() const override { return false; }
   /// Errors: DeviceMemoryTooSmall.
   Result<DeviceMemory> allocate(uint64_t bytes) override;
-  /// Errors: DeviceMemoryTooSmall, DeviceCodeRefused, OldDevice.
+  /// Of the module that it was opened for. Errors: DeviceMemoryTooSmall,
+  /// DeviceFailed.
   Result<hone_frame> load(const hone_module &module,
                           const MappedWeights &weights) override;
   void copyIn(char *to, const void *from, uint64_t bytes) override;
