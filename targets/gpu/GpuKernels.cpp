@@ -22,5 +22,9 @@ int64_t hone::attentionRows(int64_t sharedBytes, int64_t bytesPerRow,
   for (int64_t rows : {64, 32})
     if (bytes + rows * bytesPerRow <= sharedBytes / 2)
       return rows;
-  return 16;
+  // Products compute 16 rows at least, so fewer are for what has no room else.
+  for (int64_t rows : {16, 8})
+    if (bytes + rows * bytesPerRow <= sharedBytes)
+      return rows;
+  return 4;
 }

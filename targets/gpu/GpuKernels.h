@@ -22,9 +22,10 @@ private:
   int64_t sharedBytes;
 };
 
-/// Rows that a workgroup handles together, of 64, 32 and 16: the most with
-/// which two workgroups have room, else 16. `bytesPerRow` and `bytes` are what
-/// its private buffers take for each row and in all. No bit depends on it.
+/// Rows that a workgroup handles together: the most of 64 and 32 with which two
+/// workgroups have room, or else of 16, 8 and 4 with which one has.
+/// `bytesPerRow` and `bytes` are what its private buffers take for each row and
+/// in all. No bit depends on it.
 int64_t attentionRows(int64_t sharedBytes, int64_t bytesPerRow, int64_t bytes);
 
 // BlockAttention.cpp
