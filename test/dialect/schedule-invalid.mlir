@@ -281,6 +281,34 @@ module @receive_c1 {
 
 // -----
 
+module @send_c2 {
+  hone.schedule train {
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    // expected-error @+1 {{'hone.send' op expects inputs of a batch, and of nothing else}}
+    hone.send %rate to "upper" channel "rate" inputs {input_ids = 1 : i64} : tensor<f64>
+  }
+}
+
+// -----
+
+module @receive_c2 {
+  hone.schedule train {
+    // expected-error @+1 {{'hone.receive' op expects inputs of a batch, and of nothing else}}
+    %rate = hone.receive from "lower" channel "rate" inputs {input_ids = 1 : i64} : tensor<f64>
+  }
+}
+
+// -----
+
+module @receive_c3 {
+  hone.schedule train {
+    // expected-error @+1 {{'hone.receive' op expects a value of this step or of one before, but 'behind' is -1}}
+    %rate = hone.receive from "lower" channel "rate" behind -1 : tensor<f64>
+  }
+}
+
+// -----
+
 module @wait_c1 {
   hone.schedule train {
     %rate = hone.setting "learning_rate" : tensor<f64>

@@ -2,6 +2,8 @@
 
 #include "module/Placement.h"
 
+#include <algorithm>
+
 namespace hone::rt {
 
 uint32_t choosePlacement(const hone_module &module, int64_t rows) {
@@ -38,12 +40,10 @@ PlacedModule::PlacedModule(const hone_module &compiled, uint32_t number)
     std::vector<hone_value> &own = values.emplace_back();
     for (uint32_t v = 0; v < schedule.value_count; ++v)
       own.push_back(place(schedule.values[v], placement));
-    std::vector<hone_item> &all = items.emplace_back();
-    for (uint32_t k = 0; k < schedule.item_count; ++k) {
-      all.push_back(schedule.items[k]);
-      hone_item &item = all.back();
+    std::vector<hone_item> &all = items.emplace_back(
+        schedule.items, schedule.items + schedule.item_count);
+    for (hone_item &item : all)
       item.work = offsetOf(placement, item.work, item.place);
-    }
     schedules.push_back(schedule);
     schedules.back().values = own.data();
     schedules.back().items = all.data();
@@ -62,10 +62,11 @@ PlacedModule::PlacedModule(const hone_module &compiled, uint32_t number)
 uint64_t PlacedModule::bytes() const {
   constexpr uint64_t chunk = 32; // of an allocation beside its own bytes
   uint64_t bytes = sizeof(*this) + chunk;
-  for (size_t i = 0; i < schedules.size(); ++i)
-    bytes += sizeof(hone_schedule) + 2 * (sizeof(values[i]) + chunk) +
-             values[i].capacity() * sizeof(hone_value) +
-             items[i].capacity() * sizeof(hone_item);
+  bytes += schedules.size() * sizeof(hone_schedule);
+  for (const auto &own : values)
+    bytes += sizeof(own) + chunk + own.capacity() * sizeof(hone_value);
+  for (const auto &all : items)
+    bytes += sizeof(all) + chunk + all.capacity() * sizeof(hone_item);
   return bytes;
 }
 
@@ -88,9 +89,10 @@ std::string problemOfPlacements(const hone_module &module) {
     for (uint32_t v = 0; v < schedule.value_count; ++v)
       if (!isPlace(schedule.values[v].place))
         return "expects places that they have";
-    for (uint32_t k = 0; k < schedule.item_count; ++k)
-      if (!isPlace(schedule.items[k].place))
-        return "expects places that they have";
+    if (!std::all_of(
+            schedule.items, schedule.items + schedule.item_count,
+            [&](const hone_item &item) { return isPlace(item.place); }))
+      return "expects places that they have";
   }
   return "";
 }
