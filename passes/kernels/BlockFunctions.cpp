@@ -7,6 +7,7 @@
 
 #include "passes/kernels/BlockFunctions.h"
 
+#include "dialects/Tile/PlacedMemory.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/place/Lifetimes.h"
 #include "runtime/include/hone/runtime.h"
@@ -88,8 +89,10 @@ Value hone::offsetOf(OpBuilder &builder, Location loc,
   const uint32_t number = offsets.find(offset);
   if (number == HONE_NO_PLACE)
     return arith::ConstantIndexOp::create(builder, loc, offset.front() + bytes);
-  Value found =
+  auto found =
       tile::OffsetOp::create(builder, loc, builder.getIndexType(), number);
+  found->setAttr(tile::kPlacedOffsetsAttrName,
+                 builder.getDenseI64ArrayAttr(offset));
   if (bytes == 0)
     return found;
   Value more = arith::ConstantIndexOp::create(builder, loc, bytes);
@@ -101,6 +104,19 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base,
                    Type type, int64_t bytes) {
   return tile::ViewOp::create(builder, loc, type, base,
                               offsetOf(builder, loc, offsets, offset, bytes));
+}
+
+Value hone::viewAt(OpBuilder &builder, Location loc, Value base,
+                   const OffsetTable &offsets, SlotAttr slot, Type type) {
+  Value view = viewAt(builder, loc, base, offsets, offsets.of(slot), type);
+  SmallVector<int64_t> bytes;
+  for (unsigned i = 0; i < offsets.placements(); ++i)
+    bytes.push_back(slot.bytesIn(i));
+  // One number is that of the type, which memory has not.
+  if (!llvm::all_equal(bytes) || isa<tile::MemoryType>(type))
+    view.getDefiningOp()->setAttr(tile::kPlacedBytesAttrName,
+                                  builder.getDenseI64ArrayAttr(bytes));
+  return view;
 }
 
 /// Whether ops of the kind compute by a kernel of their own: they have costs,
@@ -207,8 +223,8 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
       return op.emitOpError("expects a slot for result #")
              << i << "; run hone-place first";
     buffers.ofValue[result] =
-        viewAt(builder, op.getLoc(), scratch, options.offsets,
-               options.offsets.of(slot), bufferType(result.getType(), maxRows));
+        viewAt(builder, op.getLoc(), scratch, options.offsets, slot,
+               bufferType(result.getType(), maxRows));
   }
 
   auto owner = dyn_cast<WorkspaceOpInterface>(op);
@@ -223,8 +239,7 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
   SmallVector<Value> &views = buffers.workspaces[&op];
   for (auto [i, type] : llvm::enumerate(types))
     views.push_back(viewAt(builder, op.getLoc(), scratch, options.offsets,
-                           options.offsets.of(cast<SlotAttr>(places[i])),
-                           type));
+                           cast<SlotAttr>(places[i]), type));
   return success();
 }
 
@@ -286,8 +301,8 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   Location loc = op.getLoc();
   int64_t tileRows = rowsOfTile(op, maxRows);
   mlir::Block &body = op.getBody().front();
-  Value inner = viewAt(builder, loc, scratch, options.offsets,
-                       options.offsets.of(slot), scratch.getType());
+  Value inner =
+      viewAt(builder, loc, scratch, options.offsets, slot, scratch.getType());
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   const PlacedOffset heights = options.offsets.heights(op);
   Value step = arith::ConstantIndexOp::create(builder, loc, tileRows);

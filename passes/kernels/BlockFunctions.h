@@ -96,6 +96,10 @@ mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value base, const OffsetTable &offsets,
                    const PlacedOffset &offset, mlir::Type type,
                    int64_t bytes = 0);
+/// What has the slot, and no more bytes than that has in a placement.
+mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value base, const OffsetTable &offsets, SlotAttr slot,
+                   mlir::Type type);
 
 } // namespace hone
 

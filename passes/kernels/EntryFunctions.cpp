@@ -50,7 +50,7 @@ FailureOr<Value> EntryConversion::placeOf(Operation *op, OpResult result,
   if (!slot)
     return op->emitOpError("expects a slot for each result; run hone-place "
                            "first");
-  return viewAt(builder, op->getLoc(), work, offsets, offsets.of(slot),
+  return viewAt(builder, op->getLoc(), work, offsets, slot,
                 bufferType(result.getType(), maxRows));
 }
 
@@ -159,8 +159,7 @@ LogicalResult EntryConversion::convert(CallOp call) {
   if (!slot || (slots ? slots.size() : 0) != call.getNumResults())
     return call.emitOpError("expects slots for its scratch and each result; "
                             "run hone-place first");
-  Value scratch =
-      viewAt(builder, loc, work, offsets, offsets.of(slot), work.getType());
+  Value scratch = viewAt(builder, loc, work, offsets, slot, work.getType());
   for (OpResult result : call.getResults()) {
     FailureOr<Value> place =
         placeOf(call, result, slots[result.getResultNumber()]);

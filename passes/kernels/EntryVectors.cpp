@@ -205,7 +205,7 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
   auto type = bufferType(op.getGradient().getType(), maxRows);
   Value &view = layerGradients[op.getPrefix()];
   if (!op.getCondition()) {
-    view = viewAt(builder, loc, work, offsets, offsets.of(slot), type);
+    view = viewAt(builder, loc, work, offsets, slot, type);
   } else {
     FailureOr<PlacedOffset> region = regionOffset(op, "accumulation");
     FailureOr<Value> slice = sliceOfLayer(op);

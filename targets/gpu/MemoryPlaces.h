@@ -13,11 +13,20 @@
 
 namespace hone::simt {
 
-/// Bytes [begin, end) of what `root` is: an argument of a function, the result
-/// of an op that names memory, or a view at an offset that is no constant.
+struct ByteRange {
+  int64_t begin, end;
+};
+/// In each of a program's placements, or one that is the same in all of them.
+using ByteRanges = llvm::SmallVector<ByteRange, 4>;
+
+/// Bytes of what `root` is: an argument of a function, the result of an op that
+/// names memory, or a view at an offset that only a run knows.
 struct MemoryPlace {
   mlir::Value root;
-  int64_t begin, end;
+  ByteRanges ranges;
+
+  /// Whether all bytes of `other` are bytes of this place.
+  bool covers(const MemoryPlace &other) const;
 };
 
 class MemoryPlaces {
@@ -30,7 +39,7 @@ public:
   /// none: the root is no view.
   static std::optional<MemoryPlace> around(const MemoryPlace &place);
   /// Whether two places of one function may have a byte in common, in any of
-  /// its calls.
+  /// its calls and in any placement.
   bool mayOverlap(const MemoryPlace &a, const MemoryPlace &b) const;
 
 private:

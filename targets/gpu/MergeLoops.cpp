@@ -64,10 +64,8 @@ static Accesses accessesOf(tile::ParallelOp loop) {
         return; // a private buffer
       place = *outer;
     }
-    bool isKnown = llvm::any_of(list, [&](const MemoryPlace &other) {
-      return other.root == place.root && other.begin <= place.begin &&
-             other.end >= place.end;
-    });
+    bool isKnown = llvm::any_of(
+        list, [&](const MemoryPlace &other) { return other.covers(place); });
     if (!isKnown)
       list.push_back(place);
   };

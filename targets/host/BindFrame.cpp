@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/PlacedMemory.h"
 #include "dialects/Tile/TileDialect.h"
 #include "targets/host/Frame.h"
 #include "targets/host/HostPasses.h"
@@ -198,6 +199,9 @@ struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
       bindOffsets(function);
       function->removeAttr(tile::TileDialect::kHostAttrName);
     }
+    module.walk([](tile::ViewOp view) {
+      view->removeAttr(tile::kPlacedBytesAttrName);
+    });
     module.walk([&](func::CallOp call) {
       if (withFrame.contains(symbols.lookup<func::FuncOp>(call.getCallee())))
         call->insertOperands(

@@ -76,6 +76,84 @@ func.func private @chosen(%m: index, %memory: !tile.memory, %which: i1) {
   return
 }
 
+// Offsets that depend on the placement: these are apart in both of a program's
+// placements, though the code knows the larger sizes of the first alone, ...
+// CHECK-LABEL: func.func private @apart_in_each_placement
+// CHECK: tile.parallel
+// CHECK-NOT: tile.parallel
+// CHECK: return
+func.func private @apart_in_each_placement(%m: index, %memory: !tile.memory) {
+  %zero = arith.constant 0.0 : f32
+  %at = tile.offset 1 {tile.placed_offsets = array<i64: 256, 128>} : index
+  %c0 = arith.constant 0 : index
+  %x = tile.view %memory[%c0] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> memref<64xf32>
+  %y = tile.view %memory[%at] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// ... these are apart in the first placement, and one memory in the second, ...
+// CHECK-LABEL: func.func private @meeting_in_another_placement
+// CHECK-COUNT-2: tile.parallel
+// CHECK: return
+func.func private @meeting_in_another_placement(%m: index, %memory: !tile.memory) {
+  %zero = arith.constant 0.0 : f32
+  %at = tile.offset 1 {tile.placed_offsets = array<i64: 256, 64>} : index
+  %c0 = arith.constant 0 : index
+  %x = tile.view %memory[%c0] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> memref<64xf32>
+  %y = tile.view %memory[%at] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// ... and of an offset that nothing is known of, so is anything.
+// CHECK-LABEL: func.func private @at_an_unknown_offset
+// CHECK-COUNT-2: tile.parallel
+// CHECK: return
+func.func private @at_an_unknown_offset(%m: index, %memory: !tile.memory) {
+  %zero = arith.constant 0.0 : f32
+  %at = tile.offset 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.view %memory[%c0] : !tile.memory -> memref<64xf32>
+  %y = tile.view %memory[%at] : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// What a function is given keeps the bytes that it has in each placement: the
+// results of its caller end where its scratch begins.
+// CHECK-LABEL: func.func private @called_with_scratch
+// CHECK: tile.parallel
+// CHECK-NOT: tile.parallel
+// CHECK: return
+func.func private @called_with_scratch(%m: index, %scratch: !tile.memory, %y: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %x = tile.view %scratch[%c0] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
 // What arguments are, calls say: here they are apart, ...
 // CHECK-LABEL: func.func private @called_apart
 // CHECK-COUNT-1: tile.parallel
@@ -115,5 +193,9 @@ func.func @hone_entry_main() attributes {tile.entry} {
   func.call @called_apart(%rows, %a, %b) : (index, memref<64xf32>, memref<64xf32>) -> ()
   func.call @called_with_one(%rows, %a, %b) : (index, memref<64xf32>, memref<64xf32>) -> ()
   func.call @called_with_one(%rows, %a, %a) : (index, memref<64xf32>, memref<64xf32>) -> ()
+  %at = tile.offset 2 {tile.placed_offsets = array<i64: 256, 128>} : index
+  %y = tile.view %work[%c0] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> memref<64xf32>
+  %scratch = tile.view %work[%at] {tile.placed_bytes = array<i64: 256, 128>} : !tile.memory -> !tile.memory
+  func.call @called_with_scratch(%rows, %scratch, %y) : (index, !tile.memory, memref<64xf32>) -> ()
   return
 }

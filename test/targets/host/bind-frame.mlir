@@ -33,10 +33,10 @@ func.func private @hints(%w: memref<4x4xf32>, %count: index) {
 // CHECK: %[[INDEX:.*]] = arith.index_castui %[[UNITS]] : i32 to index
 // CHECK: %[[BYTES:.*]] = arith.constant 64 : index
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[INDEX]], %[[BYTES]]
-// CHECK: tile.view %[[MEMORY]][%[[OFFSET]]]
+// CHECK: tile.view %[[MEMORY]][%[[OFFSET]]] : !tile.memory
 func.func private @looks_up(%memory: !tile.memory) {
   %offset = tile.offset 3 : index
-  %m = tile.view %memory[%offset] : !tile.memory -> !tile.memory
+  %m = tile.view %memory[%offset] {tile.placed_bytes = array<i64: 64, 128>} : !tile.memory -> !tile.memory
   call @uses(%m) : (!tile.memory) -> ()
   return
 }

@@ -1,0 +1,25 @@
+//===- PlacedMemory.h - Where buffers are in each placement ---------------===//
+//
+// The code of all placements is one and looks its offsets up. These attributes
+// say what it will find, to passes that ask which buffers are apart. They are
+// gone where names become addresses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECTS_TILE_PLACEDMEMORY_H
+#define HONE_DIALECTS_TILE_PLACEDMEMORY_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace hone::tile {
+
+/// Of a tile.offset, array<i64>: its bytes in each placement.
+inline constexpr llvm::StringLiteral kPlacedOffsetsAttrName =
+    "tile.placed_offsets";
+/// Of a tile.view, array<i64>: how many bytes of it are used in each placement.
+/// A view without it has the bytes of its type.
+inline constexpr llvm::StringLiteral kPlacedBytesAttrName = "tile.placed_bytes";
+
+} // namespace hone::tile
+
+#endif // HONE_DIALECTS_TILE_PLACEDMEMORY_H
