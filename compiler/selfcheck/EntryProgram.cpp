@@ -9,6 +9,7 @@
 #include "base/Dtype.h"
 #include "compiler/emit/ModuleSummary.h"
 #include "device/HostDevice.h"
+#include "device/OpenDevice.h"
 #include "dialects/Hone/Sizes.h"
 #include "passes/Passes.h"
 #include "passes/kernels/BlockFunctions.h"
@@ -201,6 +202,12 @@ template <typename T> static T check(rt::Result<T> result) {
 }
 
 void EntryProgram::run(int64_t rows, rt::Pool &pool) {
+  // Functions of scalars are the host's everywhere.
+  if (loaded->device_target && !isScalar) {
+    auto device =
+        check(rt::openDevice(*loaded, 0, static_cast<uint64_t>(boundaryEnd)));
+    return run(rows, *device, /*scratchBytes=*/0);
+  }
   rt::HostDevice device(pool);
   run(rows, device, loaded->thread_bytes * pool.threads());
 }

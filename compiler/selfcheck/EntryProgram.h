@@ -52,7 +52,7 @@ public:
     return elements.lookup("gradient") == 'f';
   }
 
-  /// On the host's processor.
+  /// On the host's processor, or the device that the kernels are for.
   void run(int64_t rows, rt::Pool &pool);
   /// On any device, with memory of its own for this run. `scratchBytes`: what
   /// its threads have together, see hone_frame::thread_scratch.

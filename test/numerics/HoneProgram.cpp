@@ -6,7 +6,6 @@
 
 #include "test/numerics/HoneProgram.h"
 
-#include "device/OpenDevice.h"
 #include "dialects/Hone/HoneOps.h"
 #include "targets/Target.h"
 #include "test/device/GuardedDevice.h"
@@ -83,7 +82,7 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
     llvm::report_fatal_error("cannot start threads");
   if (beside) {
     beside->run(rows, *pool.value());
-    return runOnDevice(rows);
+    return program.run(rows, *pool.value());
   }
   const std::string before = program.memory().str();
   test::GuardedDevice guarded(*pool.value());
@@ -93,14 +92,6 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   program.run(rows, *pool.value());
   if (program.memory() != there)
     llvm::report_fatal_error("two devices leave other bits");
-}
-
-void HoneProgram::runOnDevice(int64_t rows) {
-  const hone_module &module = program.compiled();
-  auto device = rt::openDevice(module, 0, uint64_t(program.memory().size()));
-  if (!device.isOk())
-    llvm::report_fatal_error(device.status().render().c_str());
-  program.run(rows, *device.value(), /*scratchBytes=*/0);
 }
 
 /// Whether the test that runs is of what has the same bits everywhere:

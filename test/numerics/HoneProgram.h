@@ -53,8 +53,6 @@ public:
   bool isForDevice() const { return beside.has_value(); }
 
 private:
-  void runOnDevice(int64_t rows);
-
   EntryProgram program;
   std::optional<EntryProgram> beside; ///< the same for the processor
   std::vector<std::vector<double>> weights;
