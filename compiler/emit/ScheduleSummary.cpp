@@ -71,8 +71,9 @@ void ScheduleWriter::addValues(const Schedule::Item &item) {
     value.depth = depthOf(item.op);
     value.stage = static_cast<uint32_t>(item.stage);
     if (auto tensor = dyn_cast<RankedTensorType>(result.getType())) {
-      value.bytes = bytesAtRows(tensor, rows);
-      value.row_bytes = hasRows(tensor) ? bytesAtRows(tensor, 1) : 0;
+      value.bytes = bytesIn(tensor, {rows, rows});
+      value.row_bytes =
+          tensor.hasStaticShape() ? 0 : bytesIn(tensor, {1, rows});
     } else {
       out.batchSlots = std::max(out.batchSlots, value.slots);
     }

@@ -57,7 +57,7 @@ int64_t poolStride(Type pool, PlacedRows rows) {
   auto tensor = cast<RankedTensorType>(pool);
   auto slot = RankedTensorType::get(tensor.getShape().drop_front(),
                                     tensor.getElementType());
-  return ArenaPlan::align(bytesAtRows(slot, rows.rows));
+  return ArenaPlan::align(bytesAtRows(slot, 1)) * rows.rows;
 }
 
 int64_t bytesIn(MemRefType whole, MemRefType fewer) {

@@ -66,8 +66,8 @@ for manifest in "$work"/lost/checkpoint-*/MANIFEST.json; do
 done
 refuses "H0804.*replay.hone" "$train" --data "$data" --output "$work/lost" --steps 20
 cmp "$work/whole/replay.hone" "$work/lost/replay.hone"
-compile other Inputs/directions.yaml "$@" --set train.batch_size=2
-refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hone" \
+compile other Inputs/directions.yaml "$@" --set train.max_seq_length=16
+refuses "H0815.*max_seq_length" "$work/other/train" --replay "$work/whole/replay.hone" \
   --output "$work/other-out"
 compile exact ../numerics/Inputs/lora.yaml
 refuses "H0103.*backprop" "$work/exact/train" \

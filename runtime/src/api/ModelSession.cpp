@@ -39,8 +39,9 @@ static Result<Hyperparameters> settingsOf(const Module &module,
         std::find_if(all.begin(), all.end(), [&](const Setting *one) {
           std::string own = one->option();
           std::replace(own.begin(), own.end(), '-', '_');
-          return one->setBy != SetBy::Spec && own == name &&
-                 out.settings.isReadByTraining(*one);
+          // Bounds are the library's own: it has all of its memory.
+          return one->setBy != SetBy::Spec && one->setBy != SetBy::Bound &&
+                 own == name && out.settings.isReadByTraining(*one);
         });
     if (setting == all.end())
       return wrongOption("settings",

@@ -22,31 +22,45 @@ static uint64_t offsetOf(const hone_placement &placement, uint64_t offset,
              : uint64_t(placement.offsets[place]) * HONE_PLACE_BYTES;
 }
 
-static hone_value place(hone_value value, const hone_placement &placement) {
+static void place(hone_value &value, const hone_placement &placement) {
   value.offset = offsetOf(placement, value.offset, value.place);
   if (value.row_bytes == 0)
-    return value;
+    return;
   value.bytes = value.row_bytes * uint64_t(placement.rows);
   value.stride = (value.bytes + HONE_PLACE_BYTES - 1) / HONE_PLACE_BYTES *
                  HONE_PLACE_BYTES;
-  return value;
+}
+
+/// `pieces` keeps what an exchange of a batch has.
+static void place(hone_item &item, const hone_placement &placement,
+                  std::vector<std::vector<hone_piece>> &pieces) {
+  item.work = offsetOf(placement, item.work, item.place);
+  if (item.piece_count == 0)
+    return;
+  std::vector<hone_piece> &inputs =
+      pieces.emplace_back(item.pieces, item.pieces + item.piece_count);
+  for (hone_piece &piece : inputs)
+    if (piece.row_bytes > 0)
+      piece.bytes = piece.row_bytes * uint64_t(placement.rows);
+  item.pieces = inputs.data();
 }
 
 PlacedModule::PlacedModule(const hone_module &compiled, uint32_t number)
-    : placed(compiled) {
+    : placed(compiled),
+      schedules(compiled.schedules,
+                compiled.schedules + compiled.schedule_count) {
   const hone_placement &placement = compiled.placements[number];
-  for (uint32_t i = 0; i < compiled.schedule_count; ++i) {
-    const hone_schedule &schedule = compiled.schedules[i];
-    std::vector<hone_value> &own = values.emplace_back();
-    for (uint32_t v = 0; v < schedule.value_count; ++v)
-      own.push_back(place(schedule.values[v], placement));
+  for (hone_schedule &schedule : schedules) {
+    std::vector<hone_value> &own = values.emplace_back(
+        schedule.values, schedule.values + schedule.value_count);
+    for (hone_value &value : own)
+      place(value, placement);
     std::vector<hone_item> &all = items.emplace_back(
         schedule.items, schedule.items + schedule.item_count);
     for (hone_item &item : all)
-      item.work = offsetOf(placement, item.work, item.place);
-    schedules.push_back(schedule);
-    schedules.back().values = own.data();
-    schedules.back().items = all.data();
+      place(item, placement, pieces);
+    schedule.values = own.data();
+    schedule.items = all.data();
   }
   placed.schedules = schedules.data();
   placed.max_rows = placement.rows;
@@ -59,15 +73,19 @@ PlacedModule::PlacedModule(const hone_module &compiled, uint32_t number)
   placed.placement_count = 0;
 }
 
-uint64_t PlacedModule::bytes() const {
-  constexpr uint64_t chunk = 32; // of an allocation beside its own bytes
-  uint64_t bytes = sizeof(*this) + chunk;
-  bytes += schedules.size() * sizeof(hone_schedule);
-  for (const auto &own : values)
-    bytes += sizeof(own) + chunk + own.capacity() * sizeof(hone_value);
-  for (const auto &all : items)
-    bytes += sizeof(all) + chunk + all.capacity() * sizeof(hone_item);
+/// Of the vectors in `all`, and what an allocation takes beside its own bytes.
+template <typename Item>
+static uint64_t bytesOf(const std::vector<std::vector<Item>> &all) {
+  constexpr uint64_t chunk = 32;
+  uint64_t bytes = chunk;
+  for (const std::vector<Item> &each : all)
+    bytes += sizeof(each) + chunk + each.capacity() * sizeof(Item);
   return bytes;
+}
+
+uint64_t PlacedModule::bytes() const {
+  return sizeof(*this) + schedules.capacity() * sizeof(hone_schedule) +
+         bytesOf(values) + bytesOf(items) + bytesOf(pieces);
 }
 
 std::string problemOfPlacements(const hone_module &module) {
@@ -84,16 +102,18 @@ std::string problemOfPlacements(const hone_module &module) {
       return "expects fewer rows in each, and offsets";
     rows = placement.rows;
   }
-  for (uint32_t i = 0; i < module.schedule_count; ++i) {
-    const hone_schedule &schedule = module.schedules[i];
-    for (uint32_t v = 0; v < schedule.value_count; ++v)
-      if (!isPlace(schedule.values[v].place))
-        return "expects places that they have";
-    if (!std::all_of(
-            schedule.items, schedule.items + schedule.item_count,
-            [&](const hone_item &item) { return isPlace(item.place); }))
-      return "expects places that they have";
-  }
+  const hone_schedule *end = module.schedules + module.schedule_count;
+  const bool fit =
+      std::all_of(module.schedules, end, [&](const hone_schedule &s) {
+        return std::all_of(
+                   s.values, s.values + s.value_count,
+                   [&](const hone_value &v) { return isPlace(v.place); }) &&
+               std::all_of(
+                   s.items, s.items + s.item_count,
+                   [&](const hone_item &item) { return isPlace(item.place); });
+      });
+  if (!fit)
+    return "expects places that they have";
   return "";
 }
 

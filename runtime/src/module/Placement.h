@@ -40,6 +40,7 @@ private:
   std::vector<hone_schedule> schedules;
   std::vector<std::vector<hone_value>> values;
   std::vector<std::vector<hone_item>> items;
+  std::vector<std::vector<hone_piece>> pieces;
 };
 
 /// What is wrong with the tables of the placements of `module`, by themselves;

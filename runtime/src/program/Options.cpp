@@ -167,8 +167,7 @@ static Status checkCombination(const Options &options,
   return Status::ok();
 }
 
-/// That batches fit those that `compiled` is for.
-static Status checkShape(const Settings &settings, const Settings &compiled) {
+Status Options::checkShape(const Settings &settings, const Settings &compiled) {
   const TrainSettings &own = settings.train, &most = compiled.train;
   if (own.max_seq_length > most.max_seq_length)
     return Status(ErrorCode::OptionsDisagree, own.max_seq_length.spelling(),

@@ -140,6 +140,10 @@ struct Options : Section {
   static Result<Options> parse(const std::vector<std::string> &arguments,
                                const Options &defaults);
 
+  /// That batches of `settings` fit those that `compiled` is for. Errors:
+  /// OptionsDisagree.
+  static Status checkShape(const Settings &settings, const Settings &compiled);
+
   /// The text of --help, with `defaults` as the values in brackets.
   static std::string usage(const Options &defaults);
 };

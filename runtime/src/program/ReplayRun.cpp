@@ -22,8 +22,7 @@ static Status otherRun(const std::string &path, const std::string &problem,
 }
 
 /// The options of the run that wrote the file, over this program's. What is
-/// compiled in is compared, not set; of bounds a replay needs nothing, since it
-/// has no batches.
+/// compiled in is compared, not set, and so are bounds that the run exceeds.
 static Options optionsOf(const Options &given, const CheckpointFields &run) {
   Options options = given;
   for (Setting *setting : options.settings.all()) {
@@ -31,6 +30,10 @@ static Options optionsOf(const Options &given, const CheckpointFields &run) {
     if ((setting->setBy == SetBy::Option || setting->setBy == SetBy::Bound) &&
         found != run.end())
       setting->parse(found->second);
+  }
+  if (!Options::checkShape(options.settings, given.settings).isOk()) {
+    options.settings.train.batch_size = given.settings.train.batch_size;
+    options.settings.train.max_seq_length = given.settings.train.max_seq_length;
   }
   // Of which data it was, like its name: that is not read again.
   for (Setting *setting :
