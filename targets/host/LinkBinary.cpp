@@ -63,7 +63,8 @@ std::string hone::toolchainTriple(StringRef text) {
 
 static std::optional<std::string> findProgram(StringRef name) {
   llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name);
-  if (!path)
+  // A path is given back as it is, whether or not there is anything.
+  if (!path || !llvm::sys::fs::can_execute(*path))
     return std::nullopt;
   return *path;
 }
@@ -250,6 +251,13 @@ llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
   if (*failure)
     return llvm::createStringError("linking '" + request.output +
                                    "' failed:\n" + **failure);
+  // Zig leaves a file of macOS as it was made, which nobody may execute.
+  using llvm::sys::fs::perms;
+  llvm::ErrorOr<perms> made = llvm::sys::fs::getPermissions(temporary);
+  if (driver->isZig && made)
+    (void)llvm::sys::fs::setPermissions(
+        temporary,
+        *made | perms(unsigned(perms::all_exe) & ~llvm::sys::fs::getUmask()));
   if (std::error_code error = llvm::sys::fs::rename(temporary, request.output))
     return llvm::createStringError(error, "cannot rename '" + temporary +
                                               "' to '" + request.output + "'");
