@@ -287,10 +287,10 @@ std::string Options::usage(const Options &defaults) {
   return out +
          "\nexit codes\n"
          "  0 done   2 wrong command line   3 done, with more memory than was\n"
-         "  planned   65 bad data, or the loss is no longer finite   66 no "
-         "such\n"
-         "  file   70 a bug   71 no memory or no thread   73 cannot create a\n"
-         "  file   74 cannot read or write\n"
+         "  planned   65 bad data, or the loss is no longer finite\n"
+         "  66 no such file   69 the other part is gone   70 a bug\n"
+         "  71 no memory or no thread   73 cannot create a file\n"
+         "  74 cannot read or write   76 the other part sends something else\n"
          "  130 stopped by SIGINT and saved   143 stopped by SIGTERM and\n"
          "  saved; a second signal stops at once\n"
          "\nhonec --explain CODE says what an error[CODE] means\n";
