@@ -84,7 +84,7 @@ gpu.func @each(%x: memref<8x40xf32>, %y: memref<8xf32>, %m: index) kernel {
 // Terms come in blocks, and sixteen at a time; sums stay in registers until they
 // are complete. Terms that fill up a tile are -0 times 0.
 // CHECK-LABEL: gpu.func @product
-// CHECK-SAME: workgroup(%[[A:.*]] : memref<16x20xf32, #gpu.address_space<workgroup>>, %[[W:.*]] : memref<16x20xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: workgroup(%[[A:.*]] : memref<16x17x1xf32, #gpu.address_space<workgroup>>, %[[W:.*]] : memref<16x17x1xf32, #gpu.address_space<workgroup>>)
 // CHECK: %[[SUMS:.*]] = scf.for {{.*}} step %[[BLOCK:.*]] iter_args
 // CHECK: scf.for {{.*}} iter_args
 // CHECK: %[[NONE:.*]] = arith.constant -0.0
