@@ -476,6 +476,7 @@ compileProgram(Session &session, const Spec &given, Program program) {
   if (request.stopAfter == CompilerPhase::Derive)
     return end(*derived.module);
 
+  HONE_TRY(checkKernels(*derived.module, settled.spec, *settled.target));
   HONE_TRY(run(session, CompilerPhase::Place, *derived.module, *settled.target,
                planned));
   if (request.stopAfter == CompilerPhase::Place)

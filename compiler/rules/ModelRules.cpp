@@ -2,6 +2,7 @@
 
 #include "compiler/rules/ModelRules.h"
 #include "compiler/rules/SpecRules.h"
+#include "passes/kernels/TargetKernels.h"
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
@@ -30,6 +31,23 @@ Status hone::checkTables(ModuleOp module, const Spec &spec,
                     "but found " +
                     positions.text(),
                 "lower it: longer sequences would have to be cut");
+}
+
+Status hone::checkKernels(ModuleOp derived, const Spec &spec,
+                          const Target &target) {
+  const TargetKernels *kernels = target.kernels();
+  if (!kernels)
+    return Status::ok();
+  std::string refusal;
+  derived->walk([&](Operation *op) {
+    refusal = kernels->refusal(op);
+    return refusal.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (refusal.empty())
+    return Status::ok();
+  return Status(ErrorCode::UnsupportedModel, spec.model,
+                target.describe() + ": " + refusal,
+                "give --target=native, or a GPU with more shared memory");
 }
 
 /// A trainable parameter that calls of both parts read; empty: there is none.

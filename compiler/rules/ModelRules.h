@@ -4,6 +4,7 @@
 
 #include "compiler/spec/Spec.h"
 #include "passes/StepOptions.h"
+#include "targets/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,6 +18,11 @@ namespace hone {
 /// have.
 Status checkTables(mlir::ModuleOp imported, const Spec &spec,
                    const rt::Integer &positions);
+
+/// That the target has code for all ops of `derived`, whose sizes are the
+/// model's. Errors: UnsupportedModel.
+Status checkKernels(mlir::ModuleOp derived, const Spec &spec,
+                    const Target &target);
 
 /// That the model has the layers of parts, and as many as groups of them.
 /// Errors: Usage, naming the key.

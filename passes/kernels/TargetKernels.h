@@ -11,6 +11,8 @@
 
 #include "passes/kernels/KernelBuilder.h"
 
+#include <string>
+
 namespace hone {
 
 class TargetKernels {
@@ -20,6 +22,10 @@ public:
   /// Emits what computes `op`, which keeps to the rules of hone-verify-tiles;
   /// false, with nothing emitted, leaves the op to the kernels of all targets.
   virtual bool emit(mlir::Operation *op, KernelBuilder &k) const = 0;
+
+  /// What the target expects of `op` and what it found, where it has no code
+  /// for an op of that size; empty: it has.
+  virtual std::string refusal(mlir::Operation *) const { return {}; }
 };
 
 } // namespace hone

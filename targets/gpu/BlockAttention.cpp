@@ -13,9 +13,11 @@
 #include "targets/gpu/GpuKernels.h"
 
 #include "passes/kernels/AttentionStrips.h"
+#include "targets/gpu/ProductLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
 
@@ -26,6 +28,20 @@ using namespace hone;
 static constexpr int64_t kBlock = 64;
 
 namespace {
+
+/// Private buffers of a kernel, for each of its rows: scores of a block, and
+/// sums of a head's features.
+struct RowMemory {
+  int64_t strips, results;
+
+  /// With the few terms that a row has beside them.
+  int64_t elements(int64_t headDim) const {
+    return strips * kBlock + results * headDim + 4;
+  }
+};
+
+constexpr RowMemory kForward{1, 1}, kTangent{2, 1};
+constexpr RowMemory kQueryAdjoint{2, 1}, kKeyAdjoint{2, 2};
 
 /// What a row sees of a block: `seen` columns from column `from` on.
 struct SeenRange {
@@ -38,10 +54,9 @@ struct SeenRange {
 class BlockAttention {
 public:
   BlockAttention(const AttentionSizes &given, KernelBuilder &k,
-                 int64_t sharedBytes, int64_t strips, int64_t results)
+                 int64_t sharedBytes, RowMemory memory)
       : k(k), sizes(withBlocks(given)),
-        rows(rowsFor(sizes, sharedBytes, strips, results)),
-        strips(k, sizes, rows) {}
+        rows(rowsFor(sizes, sharedBytes, memory)), strips(k, sizes, rows) {}
 
   MemRefType stripType() const { return strips.stripType(); }
   MemRefType termType() const { return strips.rowTermType(); }
@@ -132,13 +147,10 @@ private:
     return sizes;
   }
   static int64_t rowsFor(const AttentionSizes &sizes, int64_t sharedBytes,
-                         int64_t strips, int64_t results) {
+                         RowMemory memory) {
     int64_t bytes = sizes.element.getIntOrFloatBitWidth() / 8;
-    // What the lowering of products and reductions takes, about.
-    constexpr int64_t kScratch = 2 * 16 * (kBlock + 4);
-    return attentionRows(
-        sharedBytes, bytes * (strips * kBlock + results * sizes.headDim + 4),
-        bytes * kScratch);
+    return attentionRows(sharedBytes, bytes * memory.elements(sizes.headDim),
+                         bytes * simt::sharedElements(kBlock, kBlock));
   }
 
 public:
@@ -167,6 +179,28 @@ struct HeadPlaces {
 };
 
 } // namespace
+
+/// What the kernel of `op` that needs most has.
+static std::optional<RowMemory> memoryOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<RowMemory>>(op)
+      .Case([](AttentionOp) { return kForward; })
+      .Case([](AttentionTangentOp) { return kTangent; })
+      .Case([](AttentionAdjointOp) { return kKeyAdjoint; })
+      .Default(std::optional<RowMemory>());
+}
+
+std::optional<int64_t> hone::mostHeadFeatures(Operation *op,
+                                              int64_t sharedBytes) {
+  std::optional<RowMemory> memory = memoryOf(op);
+  if (!memory)
+    return std::nullopt;
+  Type element = cast<ShapedType>(op->getOperand(0).getType()).getElementType();
+  int64_t bytes = computeType(element).getIntOrFloatBitWidth() / 8;
+  // Products have tiles of 16 rows at least.
+  int64_t ofRow = (sharedBytes / bytes - simt::sharedElements(16, kBlock)) /
+                  kFewestAttentionRows;
+  return (ofRow - memory->elements(/*headDim=*/0)) / memory->results;
+}
 
 Value BlockAttention::addWeights(Value dots, const SeenRange &range,
                                  Value width, Value maxima, Value totals) {
@@ -197,8 +231,7 @@ Value BlockAttention::addWeights(Value dots, const SeenRange &range,
 
 void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
                               int64_t sharedBytes) {
-  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
-                           /*strips=*/1, /*results=*/1);
+  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes, kForward);
   const AttentionSizes &sizes = attention.sizes;
   Value q = k.buffer(op.getQ()), key = k.buffer(op.getK());
   Value v = k.buffer(op.getV()), y = k.buffer(op.getY());
@@ -265,7 +298,7 @@ void hone::emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
   Value normalizer = bufferOrNull(op.getNormalizer());
   bool scoresChange = tq || tk;
   BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
-                           /*strips=*/scoresChange ? 2 : 1, /*results=*/1);
+                           scoresChange ? kTangent : kForward);
   const AttentionSizes &sizes = attention.sizes;
   MemRefType term = attention.termType();
   SmallVector<MemRefType> memory = {attention.stripType(), attention.sumsType(),
@@ -414,7 +447,7 @@ static void storeSlope(BlockAttention &attention, const AdjointPlaces &in,
 static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
                              const AdjointPlaces &in, int64_t sharedBytes) {
   BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
-                           /*strips=*/2, /*results=*/1);
+                           kQueryAdjoint);
   const AttentionSizes &sizes = attention.sizes;
   Value y = k.buffer(op.getY()), normalizer = k.buffer(op.getNormalizer());
   Value dq = k.buffer(op.getDq());
@@ -491,7 +524,7 @@ static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
 static void emitKeyAdjoint(AttentionAdjointOp op, KernelBuilder &k,
                            const AdjointPlaces &in, int64_t sharedBytes) {
   BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
-                           /*strips=*/2, /*results=*/2);
+                           kKeyAdjoint);
   const AttentionSizes &sizes = attention.sizes;
   Value dk = k.buffer(op.getDk()), dv = k.buffer(op.getDv());
   MemRefType memory[] = {attention.stripType(), attention.stripType(),

@@ -17,6 +17,23 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
       .Default(false);
 }
 
+std::string GpuKernels::refusal(Operation *op) const {
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case<AttentionOp, AttentionTangentOp, AttentionAdjointOp>(
+          [&](auto attention) -> std::string {
+            auto type = cast<RankedTensorType>(attention.getQ().getType());
+            auto heads = static_cast<int64_t>(attention.getHeads());
+            int64_t features = type.getDimSize(1) / heads;
+            int64_t most = *mostHeadFeatures(attention, sharedBytes);
+            if (features <= most)
+              return {};
+            return "expected heads of at most " + std::to_string(most) +
+                   " features, for which a workgroup has memory, but found " +
+                   std::to_string(features);
+          })
+      .Default(std::string());
+}
+
 int64_t hone::attentionRows(int64_t sharedBytes, int64_t bytesPerRow,
                             int64_t bytes) {
   for (int64_t rows : {64, 32})
@@ -26,5 +43,5 @@ int64_t hone::attentionRows(int64_t sharedBytes, int64_t bytesPerRow,
   for (int64_t rows : {16, 8})
     if (bytes + rows * bytesPerRow <= sharedBytes)
       return rows;
-  return 4;
+  return kFewestAttentionRows;
 }

@@ -17,11 +17,13 @@ public:
   explicit GpuKernels(int64_t sharedBytes) : sharedBytes(sharedBytes) {}
 
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
+  std::string refusal(mlir::Operation *op) const override;
 
 private:
   int64_t sharedBytes;
 };
 
+inline constexpr int64_t kFewestAttentionRows = 4;
 /// Rows that a workgroup handles together: the most of 64 and 32 with which two
 /// workgroups have room, or else of 16, 8 and 4 with which one has.
 /// `bytesPerRow` and `bytes` are what its private buffers take for each row and
@@ -29,6 +31,10 @@ private:
 int64_t attentionRows(int64_t sharedBytes, int64_t bytesPerRow, int64_t bytes);
 
 // BlockAttention.cpp
+/// Features of a head with which a workgroup has room for the fewest rows of
+/// any kernel of `op`, at most; none: it is no attention.
+std::optional<int64_t> mostHeadFeatures(mlir::Operation *op,
+                                        int64_t sharedBytes);
 void emitBlockAttention(AttentionOp op, KernelBuilder &k, int64_t sharedBytes);
 void emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
                         int64_t sharedBytes);

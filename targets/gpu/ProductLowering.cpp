@@ -38,6 +38,10 @@ static constexpr int64_t kPadding = 1;
 
 static_assert(kSide * kSide == kThreads);
 
+int64_t simt::sharedElements(int64_t rows, int64_t columns) {
+  return kTerms * (kSide + kPadding) * (rows + columns) / kSide;
+}
+
 /// What `value` is at most, if that can be seen.
 static std::optional<int64_t> upperBound(Value value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
