@@ -9,6 +9,8 @@
 
 #include "hone/engine.h"
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +29,8 @@
 struct hone_link {
   int socket = -1;
   int wake[2] = {-1, -1};
-  std::vector<char> in; ///< of frames that are not whole yet
+  std::vector<char> in;  ///< of frames that are not whole yet
+  std::vector<char> out; ///< of a frame that has not left
 };
 
 namespace {
@@ -41,7 +44,8 @@ struct Badness {
     if (const char *text = getenv("HONE_TEST_ENGINE"))
       sscanf(text, "%llu %u %u %u %u %u", &seed, &lose, &twice, &late, &flip,
              &cut);
-    random.seed(seed * 7919 + (unsigned long long)getpid() % 2);
+    static std::atomic<unsigned> sides{0};
+    random.seed(seed * 7919 + (unsigned long long)getpid() % 2 + 2 * sides++);
   }
   bool draw(unsigned of10000) { return random() % 10000 < of10000; }
 };
@@ -49,8 +53,9 @@ struct Badness {
 std::mutex mutex;
 std::map<std::string, int> listening; ///< by address
 
+/// Of each thread that moves frames.
 Badness &badness() {
-  static Badness one;
+  static thread_local Badness one;
   return one;
 }
 
@@ -61,16 +66,37 @@ sockaddr_un at(const std::string &path) {
   return address;
 }
 
-bool writeAll(int socket, const void *bytes, size_t size) {
-  const char *at = static_cast<const char *>(bytes);
-  while (size > 0) {
-    ssize_t done = send(socket, at, size, MSG_NOSIGNAL);
-    if (done <= 0)
-      return false;
-    at += done;
-    size -= size_t(done);
+/// Sends of link->out what the socket takes; false: the link is lost.
+bool flush(hone_link *link) {
+  while (!link->out.empty()) {
+    ssize_t done = send(link->socket, link->out.data(), link->out.size(),
+                        MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (done < 0)
+      return errno == EAGAIN || errno == EWOULDBLOCK;
+    link->out.erase(link->out.begin(), link->out.begin() + done);
   }
   return true;
+}
+
+void append(std::vector<char> &out, const void *bytes, size_t size) {
+  const char *at = static_cast<const char *>(bytes);
+  out.insert(out.end(), at, at + size);
+}
+
+/// The socket that listens at `path`, which stays as long as the process.
+int listenAt(const std::string &path, std::string &why) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [own, isNew] = listening.emplace(path, -1);
+  if (!isNew)
+    return own->second;
+  sockaddr_un address = at(path);
+  unlink(path.c_str());
+  own->second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (bind(own->second, reinterpret_cast<sockaddr *>(&address),
+           sizeof(address)) != 0 ||
+      listen(own->second, 8) != 0)
+    why = strerror(errno);
+  return own->second;
 }
 
 /// The first of the two by name listens.
@@ -87,23 +113,16 @@ int connectTo(const std::string &path, bool listens, int milliseconds,
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     return -1;
   }
-  auto [own, isNew] = listening.emplace(path, -1);
-  if (isNew) {
-    unlink(path.c_str());
-    own->second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(own->second, general, sizeof(address)) != 0 ||
-        listen(own->second, 8) != 0) {
-      why = strerror(errno);
-      return -1;
-    }
-  }
-  pollfd waits = {own->second, POLLIN, 0};
+  const int listener = listenAt(path, why);
+  if (listener < 0)
+    return -1;
+  pollfd waits = {listener, POLLIN, 0};
   int made = -1;
   // The newest of those who dial: the others are gone.
   while (poll(&waits, 1, made < 0 ? milliseconds : 0) > 0) {
     if (made >= 0)
       close(made);
-    made = accept4(own->second, nullptr, nullptr, SOCK_CLOEXEC);
+    made = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   }
   if (made < 0)
     why = "nobody dials";
@@ -116,7 +135,6 @@ hone_link *openLink(const char *address, const char *self, const char *peer,
   const std::string path = std::string(address) + "/" +
                            (listens ? self : peer) + "-" +
                            (listens ? peer : self);
-  std::lock_guard<std::mutex> lock(mutex);
   std::string reason;
   int made = connectTo(path, listens, milliseconds, reason);
   if (made < 0) {
@@ -131,6 +149,10 @@ hone_link *openLink(const char *address, const char *self, const char *peer,
 }
 
 int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
+  if (!flush(link))
+    return -1;
+  if (!link->out.empty())
+    return 1;
   Badness &bad = badness();
   std::vector<char> frame(static_cast<const char *>(bytes),
                           static_cast<const char *>(bytes) + size);
@@ -140,15 +162,15 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     std::this_thread::sleep_for(std::chrono::microseconds(bad.random() % 3000));
   const uint32_t length = uint32_t(size);
   for (int copies = bad.draw(bad.lose) ? 0 : 1 + bad.draw(bad.twice);
-       copies > 0; --copies)
-    if (!writeAll(link->socket, &length, sizeof(length)) ||
-        !writeAll(link->socket, frame.data(), size))
-      return -1;
+       copies > 0; --copies) {
+    append(link->out, &length, sizeof(length));
+    append(link->out, frame.data(), size);
+  }
   if (!bad.draw(bad.cut))
-    return 0;
+    return flush(link) ? 0 : -1;
   // In the middle of a frame.
-  writeAll(link->socket, &length, sizeof(length));
-  writeAll(link->socket, frame.data(), size / 2);
+  link->out.resize(link->out.size() / 2);
+  flush(link);
   shutdown(link->socket, SHUT_RDWR);
   return -1;
 }
@@ -173,13 +195,16 @@ int64_t nextFrame(hone_link *link, void *bytes, uint64_t capacity,
                   int milliseconds) {
   if (int64_t size = takeFrame(link, bytes, capacity))
     return size;
-  pollfd waits[] = {{link->socket, POLLIN, 0}, {link->wake[0], POLLIN, 0}};
+  const short wanted = short(link->out.empty() ? POLLIN : POLLIN | POLLOUT);
+  pollfd waits[] = {{link->socket, wanted, 0}, {link->wake[0], POLLIN, 0}};
   while (poll(waits, 2, milliseconds) > 0) {
     if (waits[1].revents) {
       char taken[64];
       (void)!read(link->wake[0], taken, sizeof(taken));
       return 0;
     }
+    if (waits[0].revents == POLLOUT)
+      return flush(link) ? 0 : -1;
     char part[65536];
     ssize_t size = recv(link->socket, part, sizeof(part), 0);
     if (size <= 0)

@@ -80,7 +80,7 @@ protected:
     return {0, 3, channel, index, to, isSent};
   }
   static std::string contents(uint64_t index, char salt) {
-    static const size_t sizes[] = {8, 64, 65, 5000, 700000};
+    static const size_t sizes[] = {8, 64, 65, 5000, 600000};
     std::string bytes(sizes[index % 5], salt);
     memcpy(bytes.data(), &index, sizeof(index));
     return bytes;
@@ -133,10 +133,10 @@ protected:
 
 // Frames are lost, doubled, late, damaged, and the link is cut again and again.
 TEST_F(SessionTest, EveryMessageArrivesWholeAndOnce) {
-  setenv("HONE_TEST_ENGINE", "1 300 300 300 200 150", 1);
+  setenv("HONE_TEST_ENGINE", "1 200 200 200 100 100", 1);
   std::string problems[2];
-  std::thread a([&] { talk("a", "b", 200, problems[0]); });
-  std::thread b([&] { talk("b", "a", 200, problems[1]); });
+  std::thread a([&] { talk("a", "b", 60, problems[0]); });
+  std::thread b([&] { talk("b", "a", 60, problems[1]); });
   a.join();
   b.join();
   EXPECT_EQ(problems[0], "");

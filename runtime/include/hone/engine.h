@@ -34,11 +34,13 @@ typedef struct hone_engine {
      bytes, says the reason. A new link replaces an old one between the two. */
   hone_link *(*open)(const char *address, const char *self, const char *peer,
                      int milliseconds, char *why, uint64_t capacity);
-  /* Takes a frame; `bytes` are free again on return. 0; -1: the link is lost.
-   */
+  /* Takes a frame; `bytes` are free again on return. 0; 1: not now, since one
+     that was taken before has not left, so call next() and try again; -1: the
+     link is lost. Never waits for the peer: both may have much to send. */
   int (*send)(hone_link *link, const void *bytes, uint64_t size);
   /* Writes the next frame and returns its size. 0: none came within
-     `milliseconds`, or wake() was called; -1: the link is lost. */
+     `milliseconds`, or wake() was called, or send() can take a frame again; -1:
+     the link is lost. */
   int64_t (*next)(hone_link *link, void *bytes, uint64_t capacity,
                   int milliseconds);
   /* Ends a next() of another thread, or the one that comes. The only function

@@ -227,6 +227,7 @@ bool Session::connect() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     link = made;
+    pending = 0;
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
@@ -239,7 +240,7 @@ bool Session::connect() {
   return greet();
 }
 
-bool Session::sendGreeting(bool asks) {
+void Session::encodeGreeting(bool asks) {
   std::string text;
   for (const auto &[key, value] : self.equal)
     text += key + "=" + value + "\n";
@@ -249,8 +250,7 @@ bool Session::sendGreeting(bool asks) {
   frame.size = asks;
   frame.payload = text.data();
   frame.payloadBytes = uint32_t(std::min(text.size(), size_t(kFramePayload)));
-  const uint64_t size = encode(frame, frameOut.data());
-  return self.engine->send(link, frameOut.data(), size) == 0;
+  pending = encode(frame, frameOut.data());
 }
 
 bool Session::greet() {
@@ -265,7 +265,9 @@ bool Session::greet() {
     }
     if (Clock::now() - said >= kReminder) {
       said = Clock::now();
-      isAlive = sendGreeting(/*asks=*/true);
+      encodeGreeting(/*asks=*/true);
+      bool hasSent;
+      isAlive = sendPending(hasSent);
     }
     isAlive = isAlive && receiveNext(20);
   }
@@ -305,45 +307,57 @@ void Session::remind() {
   }
 }
 
+bool Session::sendPending(bool &hasSent) {
+  const int taken = self.engine->send(link, frameOut.data(), pending);
+  hasSent = taken == 0;
+  if (taken == 0)
+    pending = 0;
+  return taken >= 0;
+}
+
 bool Session::sendNext(bool &hasSent) {
+  if (pending == 0) {
+    bool owes;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      owes = std::exchange(owesGreeting, false);
+    }
+    if (owes)
+      encodeGreeting(/*asks=*/false);
+    else
+      pending = encodeNext();
+  }
+  hasSent = false;
+  return pending == 0 || sendPending(hasSent);
+}
+
+uint64_t Session::encodeNext() {
+  std::lock_guard<std::mutex> lock(mutex);
   Frame frame;
   frame.run = self.run;
-  uint64_t bytes = 0;
-  bool owes;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    owes = std::exchange(owesGreeting, false);
+  remind();
+  if (!control.empty()) {
+    frame.kind = control.front().first;
+    frame.name = control.front().second.first;
+    std::tie(frame.offset, frame.size) = control.front().second.second;
+    control.pop_front();
+    return encode(frame, frameOut.data());
   }
-  if (owes && !sendGreeting(/*asks=*/false))
-    return false;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    remind();
-    if (!control.empty()) {
-      frame.kind = control.front().first;
-      frame.name = control.front().second.first;
-      std::tie(frame.offset, frame.size) = control.front().second.second;
-      control.pop_front();
-      bytes = encode(frame, frameOut.data());
-    }
-    for (auto own = sends.begin(); bytes == 0 && own != sends.end(); ++own) {
-      Outgoing &out = own->second;
-      if (out.isOver || !out.isCredited || out.next >= out.size)
-        continue;
-      frame.kind = FrameKind::Data;
-      frame.name = own->first;
-      frame.offset = out.next;
-      frame.size = out.size;
-      frame.payload = out.bytes + out.next;
-      frame.payloadBytes =
-          uint32_t(std::min<uint64_t>(kFramePayload, out.size - out.next));
-      out.next += frame.payloadBytes;
-      out.heard = Clock::now();
-      bytes = encode(frame, frameOut.data());
-    }
+  for (auto &[name, out] : sends) {
+    if (out.isOver || !out.isCredited || out.next >= out.size)
+      continue;
+    frame.kind = FrameKind::Data;
+    frame.name = name;
+    frame.offset = out.next;
+    frame.size = out.size;
+    frame.payload = out.bytes + out.next;
+    frame.payloadBytes =
+        uint32_t(std::min<uint64_t>(kFramePayload, out.size - out.next));
+    out.next += frame.payloadBytes;
+    out.heard = Clock::now();
+    return encode(frame, frameOut.data());
   }
-  hasSent = bytes > 0;
-  return bytes == 0 || self.engine->send(link, frameOut.data(), bytes) == 0;
+  return 0;
 }
 
 bool Session::receiveNext(int timeout) {

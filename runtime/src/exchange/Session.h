@@ -80,9 +80,12 @@ private:
   bool connect();
   bool greet();
   /// `asks` for the peer's, which may have been lost.
-  bool sendGreeting(bool asks);
+  void encodeGreeting(bool asks);
   /// Sends one frame, if there is any to send; false: the link is lost.
   bool sendNext(bool &hasSent);
+  /// Encodes the next frame that there is to send; returns its bytes, or 0.
+  uint64_t encodeNext();
+  bool sendPending(bool &hasSent);
   bool receiveNext(int milliseconds);
   void handle(const Frame &frame);
   void handleData(const Frame &frame);
@@ -105,6 +108,7 @@ private:
   bool isStarted = false;
   hone_link *link = nullptr; ///< under the lock only for wake()
   std::vector<char> frameOut, frameIn;
+  uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
 
   std::mutex mutex;
   std::condition_variable changed;
