@@ -27,10 +27,28 @@ static std::string refusal(std::vector<std::string> arguments,
 }
 
 TEST(Options, WhatIsCompiledInSaysWhereItBelongs) {
-  EXPECT_EQ(refusal({"--batch-size", "4"}),
-            "error[H0101]: --batch-size: is no option, since train.batch_size "
+  EXPECT_EQ(refusal({"--optimizer", "sgd"}),
+            "error[H0101]: --optimizer: is no option, since train.optimizer "
             "is compiled in\n"
-            "  help: set train.batch_size in the spec and compile again\n");
+            "  help: set train.optimizer in the spec and compile again\n");
+}
+
+TEST(Options, BoundsAreWhatWasCompiledIn) {
+  EXPECT_EQ(refusal({"--batch-size", "4"}, ErrorCode::OptionsDisagree),
+            "error[H0103]: --batch-size: expects batches of at most 256 rows, "
+            "which were compiled in, but 4 sequences of up to 256 tokens have "
+            "1024\n"
+            "  help: give --max-seq-length 64, or compile with a larger "
+            "batch_size\n");
+  EXPECT_NE(refusal({"--max-seq-length", "257"}, ErrorCode::OptionsDisagree)
+                .find("at most 256"),
+            std::string::npos);
+  refusal({"--batch-size", "0"});
+  refusal({"--max-seq-length", "1"});
+  auto fits = parse(
+      {"--data=d", "--output=o", "--batch-size=4", "--max-seq-length=64"});
+  ASSERT_TRUE(fits.isOk()) << fits.status().render();
+  EXPECT_EQ(fits.value().settings.train.batch_size, 4);
 }
 
 TEST(Options, KeepWhatTheModuleWasCompiledWith) {
