@@ -170,7 +170,9 @@ static Result<std::vector<std::string>> readLines(const std::string &path) {
 /// "notes.jsonl" and "notes.jsonl.gz" to "notes-adapter".
 static std::string defaultOutput(StringRef data) {
   data.consume_back(".gz");
-  return llvm::sys::path::stem(data).str() + "-adapter";
+  const std::string name = llvm::sys::path::stem(data).str() + "-adapter";
+  return (name.front() == '-' ? "./" : "") +
+         name; // no option of a later command
 }
 
 static std::string duration(double seconds) {
@@ -340,6 +342,9 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   const std::string chat = shellCommand({"hone", "chat", output});
   const bool opens = request.chats && hasTerminal();
   HONE_ASSIGN(const int code, runProgram(programs.path("train"), arguments));
+  if (code == static_cast<int>(rt::ExitCode::Usage) && !isNew)
+    llvm::errs() << "note: -o FOLDER begins another run beside the one in "
+                 << output << "\n";
   if (code != 0)
     return code;
   sayTexts(output, spec, programs);

@@ -214,7 +214,12 @@ RunChoice hone::chooseRun(const ModelFacts &model, const DataFacts &data,
 
 static std::string describeOrigin(const ModelFacts &model,
                                   const DataFacts &data) {
-  std::string out = "# Chosen by hone for " + model.name();
+  const std::string name = model.name();
+  // A line end in it would end the comment.
+  const bool isPlain = llvm::all_of(name, [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' && c != 127;
+  });
+  std::string out = "# Chosen by hone for " + (isPlain ? name : quoted(name));
   if (!data.format.empty())
     out += " and " + quoted(data.path) + " (" + std::to_string(data.samples) +
            (data.isPacked ? " samples" : " samples: ") +

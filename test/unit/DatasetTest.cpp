@@ -299,7 +299,7 @@ TEST(Dataset, SecondRunUsesTheCache) {
   const auto cached = [&](const Tokenizer &tokenizer, int64_t length) {
     Result<Dataset> data = prepare(folder, path, &tokenizer, length);
     EXPECT_TRUE(data.isOk()) << data.status().render();
-    EXPECT_TRUE(hasNote(data.value(), "1 samples"));
+    EXPECT_TRUE(hasNote(data.value(), "1 sample,"));
     return data.value().wasCached();
   };
   EXPECT_FALSE(cached(loaded.tokenizer, 64));

@@ -562,9 +562,11 @@ std::string Preparation::leftOut() const {
 std::string Preparation::notes() const {
   std::string out =
       "data is " +
-      (options.task ? describeExamples(*options.task, ofLabel)
-                    : describeIn(options.path, format) + ": " +
-                          std::to_string(writer.samples()) + " samples, ") +
+      (options.task
+           ? describeExamples(*options.task, ofLabel)
+           : describeIn(options.path, format) + ": " +
+                 std::to_string(writer.samples()) +
+                 (writer.samples() == 1 ? " sample, " : " samples, ")) +
       std::to_string(writer.tokens()) + " tokens, " +
       std::to_string(writer.targets()) + " of them targets" + leftOut();
   if (specialAsText != 0)

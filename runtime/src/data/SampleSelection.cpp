@@ -105,7 +105,7 @@ static std::string noteOf(const SampleSelection &selection,
     out += std::string(out.empty() ? "" : "\n") + std::to_string(written) +
            " examples are trained on, " + std::to_string(selection.perLabel) +
            " of each label" + seed;
-  return out + (out.empty() ? "" : "\n") + "trained on are " +
+  return out + (out.empty() ? "" : "\n") + "the run trains on " +
          std::to_string(writer.samples()) + " samples, " +
          std::to_string(writer.tokens()) + " tokens, " +
          std::to_string(writer.targets()) + " of them targets";
