@@ -315,8 +315,8 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   HONE_TRY(checkOverrides(spec, specPath, request.overrides));
   if (platform::resolve(request.model) != platform::resolve(spec.model))
     return Status(ErrorCode::OptionsDisagree, specPath,
-                  "this run is of the model " + spec.model.text() +
-                      ", and not of " + request.model,
+                  "this run trains the model " + spec.model.text() +
+                      ", and not " + request.model,
                   "give -o another folder");
   HONE_ASSIGN(const std::vector<std::string> chosenOptions,
               readLines(inFolder(output, kRunOptions)));

@@ -143,9 +143,10 @@ struct DataCommand : Command {
                  clEnumValN(DataFormatOut::Json, "json", "counts and lengths"),
                  clEnumValN(DataFormatOut::Ids, "ids",
                             "every sample as a line that train reads"))};
-  Opt<unsigned> samples{*this, "show-samples", cl::init(2),
-                        cl::desc("print the first N samples, and mark the "
-                                 "tokens that the loss counts")};
+  Opt<unsigned> samples{
+      *this, "show-samples", cl::init(2),
+      cl::desc("print the first N samples (default 2), and mark the "
+               "tokens that the loss counts")};
   Opt<unsigned> longest{
       *this, "max-seq-length", cl::init(0),
       cl::desc("leave longer samples out, as train does; default: none")};
@@ -163,7 +164,7 @@ struct DataCommand : Command {
                "chat_template of a spec")};
   Opt<unsigned> errors{*this, "show-errors", cl::init(20),
                        cl::desc("print the first N samples that cannot be "
-                                "used")};
+                                "used (default 20)")};
 
   Result<int> run(const Toolchain &) const override {
     return done(reportData({model,
@@ -188,7 +189,7 @@ struct GenerateCommand : Command {
   Opt<std::string> source{*this, cl::Positional, cl::Required,
                           cl::desc("RUN | MODEL | SPEC.yaml")};
   List<std::string> options{*this, cl::ConsumeAfter,
-                            cl::desc("[options of the program]")};
+                            cl::desc("[options; RUN --help lists them]")};
   const std::vector<std::string> first;
 
   Result<int> run(const Toolchain &toolchain) const override {

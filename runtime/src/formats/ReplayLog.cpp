@@ -188,7 +188,8 @@ Result<ReplayWriter> ReplayWriter::resume(const std::string &path,
     return damaged(path, read.status().message().problem, remedy);
   const ReplayReader &there = read.value();
   if (there.header().run != run)
-    return damaged(path, "it is of another run than the checkpoint beside it",
+    return damaged(path,
+                   "it belongs to another run than the checkpoint beside it",
                    remedy);
   ReplayWriter log;
   log.path = path;

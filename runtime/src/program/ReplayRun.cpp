@@ -100,7 +100,7 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
               " coefficients of a step, but this program has " +
               std::to_string(trainer.coefficientCount());
   if (!differs.empty())
-    return otherRun(given.replay, "it is of another run: " + differs,
+    return otherRun(given.replay, "it belongs to another run: " + differs,
                     "compile the model with the spec of that run");
   Trainables &trainables = trainer.trainables();
   if (given.adapter.empty())
