@@ -61,11 +61,14 @@ static bool isOpen(tile::ProductOp product) {
   return !product.getInto() && product.getEpilogue().empty();
 }
 
-/// Whether what the epilogue loads is not `c`, which it would find as it was.
+/// Whether the epilogue does not load `c`, which it would find as it was: what
+/// the product writes it reads by that name alone.
 static bool closesChain(tile::ProductOp product) {
+  Value root = rootOf(product.getC());
   return product.getEpilogue().empty() ||
          !llvm::any_of(product.getEpilogue().front(), [&](Operation &op) {
-           return isa<memref::LoadOp>(op) && mayTouch(&op, product.getC());
+           auto load = dyn_cast<memref::LoadOp>(op);
+           return load && rootOf(load.getMemRef()) == root;
          });
 }
 

@@ -23,6 +23,47 @@ gpu.func @adapter(%y: memref<64x64xf32>, %h: memref<64x8xf32>, %b: memref<64x8xf
   gpu.return
 }
 
+// A bias, which is other memory than the sums, is added at the chain's end.
+// CHECK-LABEL: gpu.func @adapter_and_bias
+// SPREAD-LABEL: gpu.func @adapter_and_bias
+// CHECK: simt.chain
+// CHECK: tile.product
+// CHECK: tile.product
+// CHECK: memref.load %{{.*}} : memref<64xf32>
+gpu.func @adapter_and_bias(%y: memref<64x64xf32>, %h: memref<64x8xf32>, %b: memref<64x8xf32>, %x: memref<64x96xf32>, %w: memref<64x96xf32>, %bias: memref<64xf32>) kernel {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  tile.product %y[%c0, %c0], %h[%c0, %c0], %b[%c0, %c0] size(%c64, %c64, %c8) in [8, 64] transpose_w : memref<64x64xf32>, memref<64x8xf32>, memref<64x8xf32>
+  tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%c64, %c64, %c96) in [96, 64] accumulate transpose_w : memref<64x64xf32>, memref<64x96xf32>, memref<64x96xf32>
+      epilogue (%sum, %i, %j) {
+    %v = memref.load %bias[%j] : memref<64xf32>
+    %r = arith.addf %sum, %v : f32
+    tile.yield %r : f32
+  }
+  gpu.return
+}
+
+// What reads the sums themselves would find them as they were before the chain.
+// CHECK-LABEL: gpu.func @reads_sums
+// CHECK-NOT: simt.chain
+// CHECK: gpu.return
+gpu.func @reads_sums(%y: memref<64x64xf32>, %h: memref<64x8xf32>, %b: memref<64x8xf32>, %x: memref<64x96xf32>, %w: memref<64x96xf32>, %bias: memref<64xf32>) kernel {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  tile.product %y[%c0, %c0], %h[%c0, %c0], %b[%c0, %c0] size(%c64, %c64, %c8) in [8, 64] transpose_w : memref<64x64xf32>, memref<64x8xf32>, memref<64x8xf32>
+  tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%c64, %c64, %c96) in [96, 64] accumulate transpose_w : memref<64x64xf32>, memref<64x96xf32>, memref<64x96xf32>
+      epilogue (%sum, %i, %j) {
+    %v = memref.load %y[%i, %j] : memref<64x64xf32>
+    %r = arith.addf %sum, %v : f32
+    tile.yield %r : f32
+  }
+  gpu.return
+}
+
 // A loop that adds products carries the sums; what fills its operand, which is
 // another shared buffer, stays in it.
 // CHECK-LABEL: gpu.func @loop
