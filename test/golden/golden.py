@@ -29,6 +29,8 @@ ROOT = HERE.parents[1]
 RECORDS = HERE / "runs.json"
 STEPS = 8
 THREADS = (1, 2, 3)
+# Lines of steps are shown as often as a clock says; the log has all of them.
+PROGRESS = re.compile(r"(?m)^step +\d+/\d+.*\n")
 # The numbers of a run, among others that it prints of memory and time.
 NUMBERS = re.compile(r"\b(loss|norm|lr|perplexity|accuracy|steps|ids) +(.+?)(?=  |, |\n|$)")
 
@@ -102,7 +104,7 @@ def train(work, name, threads, emulator=(), evaluates=False):
         measured = ("run", "tokens_per_second", "peak_anonymous_bytes",
                     "peak_resident_bytes")
         lines = [json.loads(line) for line in open(log)]
-        return {"printed": NUMBERS.findall(printed),
+        return {"printed": NUMBERS.findall(PROGRESS.sub("", printed)),
                 "log": [{key: value for key, value in line.items()
                          if key not in measured} for line in lines]}
     adapter = (output / "adapter_model.safetensors").read_bytes()
