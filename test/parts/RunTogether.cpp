@@ -97,9 +97,16 @@ public:
           test::require(program->trainer->lossOf(program->data, sample)));
   }
 
+  /// Whether all went as it should, which it does where a peer has ended.
+  bool hasSucceeded() const {
+    return failure.isOk() || failure.errorCode() == ErrorCode::PeerLost;
+  }
+
   void print() {
-    if (!failure.isOk())
+    if (!failure.isOk()) {
       printf("%s stopped %s\n", name.c_str(), textOf(*failure.errorCode()));
+      fputs(failure.render().c_str(), stderr);
+    }
     for (double loss : losses)
       printf("%s number %a\n", name.c_str(), loss);
     printf("%s sent %" PRIu64 " bytes for %" PRIu64 " rows\n", name.c_str(),
@@ -255,8 +262,13 @@ int main(int argc, char **argv) {
     threads.emplace_back([&] { program->train(); });
   for (std::thread &thread : threads)
     thread.join();
-  for (auto &program : programs)
+  bool hasSucceeded = true;
+  for (auto &program : programs) {
     program->print();
+    hasSucceeded &= program->hasSucceeded();
+  }
+  if (!hasSucceeded)
+    return 1;
   if (size_t open = network.open()) {
     fprintf(stderr, "%zu messages are still posted\n", open);
     return 1;
