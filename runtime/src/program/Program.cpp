@@ -382,6 +382,7 @@ static Status execute(const hone_module &compiled,
                         options.noVerify, verified));
   fputs(verified.c_str(), stdout);
   // Before anything is written.
+  HONE_TRY(Trainer::checkPeers(setup.module));
   HONE_TRY(makeDevice(setup));
   if (!options.output.empty()) {
     HONE_TRY(setup.output.claim(options.output));

@@ -31,17 +31,21 @@ Trainer::Trainer(const Module &module, const Weights &weights, Device &device,
     comparison.emplace(module.schedule(HONE_COMPARE), device, frame, transport);
 }
 
+Status Trainer::checkPeers(const Module &module, const Transport *transport) {
+  const char *peer = peerOf(module.schedule(HONE_TRAIN));
+  if (!peer || transport)
+    return Status::ok();
+  return Status(
+      ErrorCode::OnePart, "this program",
+      std::string("is one part of a model and trains only together with '") +
+          peer + "', which it cannot reach",
+      "compile the model without parts.*.program and --step-options");
+}
+
 Result<std::unique_ptr<Trainer>>
 Trainer::create(const Module &module, const Weights &weights, Device &device,
                 Module::Extent extent, Transport *transport) {
-  const char *peer = peerOf(module.schedule(HONE_TRAIN));
-  if (peer && !transport)
-    return Status(
-        ErrorCode::OnePart, "this program",
-        std::string("is one part of a model and trains only together with "
-                    "'") +
-            peer + "', which it cannot reach",
-        "compile the model without parts.*.program and --step-options");
+  HONE_TRY(checkPeers(module, transport));
   HONE_ASSIGN(DeviceMemory arena, device.allocate(module.arenaBytes(extent)));
   HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
   hone_frame frame = loaded;

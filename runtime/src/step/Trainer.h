@@ -51,11 +51,15 @@ public:
     const float *coefficients = nullptr;
   };
 
+  /// Errors: Usage, if `module` is one part of a model and nothing reaches the
+  /// others.
+  static Status checkPeers(const Module &module,
+                           const Transport *transport = nullptr);
+
   /// Allocates the arena on `device` and loads the module there. `module`,
   /// `weights` and `device` must outlive the trainer. `extent` says what may be
   /// asked of it: gradients where the module updates layer by layer, and steps
-  /// of several batches. Without a `transport` the module must be a whole
-  /// model. Errors: Usage if it is not, NoResources.
+  /// of several batches. Errors: as checkPeers(), NoResources.
   static Result<std::unique_ptr<Trainer>>
   create(const Module &module, const Weights &weights, Device &device,
          Module::Extent extent = {}, Transport *transport = nullptr);
