@@ -64,7 +64,7 @@ module @skipped attributes {hone.max_rows = 16 : i64} {
 // CHECK: %[[LAST:.*]] = arith.constant 2 : i32
 // CHECK: %[[SLOT:.*]] = arith.minui %[[NUMBER]], %[[LAST]] : i32
 // CHECK: %[[INDEX:.*]] = arith.index_castui %[[SLOT]] : i32 to index
-// CHECK: %[[BYTES:.*]] = arith.constant 256 : index
+// CHECK: %[[BYTES:.*]] = arith.constant 1024 : index
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[INDEX]], %[[BYTES]] : index
 // CHECK: %[[VIEW:.*]] = tile.view %[[POOL]][%[[OFFSET]]] : memref<3x16x4xf32> -> memref<16x4xf32>
 // CHECK: func.call @[[KEEP:keep[_0-9]*]](%{{.*}}, %{{.*}}, %[[VIEW]])

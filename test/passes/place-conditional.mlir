@@ -92,9 +92,9 @@ module @written_over_if_both_blocks_can attributes {hone.max_rows = 16 : i64} {
 // read of what it keeps; that has no memory of its own and is never written
 // over. What is kept dies where its last other reader is.
 // CHECK-LABEL: module @pool_is_one_buffer
-// CHECK: hone.entry @three_layers{{.*}}hone.scratch_bytes = 1024
+// CHECK: hone.entry @three_layers{{.*}}hone.scratch_bytes = 2560
 // CHECK: hone.call @make {{.*}}hone.slots = [#hone.slot<offset = [[X:[0-9]+]], bytes = 256, first = 0, last = 3>]
-// CHECK: hone.pool {hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 512, first = 1, last = 7>]}
+// CHECK: hone.pool {hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 2048, first = 1, last = 7>]}
 // CHECK: hone.call @twice "layers.0."{{.*}}hone.slots = [#hone.slot<offset = [[X]],
 // CHECK-NOT: hone.kept {{.*}}hone.slots
 // CHECK: hone.call @twice "layers.1."
@@ -131,7 +131,7 @@ module @pool_is_one_buffer attributes {hone.max_rows = 16 : i64} {
 // CHECK-LABEL: module @pool_crosses_entries
 // CHECK: hone.region "scalars" batch at {{[0-9]+}} bytes 8{{$}}
 // CHECK: hone.pool {hone.slots = [unit]}
-// CHECK: %{{.*}}:2 = hone.run @forward{{.*}}hone.slots = [{{.*}}, #hone.slot<offset = {{[0-9]+}}, bytes = 512, first = {{[0-9]+}}, last = {{[0-9]+}}>]
+// CHECK: %{{.*}}:2 = hone.run @forward{{.*}}hone.slots = [{{.*}}, #hone.slot<offset = {{[0-9]+}}, bytes = 2048, first = {{[0-9]+}}, last = {{[0-9]+}}>]
 module @pool_crosses_entries attributes {hone.max_rows = 16 : i64} {
   hone.block @make() -> tensor<?x4xf32> {
     %x = hone.input "hidden" : tensor<?x4xf32>

@@ -706,7 +706,7 @@ module @data_parallel_owner attributes {hone.max_rows = 16 : i64} {
 // many slots as are ever selected; of the others the cotangent goes on. All
 // parameters are updated: gradients of the others are zero.
 // CHECK-LABEL: module @lcsb
-// CHECK: hone.pool {hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 512, first = 1, last = 14>]}
+// CHECK: hone.pool {hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 2048, first = 1, last = 14>]}
 // CHECK: hone.schedule train
 // CHECK: %[[MASK:.*]] = hone.scalar @select
 // CHECK: %[[SLOTS:.*]] = hone.scalar @order(%[[MASK]])

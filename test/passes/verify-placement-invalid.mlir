@@ -406,7 +406,7 @@ module @scratch_is_for_one_block_only attributes {hone.arena_bytes = 640 : i64, 
 // -----
 
 // What is kept is read after %y, which lies where it is.
-module @pool_is_in_use_until_the_last_read attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
+module @pool_is_in_use_until_the_last_read attributes {hone.arena_bytes = 2048 : i64, hone.max_rows = 16 : i64} {
   hone.block @make() -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x {hone.slots = [unit]} : tensor<?x4xf32>
@@ -415,9 +415,9 @@ module @pool_is_in_use_until_the_last_read attributes {hone.arena_bytes = 512 : 
   hone.block @read(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 0 : i64} {
     hone.return
   }
-  hone.entry @gradient(%slots: tensor<2xi32>) attributes {hone.scratch_bytes = 512 : i64} {
+  hone.entry @gradient(%slots: tensor<2xi32>) attributes {hone.scratch_bytes = 2048 : i64} {
     // expected-note @+1 {{the other buffer is of this op}}
-    %pool = hone.pool {hone.slots = [#hone.slot<offset = 0, bytes = 512, first = 0, last = 1>]} : tensor<2x?x4xf32>
+    %pool = hone.pool {hone.slots = [#hone.slot<offset = 0, bytes = 2048, first = 0, last = 1>]} : tensor<2x?x4xf32>
     %k = hone.kept %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
     // expected-error @+1 {{'hone.call' op shares memory with a buffer in use at the same time}}
     %y = hone.call @make "" () {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 2, last = 2>, hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 2, last = 4>]} : () -> tensor<?x4xf32>
@@ -429,9 +429,9 @@ module @pool_is_in_use_until_the_last_read attributes {hone.arena_bytes = 512 : 
 // -----
 
 // It has room for all of its slots.
-module @pool_is_too_small attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
-  hone.entry @gradient(%slots: tensor<2xi32>) attributes {hone.scratch_bytes = 512 : i64} {
-    // expected-error @+1 {{'hone.pool' op expects a slot of 512 bytes but got 256}}
+module @pool_is_too_small attributes {hone.arena_bytes = 2048 : i64, hone.max_rows = 16 : i64} {
+  hone.entry @gradient(%slots: tensor<2xi32>) attributes {hone.scratch_bytes = 2048 : i64} {
+    // expected-error @+1 {{'hone.pool' op expects a slot of 2048 bytes but got 256}}
     %pool = hone.pool {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 0>]} : tensor<2x?x4xf32>
   }
 }
