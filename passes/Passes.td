@@ -165,7 +165,7 @@ def SeparateParts : HonePass<"hone-separate-parts"> {
     and received instead. Only the first part loads batches and knows the counts of a
     step: the others receive the counts, the rows and those inputs that they read.
     What a run returns of parameters is gathered from what each part has, in the whole
-    model's order. So all parts together compute the bits of the whole. What has no
+    model's order. So all parts together compute the bits of the whole. An op without a
     part is in all modules, for the layers that are there.
   }];
   let dependentDialects = [

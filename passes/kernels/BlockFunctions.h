@@ -91,12 +91,12 @@ mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value offsetOf(mlir::OpBuilder &builder, mlir::Location loc,
                      const OffsetTable &offsets, const PlacedOffset &offset,
                      int64_t bytes = 0);
-/// What is there from `base` on.
+/// A view of the memory from `base` on.
 mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value base, const OffsetTable &offsets,
                    const PlacedOffset &offset, mlir::Type type,
                    int64_t bytes = 0);
-/// What has the slot, and no more bytes than that has in a placement.
+/// A view of the slot, with no more bytes than it has in a placement.
 mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value base, const OffsetTable &offsets, SlotAttr slot,
                    mlir::Type type);

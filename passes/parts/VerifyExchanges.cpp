@@ -58,7 +58,7 @@ private:
   void add(const Schedule::Item &item, SmallVector<Operation *> &places) {
     ExchangeItem out;
     out.stage = item.stage;
-    // What is yielded is copied at the stage that makes it.
+    // A yielded value is copied at the stage that makes it.
     for (Value operand :
          isa<YieldOp>(item.op) ? ValueRange() : item.op->getOperands())
       out.reads.push_back(numberOf(operand));

@@ -286,7 +286,7 @@ SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
                   SmallVector<Value> added = add(old, sums);
                   if (op.getAccumulate())
                     return added;
-                  // What has not begun is not zero: 0 + -0 is not -0.
+                  // A sum that has not begun is not zero: 0 + -0 is not -0.
                   Value isFirst = b.isEqual(start, zero);
                   for (auto [all, sum] : llvm::zip_equal(added, sums))
                     all = b.select(isFirst, sum, all);

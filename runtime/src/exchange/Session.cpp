@@ -440,7 +440,7 @@ void Session::handleCredit(const Frame &frame) {
   out.expected = frame.size;
   if (frame.size != out.size)
     return;
-  // What is under way already is not sent again at once.
+  // A message that is under way is not sent again at once.
   const bool isUnderWay = out.isCredited && out.next > frame.offset &&
                           Clock::now() - out.heard < kReminder / 2;
   out.isCredited = true;

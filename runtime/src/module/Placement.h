@@ -43,8 +43,8 @@ private:
   std::vector<std::vector<hone_piece>> pieces;
 };
 
-/// What is wrong with the tables of the placements of `module`, by themselves;
-/// "" if nothing is.
+/// Checks the tables of the placements of `module` by themselves and returns
+/// the first problem; "" if there is none.
 std::string problemOfPlacements(const hone_module &module);
 
 } // namespace hone::rt

@@ -5,7 +5,7 @@
 // Computes each operation of Prelude.metal's f64 and bf16 on COUNT random bit
 // patterns, and on special values among each other, as the kernels do and with
 // the processor's double. Prints a line for each operation; fails where a bit
-// differs. What is no number has no promised bits.
+// differs. NaN has no promised bits.
 //
 //===----------------------------------------------------------------------===//
 

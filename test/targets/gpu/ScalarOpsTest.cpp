@@ -1,7 +1,7 @@
 //===- ScalarOpsTest.cpp - Each operation as Metal's text says it ---------===//
 //
-// On numbers of every kind, against the reference target to the bit. What is no
-// number has no promised bits.
+// On numbers of every kind, against the reference target to the bit. NaN has
+// no promised bits.
 //
 //===----------------------------------------------------------------------===//
 
