@@ -18,11 +18,13 @@ import pathlib
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "python"))
+from command import call
+
 MIB = 1024 * 1024
 FAMILIES = {
     "qwen2": {"architectures": ["Qwen2ForCausalLM"], "hidden_act": "silu",
@@ -87,16 +89,6 @@ def write_config(case, folder):
                    "rope_theta": 10000.0, "max_position_embeddings": 128,
                    "tie_word_embeddings": True}
     (folder / "config.json").write_text(json.dumps(config))
-
-
-def call(command, **options):
-    done = subprocess.run([str(part) for part in command], text=True,
-                          capture_output=True, **options)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit code "
-                           f"{done.returncode}\n{done.stdout[-400:]}"
-                           f"{done.stderr[-2000:]}")
-    return done.stdout
 
 
 def options_of(settings):

@@ -19,7 +19,6 @@
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <sys/attr.h>
-#include <sys/mman.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
 
@@ -93,14 +92,6 @@ Error makeResident(char *base, uint64_t bytes) {
   for (uint64_t offset = 0; offset < bytes; offset += pageBytes())
     const_cast<volatile char *>(base)[offset] = 0;
   return {};
-}
-
-void prefetchPages(const char *start, uint64_t bytes) {
-  (void)::madvise(const_cast<char *>(start), bytes, MADV_WILLNEED);
-}
-
-void dropPages(const char *start, uint64_t bytes) {
-  (void)::madvise(const_cast<char *>(start), bytes, MADV_DONTNEED);
 }
 
 //===----------------------------------------------------------------------===//

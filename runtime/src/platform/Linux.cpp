@@ -99,14 +99,6 @@ Error makeResident(char *base, uint64_t bytes) {
   return {};
 }
 
-void prefetchPages(const char *start, uint64_t bytes) {
-  (void)::madvise(const_cast<char *>(start), bytes, MADV_WILLNEED);
-}
-
-void dropPages(const char *start, uint64_t bytes) {
-  (void)::madvise(const_cast<char *>(start), bytes, MADV_DONTNEED);
-}
-
 //===----------------------------------------------------------------------===//
 // The process and its machine
 //===----------------------------------------------------------------------===//

@@ -219,6 +219,14 @@ uint64_t pageBytes() {
   return bytes;
 }
 
+void prefetchPages(const char *start, uint64_t bytes) {
+  (void)::madvise(const_cast<char *>(start), bytes, MADV_WILLNEED);
+}
+
+void dropPages(const char *start, uint64_t bytes) {
+  (void)::madvise(const_cast<char *>(start), bytes, MADV_DONTNEED);
+}
+
 /// The mapping, or null with errno.
 static char *map(uint64_t bytes, int protection, int flags, int file) {
   errno = ENOMEM;

@@ -20,6 +20,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from command import call
+
 FAMILIES = ["llama-tiny", "qwen2-tiny", "qwen3-tiny", "mistral-window-tiny",
             "gemma3-tiny", "gpt2-tiny", "gpt-neo-tiny", "opt-tiny",
             "opt-post-tiny"]
@@ -104,16 +107,6 @@ def random_case(models, seed):
                 for _ in range(rng.randrange(2, length + 1))]
                for _ in range(6)]
     return family, method, config, settings, samples
-
-
-def call(command, **options):
-    done = subprocess.run([str(part) for part in command], text=True,
-                          capture_output=True, **options)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit code "
-                           f"{done.returncode}\n{done.stdout[-600:]}"
-                           f"{done.stderr[-2000:]}")
-    return done.stdout
 
 
 def losses(folder):
