@@ -52,7 +52,7 @@ public:
   bool isOk() const { return !failure; }
   /// Itself, as a Result has one.
   const Status &status() const & { return *this; }
-  Status &&status() && { return std::move(*this); }
+  Status status() && { return std::move(*this); }
   /// Nothing when all is well.
   std::optional<ErrorCode> errorCode() const;
   ExitCode exitCode() const;
@@ -80,7 +80,8 @@ public:
 
   bool isOk() const { return why.isOk(); }
   const Status &status() const & { return why; }
-  Status &&status() && { return std::move(why); }
+  /// By value: what is handed on outlives a Result that nobody named.
+  Status status() && { return std::move(why); }
   T &value() { return held; }
   const T &value() const { return held; }
 

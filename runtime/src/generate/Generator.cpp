@@ -48,7 +48,7 @@ int64_t Generator::load(char *base) {
 
 Status Generator::append(const int32_t *ids, int64_t count) {
   piece = {ids, count};
-  HONE_TRY(step.run(*this).status());
+  HONE_TRY(step.run(*this));
   sequence.insert(sequence.end(), ids, ids + count);
   return device.wait();
 }

@@ -117,7 +117,7 @@ Trainer::differentiate(Interpreter &interpreter, const SampleSource &data,
   interpreter.beginStep(completed);
   for (const Trainables::Remembered &own : variables.remembered())
     interpreter.set(own.setting, own.values.data());
-  HONE_TRY(interpreter.run(*this).status());
+  HONE_TRY(interpreter.run(*this));
   result.loss = interpreter.report("loss");
   result.gradientNorm = interpreter.report("gradient_norm");
   return result;
@@ -196,7 +196,7 @@ Status Trainer::replay(const Hyperparameters &hyperparameters,
                        uint64_t completed, const float *coefficients) {
   setUpdate(*replayer, hyperparameters, completed);
   replayer->set("coefficients", coefficients);
-  HONE_TRY(replayer->run(*this).status());
+  HONE_TRY(replayer->run(*this));
   return device.wait();
 }
 
@@ -298,7 +298,7 @@ Result<double> Trainer::lossOf(const SampleSource &data,
   StepResult result;
   begin(evaluation, data, order, range, /*seed=*/0, /*completed=*/0, result);
   setUpdate(evaluation, {}, /*completed=*/0);
-  HONE_TRY(evaluation.run(*this).status());
+  HONE_TRY(evaluation.run(*this));
   if (Status status = device.wait(); !status.isOk())
     return status;
   return evaluation.report("loss");
