@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_MODULEDESCRIPTION_H
-#define HONE_TARGETS_MODULEDESCRIPTION_H
+#pragma once
 
 #include "runtime/include/hone/runtime.h"
 
@@ -114,5 +113,3 @@ struct ModuleDescription {
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_MODULEDESCRIPTION_H

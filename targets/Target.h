@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_TARGET_H
-#define HONE_TARGETS_TARGET_H
+#pragma once
 
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Tile/Blocks.h"
@@ -133,5 +132,3 @@ void registerTargetDialects(mlir::DialectRegistry &registry);
 void registerTargetPasses();
 
 } // namespace hone
-
-#endif // HONE_TARGETS_TARGET_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SPEC_KEYALIASES_H
-#define HONE_COMPILER_SPEC_KEYALIASES_H
+#pragma once
 
 namespace hone {
 
@@ -37,5 +36,3 @@ inline constexpr KeyAlias keyAliases[] = {
 };
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_TILE_BLOCKS_H
-#define HONE_DIALECTS_TILE_BLOCKS_H
+#pragma once
 
 #include <cstdint>
 
@@ -46,5 +45,3 @@ struct Blocks {
 };
 
 } // namespace hone::tile
-
-#endif // HONE_DIALECTS_TILE_BLOCKS_H

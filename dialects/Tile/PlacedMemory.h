@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_TILE_PLACEDMEMORY_H
-#define HONE_DIALECTS_TILE_PLACEDMEMORY_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 
@@ -21,5 +20,3 @@ inline constexpr llvm::StringLiteral kPlacedOffsetsAttrName =
 inline constexpr llvm::StringLiteral kPlacedBytesAttrName = "tile.placed_bytes";
 
 } // namespace hone::tile
-
-#endif // HONE_DIALECTS_TILE_PLACEDMEMORY_H

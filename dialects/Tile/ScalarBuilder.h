@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_TILE_SCALARBUILDER_H
-#define HONE_DIALECTS_TILE_SCALARBUILDER_H
+#pragma once
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -56,5 +55,3 @@ public:
 };
 
 } // namespace hone
-
-#endif // HONE_DIALECTS_TILE_SCALARBUILDER_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_TILE_STOREDMATRIX_H
-#define HONE_DIALECTS_TILE_STOREDMATRIX_H
+#pragma once
 
 #include "dialects/Tile/ScalarBuilder.h"
 #include "dialects/Tile/TileDialect.h"
@@ -20,5 +19,3 @@ mlir::Value loadStored(ScalarBuilder &b, tile::ProductOp op, mlir::Type element,
                        mlir::Value row, mlir::Value column);
 
 } // namespace hone
-
-#endif // HONE_DIALECTS_TILE_STOREDMATRIX_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_TILE_TILEDIALECT_H
-#define HONE_DIALECTS_TILE_TILEDIALECT_H
+#pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -52,5 +51,3 @@ llvm::LogicalResult verifyElementBody(mlir::Operation *op, mlir::Region &region,
                                       mlir::Type element, llvm::StringRef what);
 
 } // namespace hone::tile
-
-#endif // HONE_DIALECTS_TILE_TILEDIALECT_H

@@ -1,7 +1,6 @@
 //===- AttentionKernels.h - What kinds of attention share -----------------===//
 
-#ifndef HONE_PASSES_KERNELS_ATTENTIONKERNELS_H
-#define HONE_PASSES_KERNELS_ATTENTIONKERNELS_H
+#pragma once
 
 #include "passes/kernels/AttentionStrips.h"
 
@@ -21,5 +20,3 @@ inline auto normalizedBy(KernelBuilder &k, mlir::Value reciprocals) {
 }
 
 } // namespace hone
-
-#endif

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_ATTENTIONSTRIPS_H
-#define HONE_PASSES_KERNELS_ATTENTIONSTRIPS_H
+#pragma once
 
 #include "dialects/Hone/Numerics.h"
 #include "passes/kernels/KernelBuilder.h"
@@ -141,5 +140,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

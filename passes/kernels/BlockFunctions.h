@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_BLOCKFUNCTIONS_H
-#define HONE_PASSES_KERNELS_BLOCKFUNCTIONS_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/kernels/KernelBuilder.h"
@@ -102,5 +101,3 @@ mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Type type);
 
 } // namespace hone
-
-#endif

@@ -9,8 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_ENTRYCONVERSION_H
-#define HONE_PASSES_KERNELS_ENTRYCONVERSION_H
+#pragma once
 
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
@@ -145,5 +144,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_KERNELBUILDER_H
-#define HONE_PASSES_KERNELS_KERNELBUILDER_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Tile/Blocks.h"
@@ -247,5 +246,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -9,8 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_KERNELS_H
-#define HONE_PASSES_KERNELS_KERNELS_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/kernels/KernelBuilder.h"
@@ -157,5 +156,3 @@ void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);
 void emitUpdate(AdamwOp op, const UpdateVectors &vectors, KernelBuilder &k);
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_PHILOXKERNEL_H
-#define HONE_PASSES_KERNELS_PHILOXKERNEL_H
+#pragma once
 
 #include "passes/kernels/KernelBuilder.h"
 
@@ -51,5 +50,3 @@ mlir::Value randomNormal(KernelBuilder &k, const RandomKey &key,
                          mlir::Value index);
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_KERNELS_TARGETKERNELS_H
-#define HONE_PASSES_KERNELS_TARGETKERNELS_H
+#pragma once
 
 #include "passes/kernels/KernelBuilder.h"
 
@@ -29,5 +28,3 @@ public:
 };
 
 } // namespace hone
-
-#endif // HONE_PASSES_KERNELS_TARGETKERNELS_H

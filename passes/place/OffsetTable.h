@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLACE_OFFSETTABLE_H
-#define HONE_PASSES_PLACE_OFFSETTABLE_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/place/PlacedRows.h"
@@ -58,5 +57,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

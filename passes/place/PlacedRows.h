@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLACE_PLACEDROWS_H
-#define HONE_PASSES_PLACE_PLACEDROWS_H
+#pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
@@ -56,5 +55,3 @@ void setPlacedNumber(mlir::Operation *op, llvm::StringRef whole,
                      llvm::StringRef fewer, llvm::ArrayRef<int64_t> numbers);
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_BFLOAT16_H
-#define HONE_TARGETS_CPU_BFLOAT16_H
+#pragma once
 
 #include "mlir/IR/Builders.h"
 
@@ -23,5 +22,3 @@ mlir::Value loadRoundedTerms(mlir::OpBuilder &b, mlir::Location loc,
                              mlir::Value left);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_BFLOAT16_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_CONTRACTLOWERING_H
-#define HONE_TARGETS_CPU_CONTRACTLOWERING_H
+#pragma once
 
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/KernelLibrary.h"
@@ -20,5 +19,3 @@ void lowerContract(cpu::ContractOp op, KernelLibrary &kernels,
                    const CpuDescription &cpu);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_CONTRACTLOWERING_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_CPUDESCRIPTION_H
-#define HONE_TARGETS_CPU_CPUDESCRIPTION_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -62,5 +61,3 @@ describeCpu(llvm::Triple::ArchType arch,
             llvm::function_ref<bool(llvm::StringRef)> hasFeature);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_CPUDESCRIPTION_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_CPUDIALECT_H
-#define HONE_TARGETS_CPU_CPUDIALECT_H
+#pragma once
 
 #include "dialects/Tile/TileDialect.h"
 
@@ -13,5 +12,3 @@
 
 #define GET_OP_CLASSES
 #include "targets/cpu/CpuOps.h.inc"
-
-#endif // HONE_TARGETS_CPU_CPUDIALECT_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_CPUTARGET_H
-#define HONE_TARGETS_CPU_CPUTARGET_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -19,5 +18,3 @@ createCpuTarget(const TargetRequest &request);
 void registerCpuDialect(mlir::DialectRegistry &registry);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_CPUTARGET_H

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_KERNELEPILOGUE_H
-#define HONE_TARGETS_CPU_KERNELEPILOGUE_H
+#pragma once
 
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/LoopWidening.h"
@@ -95,5 +94,3 @@ private:
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_KERNELEPILOGUE_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_KERNELLIBRARY_H
-#define HONE_TARGETS_CPU_KERNELLIBRARY_H
+#pragma once
 
 #include "targets/cpu/CpuDescription.h"
 #include "targets/cpu/KernelEpilogue.h"
@@ -127,5 +126,3 @@ void emitMatrixUnitContract(mlir::OpBuilder &b, mlir::func::FuncOp function,
                             bool accumulates);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_KERNELLIBRARY_H

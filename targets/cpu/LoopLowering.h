@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_LOOPLOWERING_H
-#define HONE_TARGETS_CPU_LOOPLOWERING_H
+#pragma once
 
 #include "dialects/Tile/TileDialect.h"
 #include "targets/cpu/CpuDescription.h"
@@ -29,5 +28,3 @@ mlir::Value joinLanes(mlir::OpBuilder &b, mlir::Location loc,
                       tile::Combine kind, mlir::Value vector);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_LOOPLOWERING_H

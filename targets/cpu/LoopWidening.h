@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_LOOPWIDENING_H
-#define HONE_TARGETS_CPU_LOOPWIDENING_H
+#pragma once
 
 #include "targets/cpu/CpuDescription.h"
 
@@ -87,5 +86,3 @@ private:
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_LOOPWIDENING_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_MATRIXPOINTERS_H
-#define HONE_TARGETS_CPU_MATRIXPOINTERS_H
+#pragma once
 
 #include "targets/cpu/CpuDescription.h"
 
@@ -28,5 +27,3 @@ unsigned panelLanes(const CpuDescription &cpu, mlir::Type element,
                     int64_t columns);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_MATRIXPOINTERS_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_PANELSOURCE_H
-#define HONE_TARGETS_CPU_PANELSOURCE_H
+#pragma once
 
 #include "targets/cpu/PointerBuilder.h"
 
@@ -87,5 +86,3 @@ private:
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_PANELSOURCE_H

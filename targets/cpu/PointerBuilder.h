@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_POINTERBUILDER_H
-#define HONE_TARGETS_CPU_POINTERBUILDER_H
+#pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -86,5 +85,3 @@ private:
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_POINTERBUILDER_H

@@ -1,7 +1,6 @@
 //===- ReadAhead.h - Asking for memory while multiplying ------------------===//
 
-#ifndef HONE_TARGETS_CPU_READAHEAD_H
-#define HONE_TARGETS_CPU_READAHEAD_H
+#pragma once
 
 #include "targets/cpu/PointerBuilder.h"
 
@@ -25,5 +24,3 @@ struct ReadAhead {
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_READAHEAD_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_TRANSPOSENETWORK_H
-#define HONE_TARGETS_CPU_TRANSPOSENETWORK_H
+#pragma once
 
 #include "mlir/IR/Builders.h"
 
@@ -46,5 +45,3 @@ private:
 };
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CPU_TRANSPOSENETWORK_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CUDA_CUDAARCHITECTURE_H
-#define HONE_TARGETS_CUDA_CUDAARCHITECTURE_H
+#pragma once
 
 #include "passes/plan/MachineProfile.h"
 
@@ -35,5 +34,3 @@ const CudaArchitecture *findCudaArchitecture(llvm::StringRef name);
 std::string knownCudaArchitectures();
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CUDA_CUDAARCHITECTURE_H

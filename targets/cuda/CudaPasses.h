@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CUDA_CUDAPASSES_H
-#define HONE_TARGETS_CUDA_CUDAPASSES_H
+#pragma once
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,5 +19,3 @@ namespace hone {
 #include "targets/cuda/CudaPasses.h.inc"
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CUDA_CUDAPASSES_H

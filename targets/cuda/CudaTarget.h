@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CUDA_CUDATARGET_H
-#define HONE_TARGETS_CUDA_CUDATARGET_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -21,5 +20,3 @@ void registerCudaTargetPasses();
 void registerCudaDialects(mlir::DialectRegistry &registry);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_CUDA_CUDATARGET_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_DEVICETARGET_H
-#define HONE_TARGETS_GPU_DEVICETARGET_H
+#pragma once
 
 #include "targets/gpu/GpuKernels.h"
 #include "targets/host/HostTarget.h"
@@ -55,5 +54,3 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createDeviceHost(const TargetRequest &request);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_GPU_DEVICETARGET_H

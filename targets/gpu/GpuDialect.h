@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_GPUDIALECT_H
-#define HONE_TARGETS_GPU_GPUDIALECT_H
+#pragma once
 
 #include "dialects/Tile/TileDialect.h"
 
@@ -37,5 +36,3 @@ struct SumPlace {
 };
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_GPUDIALECT_H

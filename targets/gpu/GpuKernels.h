@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_GPUKERNELS_H
-#define HONE_TARGETS_GPU_GPUKERNELS_H
+#pragma once
 
 #include "passes/kernels/TargetKernels.h"
 
@@ -42,5 +41,3 @@ void emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
                         int64_t sharedBytes);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_GPU_GPUKERNELS_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_GPUPASSES_H
-#define HONE_TARGETS_GPU_GPUPASSES_H
+#pragma once
 
 #include "targets/gpu/GpuDialect.h"
 
@@ -26,5 +25,3 @@ namespace hone {
 void buildGpuPipeline(mlir::OpPassManager &pm, int64_t sharedBytes);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_GPU_GPUPASSES_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_KERNEL_H
-#define HONE_TARGETS_GPU_KERNEL_H
+#pragma once
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -39,5 +38,3 @@ inline mlir::MemRefType sharedType(mlir::MemRefType type) {
 }
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_KERNEL_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_LAUNCHGROUPS_H
-#define HONE_TARGETS_GPU_LAUNCHGROUPS_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -29,5 +28,3 @@ groupLaunches(const std::vector<LoopSummary> &loops, int64_t mostShared,
               const std::function<bool(unsigned, unsigned)> &dependsOn);
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_LAUNCHGROUPS_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_MEMORYPLACES_H
-#define HONE_TARGETS_GPU_MEMORYPLACES_H
+#pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -48,5 +47,3 @@ private:
 };
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_MEMORYPLACES_H

@@ -1,7 +1,6 @@
 //===- ProductLowering.h - tile.product on a workgroup --------------------===//
 
-#ifndef HONE_TARGETS_GPU_PRODUCTLOWERING_H
-#define HONE_TARGETS_GPU_PRODUCTLOWERING_H
+#pragma once
 
 #include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/TeamBuilder.h"
@@ -26,5 +25,3 @@ mlir::LogicalResult lowerChain(
 bool isOneTile(tile::ProductOp op);
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_PRODUCTLOWERING_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_TEAMBUILDER_H
-#define HONE_TARGETS_GPU_TEAMBUILDER_H
+#pragma once
 
 #include "dialects/Tile/ScalarBuilder.h"
 #include "targets/gpu/Kernel.h"
@@ -83,5 +82,3 @@ private:
 };
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_TEAMBUILDER_H

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_GPU_UNIFORMITY_H
-#define HONE_TARGETS_GPU_UNIFORMITY_H
+#pragma once
 
 #include "mlir/IR/Operation.h"
 
@@ -34,5 +33,3 @@ private:
 };
 
 } // namespace hone::simt
-
-#endif // HONE_TARGETS_GPU_UNIFORMITY_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_HOST_EMITMODULE_H
-#define HONE_TARGETS_HOST_EMITMODULE_H
+#pragma once
 
 #include "targets/ModuleDescription.h"
 
@@ -25,5 +24,3 @@ llvm::Error emitModuleTables(llvm::Module &module,
                              const ModuleDescription &description);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_HOST_EMITMODULE_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_HOST_FRAME_H
-#define HONE_TARGETS_HOST_FRAME_H
+#pragma once
 
 #include "runtime/include/hone/runtime.h"
 
@@ -47,5 +46,3 @@ mlir::Value pointerTo(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value memory);
 
 } // namespace hone
-
-#endif

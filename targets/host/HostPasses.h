@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_HOST_HOSTPASSES_H
-#define HONE_TARGETS_HOST_HOSTPASSES_H
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -35,5 +34,3 @@ void populateTileToLLVMPatterns(mlir::LLVMTypeConverter &converter,
 bool isTask(mlir::FunctionOpInterface function);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_HOST_HOSTPASSES_H

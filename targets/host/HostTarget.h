@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_HOST_HOSTTARGET_H
-#define HONE_TARGETS_HOST_HOSTTARGET_H
+#pragma once
 
 #include "targets/Target.h"
 #include "targets/host/HostPasses.h"
@@ -57,5 +56,3 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createHostMachine(const TargetRequest &request);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_HOST_HOSTTARGET_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_HOST_LINKBINARY_H
-#define HONE_TARGETS_HOST_LINKBINARY_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -37,5 +36,3 @@ bool needsZig(llvm::StringRef triple);
 llvm::Error linkBinary(const LinkRequest &request, llvm::StringRef triple);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_HOST_LINKBINARY_H

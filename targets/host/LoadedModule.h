@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_HOST_LOADEDMODULE_H
-#define HONE_TARGETS_HOST_LOADEDMODULE_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -45,5 +44,3 @@ inline char *align64(char *start) {
 }
 
 } // namespace hone
-
-#endif // HONE_TARGETS_HOST_LOADEDMODULE_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_METAL_METALPASSES_H
-#define HONE_TARGETS_METAL_METALPASSES_H
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -19,5 +18,3 @@ namespace hone {
 #include "targets/metal/MetalPasses.h.inc"
 
 } // namespace hone
-
-#endif // HONE_TARGETS_METAL_METALPASSES_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_METAL_METALPRINTER_H
-#define HONE_TARGETS_METAL_METALPRINTER_H
+#pragma once
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -18,5 +17,3 @@ llvm::LogicalResult printMetal(mlir::gpu::GPUModuleOp device,
                                llvm::raw_ostream &out);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_METAL_METALPRINTER_H

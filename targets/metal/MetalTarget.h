@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_METAL_METALTARGET_H
-#define HONE_TARGETS_METAL_METALTARGET_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -20,5 +19,3 @@ createMetalTarget(const TargetRequest &request);
 void registerMetalTargetPasses();
 
 } // namespace hone
-
-#endif // HONE_TARGETS_METAL_METALTARGET_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_REFERENCE_REFERENCEPASSES_H
-#define HONE_TARGETS_REFERENCE_REFERENCEPASSES_H
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -19,5 +18,3 @@ namespace hone {
 #include "targets/reference/ReferencePasses.h.inc"
 
 } // namespace hone
-
-#endif // HONE_TARGETS_REFERENCE_REFERENCEPASSES_H

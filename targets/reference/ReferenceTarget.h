@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_REFERENCE_REFERENCETARGET_H
-#define HONE_TARGETS_REFERENCE_REFERENCETARGET_H
+#pragma once
 
 #include "targets/Target.h"
 
@@ -17,5 +16,3 @@ llvm::Expected<std::unique_ptr<Target>>
 createReferenceTarget(const TargetRequest &request);
 
 } // namespace hone
-
-#endif // HONE_TARGETS_REFERENCE_REFERENCETARGET_H

@@ -1,7 +1,6 @@
 //===- CompiledProgram.h - A compiled module and all that it runs with ----===//
 
-#ifndef HONE_TEST_DEVICE_COMPILEDPROGRAM_H
-#define HONE_TEST_DEVICE_COMPILEDPROGRAM_H
+#pragma once
 
 #include "GuardedDevice.h"
 #include "data/Dataset.h"
@@ -105,5 +104,3 @@ public:
 };
 
 } // namespace hone::test
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_DEVICE_GUARDEDDEVICE_H
-#define HONE_TEST_DEVICE_GUARDEDDEVICE_H
+#pragma once
 
 #include "device/Device.h"
 #include "threads/Pool.h"
@@ -110,5 +109,3 @@ private:
 };
 
 } // namespace hone::test
-
-#endif

@@ -1,7 +1,6 @@
 //===- CheckedEncoding.h - A tokenizer that was accepted must work --------===//
 
-#ifndef HONE_TEST_FUZZ_CHECKEDENCODING_H
-#define HONE_TEST_FUZZ_CHECKEDENCODING_H
+#pragma once
 
 #include "text/Tokenizer.h"
 
@@ -45,5 +44,3 @@ inline void encodeSomeText(const rt::Tokenizer &tokenizer) {
 }
 
 } // namespace hone::fuzz
-
-#endif

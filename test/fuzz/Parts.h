@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_FUZZ_PARTS_H
-#define HONE_TEST_FUZZ_PARTS_H
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -73,5 +72,3 @@ template <typename Status> void requireMessage(const Status &status) {
 }
 
 } // namespace hone::fuzz
-
-#endif

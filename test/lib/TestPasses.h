@@ -1,7 +1,6 @@
 //===- TestPasses.h - Passes that only tests run --------------------------===//
 
-#ifndef HONE_TEST_LIB_TESTPASSES_H
-#define HONE_TEST_LIB_TESTPASSES_H
+#pragma once
 
 #include "mlir/Pass/Pass.h"
 
@@ -20,5 +19,3 @@ void registerEditExchange();
 void registerTestPasses();
 
 } // namespace hone
-
-#endif

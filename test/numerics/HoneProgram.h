@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_NUMERICS_HONEPROGRAM_H
-#define HONE_TEST_NUMERICS_HONEPROGRAM_H
+#pragma once
 
 #include "compiler/selfcheck/EntryProgram.h"
 
@@ -60,5 +59,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_NUMERICS_KERNELCASE_H
-#define HONE_TEST_NUMERICS_KERNELCASE_H
+#pragma once
 
 #include "test/numerics/HoneProgram.h"
 #include "test/reference/Reference.h"
@@ -99,5 +98,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

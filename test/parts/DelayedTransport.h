@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_PARTS_DELAYEDTRANSPORT_H
-#define HONE_TEST_PARTS_DELAYEDTRANSPORT_H
+#pragma once
 
 #include "step/Transport.h"
 
@@ -174,5 +173,3 @@ private:
 };
 
 } // namespace hone::test
-
-#endif

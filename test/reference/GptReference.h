@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_REFERENCE_GPTREFERENCE_H
-#define HONE_TEST_REFERENCE_GPTREFERENCE_H
+#pragma once
 
 #include "test/reference/Reference.h"
 
@@ -48,5 +47,3 @@ Matrix columns(const Matrix &x, int64_t from, int64_t count);
 Matrix columnsAdjoint(const Matrix &dy, int64_t from, int64_t features);
 
 } // namespace hone::reference
-
-#endif

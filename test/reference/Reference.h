@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_REFERENCE_REFERENCE_H
-#define HONE_TEST_REFERENCE_REFERENCE_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -183,5 +182,3 @@ double directionalDerivative(const std::function<Matrix(const Matrix &)> &f,
                              const Matrix &dy);
 
 } // namespace hone::reference
-
-#endif

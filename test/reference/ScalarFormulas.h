@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_REFERENCE_SCALARFORMULAS_H
-#define HONE_TEST_REFERENCE_SCALARFORMULAS_H
+#pragma once
 
 #include "base/Philox.h"
 #include "base/PortableMath.h"
@@ -105,5 +104,3 @@ inline Selection selectBernoulli(int64_t layers, double probability,
 }
 
 } // namespace hone::reference
-
-#endif

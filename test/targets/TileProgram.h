@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_TARGETS_TILEPROGRAM_H
-#define HONE_TEST_TARGETS_TILEPROGRAM_H
+#pragma once
 
 #include "targets/host/LoadedModule.h"
 
@@ -62,5 +61,3 @@ compileTiles(llvm::StringRef ir, llvm::StringRef target,
 bool canRun(llvm::StringRef target);
 
 } // namespace hone
-
-#endif // HONE_TEST_TARGETS_TILEPROGRAM_H

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_UNIT_BIGRAMFIXTURE_H
-#define HONE_TEST_UNIT_BIGRAMFIXTURE_H
+#pragma once
 
 #include "BigramModule.h"
 #include "data/Dataset.h"
@@ -87,5 +86,3 @@ struct BigramTrainer {
 };
 
 } // namespace hone::test
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_UNIT_BIGRAMMODULE_H
-#define HONE_TEST_UNIT_BIGRAMMODULE_H
+#pragma once
 
 #include "base/Status.h"
 #include "hone/runtime.h"
@@ -39,5 +38,3 @@ rt::Status writeBigramData(const std::string &path, uint64_t samples,
                            uint64_t seed);
 
 } // namespace hone::test
-
-#endif

@@ -1,7 +1,6 @@
 //===- BuiltModelTest.h - A config.json as the module that is built of it -===//
 
-#ifndef HONE_TEST_UNIT_BUILTMODELTEST_H
-#define HONE_TEST_UNIT_BUILTMODELTEST_H
+#pragma once
 
 #include "compiler/import/ModelImport.h"
 #include "dialects/Hone/HoneOps.h"
@@ -50,5 +49,3 @@ protected:
 };
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- ParsedModule.h - IR of a unit test, from text ----------------------===//
 
-#ifndef HONE_TEST_UNIT_PARSEDMODULE_H
-#define HONE_TEST_UNIT_PARSEDMODULE_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -49,5 +48,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_UNIT_TEMPORARYFOLDER_H
-#define HONE_TEST_UNIT_TEMPORARYFOLDER_H
+#pragma once
 
 #include <cstdlib>
 #include <filesystem>
@@ -47,5 +46,3 @@ public:
 
   std::string path;
 };
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_UNIT_TOKENIZERFIXTURE_H
-#define HONE_TEST_UNIT_TOKENIZERFIXTURE_H
+#pragma once
 
 #include "TemporaryFolder.h"
 
@@ -93,5 +92,3 @@ struct LoadedTokenizer {
 };
 
 } // namespace hone::test
-
-#endif

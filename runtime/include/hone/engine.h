@@ -10,8 +10,7 @@
  |                                                                            |
 \*===----------------------------------------------------------------------===*/
 
-#ifndef HONE_ENGINE_H
-#define HONE_ENGINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,6 +50,4 @@ typedef struct hone_engine {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

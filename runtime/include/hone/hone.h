@@ -15,8 +15,7 @@
  *
  *===----------------------------------------------------------------------===*/
 
-#ifndef HONE_HONE_H
-#define HONE_HONE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -175,6 +174,4 @@ hone_result hone_detokenize(hone_session *session, const int32_t *ids,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

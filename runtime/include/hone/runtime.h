@@ -14,8 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_H
-#define HONE_RUNTIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -411,6 +410,4 @@ extern const hone_module hone_compiled_module;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DEVICE_DEVICE_H
-#define HONE_RUNTIME_DEVICE_DEVICE_H
+#pragma once
 
 #include "base/MemoryView.h"
 #include "base/Status.h"
@@ -108,5 +107,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DEVICE_HOSTDEVICE_H
-#define HONE_RUNTIME_DEVICE_HOSTDEVICE_H
+#pragma once
 
 #include "device/Device.h"
 #include "device/Streaming.h"
@@ -44,5 +43,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

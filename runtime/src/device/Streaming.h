@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DEVICE_STREAMING_H
-#define HONE_RUNTIME_DEVICE_STREAMING_H
+#pragma once
 
 #include "hone/runtime.h"
 
@@ -44,5 +43,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

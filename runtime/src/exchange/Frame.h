@@ -21,8 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_EXCHANGE_FRAME_H
-#define HONE_RUNTIME_EXCHANGE_FRAME_H
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -73,5 +72,3 @@ uint64_t encode(const Frame &frame, char *out);
 std::optional<Frame> decode(const char *bytes, uint64_t size);
 
 } // namespace hone::rt
-
-#endif

@@ -10,8 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_EXCHANGE_SESSION_H
-#define HONE_RUNTIME_EXCHANGE_SESSION_H
+#pragma once
 
 #include "exchange/Frame.h"
 #include "hone/engine.h"
@@ -154,5 +153,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_PLACEMENT_H
-#define HONE_RUNTIME_MODULE_PLACEMENT_H
+#pragma once
 
 #include "hone/runtime.h"
 
@@ -48,5 +47,3 @@ private:
 std::string problemOfPlacements(const hone_module &module);
 
 } // namespace hone::rt
-
-#endif

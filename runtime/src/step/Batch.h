@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_BATCH_H
-#define HONE_RUNTIME_STEP_BATCH_H
+#pragma once
 
 #include "base/Philox.h"
 #include "device/Device.h"
@@ -62,5 +61,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

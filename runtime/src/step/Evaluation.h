@@ -1,7 +1,6 @@
 //===- Evaluation.h - What a model is worth on data -----------------------===//
 
-#ifndef HONE_RUNTIME_STEP_EVALUATION_H
-#define HONE_RUNTIME_STEP_EVALUATION_H
+#pragma once
 
 #include "base/PortableMath.h"
 
@@ -46,5 +45,3 @@ struct Evaluation {
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_GRADIENTCOMPARISON_H
-#define HONE_RUNTIME_STEP_GRADIENTCOMPARISON_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "module/Module.h"
@@ -71,5 +70,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -10,8 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_INTERPRETER_H
-#define HONE_RUNTIME_STEP_INTERPRETER_H
+#pragma once
 
 #include "base/Status.h"
 #include "hone/runtime.h"
@@ -144,5 +143,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

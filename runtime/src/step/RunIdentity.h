@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_RUNIDENTITY_H
-#define HONE_RUNTIME_STEP_RUNIDENTITY_H
+#pragma once
 
 #include "formats/Checkpoint.h"
 #include "module/Module.h"
@@ -30,5 +29,3 @@ std::string describeDifferences(const CheckpointFields &before,
                                 const CheckpointFields &now);
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_SAMPLEORDER_H
-#define HONE_RUNTIME_STEP_SAMPLEORDER_H
+#pragma once
 
 #include <cstdint>
 
@@ -35,5 +34,3 @@ struct SampleOrder {
 };
 
 } // namespace hone::rt
-
-#endif

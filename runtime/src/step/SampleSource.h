@@ -1,7 +1,6 @@
 //===- SampleSource.h - Where the samples of a step come from -------------===//
 
-#ifndef HONE_RUNTIME_STEP_SAMPLESOURCE_H
-#define HONE_RUNTIME_STEP_SAMPLESOURCE_H
+#pragma once
 
 #include <cstdint>
 
@@ -39,5 +38,3 @@ public:
 };
 
 } // namespace hone::rt
-
-#endif

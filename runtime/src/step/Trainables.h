@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_TRAINABLES_H
-#define HONE_RUNTIME_STEP_TRAINABLES_H
+#pragma once
 
 #include "base/Status.h"
 #include "formats/Adapter.h"
@@ -79,5 +78,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

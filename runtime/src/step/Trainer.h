@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_TRAINER_H
-#define HONE_RUNTIME_STEP_TRAINER_H
+#pragma once
 
 #include "base/Status.h"
 #include "device/Device.h"
@@ -174,5 +173,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

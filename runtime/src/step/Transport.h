@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_TRANSPORT_H
-#define HONE_RUNTIME_STEP_TRANSPORT_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -70,5 +69,3 @@ Status messageMisfit(const Transport::Message &message, uint64_t expected,
                      uint64_t found);
 
 } // namespace hone::rt
-
-#endif

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_STEP_VALUES_H
-#define HONE_RUNTIME_STEP_VALUES_H
+#pragma once
 
 #include "device/Device.h"
 #include "hone/runtime.h"
@@ -83,5 +82,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_NUMERICS_HASHVALUES_H
-#define HONE_TEST_NUMERICS_HASHVALUES_H
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -41,5 +40,3 @@ inline double sign(std::string_view name, uint64_t k, uint64_t index) {
 }
 
 } // namespace hone::test
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_TARGETS_GPU_DEVICEPROGRAM_H
-#define HONE_TEST_TARGETS_GPU_DEVICEPROGRAM_H
+#pragma once
 
 #include "test/gpu/ptx/Machine.h"
 
@@ -47,5 +46,3 @@ private:
 };
 
 } // namespace hone
-
-#endif // HONE_TEST_TARGETS_GPU_DEVICEPROGRAM_H
