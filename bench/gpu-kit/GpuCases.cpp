@@ -320,7 +320,7 @@ static std::string nameOf(const std::string &path) {
 static std::string describe(const std::string &path, const std::string &problem,
                             const CaseRun *run, double seconds) {
   std::string line = "{\"case\": ";
-  appendJsonString(line, nameOf(path));
+  line += jsonString(nameOf(path));
   line += problem.empty() ? ", \"passed\": true" : ", \"passed\": false";
   if (run) {
     Sha256 digest = run->found;
@@ -333,8 +333,7 @@ static std::string describe(const std::string &path, const std::string &problem,
   snprintf(time, sizeof(time), ", \"seconds\": %.3f", seconds);
   line += time;
   if (!problem.empty()) {
-    line += ", \"problem\": ";
-    appendJsonString(line, problem);
+    line += ", \"problem\": " + jsonString(problem);
   }
   return line + "}\n";
 }

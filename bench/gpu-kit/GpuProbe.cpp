@@ -140,8 +140,7 @@ static Status probe(const Opened &opened) {
   (void)driver.free(from);
   (void)driver.free(to);
 
-  std::string name;
-  appendJsonString(name, opened.device.name.name);
+  std::string name = jsonString(opened.device.name.name);
   printf("{\"name\": %s, \"capability\": %d, \"multiprocessors\": %d, "
          "\"driver\": \"CUDA %s\", \"memory_bytes\": %llu, "
          "\"free_bytes\": %llu, \"copy_gigabytes_per_second\": %.4g, "

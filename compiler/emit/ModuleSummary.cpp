@@ -163,12 +163,6 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
   return description;
 }
 
-static std::string jsonString(const std::string &text) {
-  std::string out;
-  rt::appendJsonString(out, text);
-  return out;
-}
-
 /// What a run is apart from its settings and data, which the runtime knows.
 static std::string identityJson(const ModelIdentity &model,
                                 const std::string &layout,
@@ -178,8 +172,8 @@ static std::string identityJson(const ModelIdentity &model,
   fields["weights.layout"] = layout;
   std::string out = "{";
   for (const auto &[name, value] : fields)
-    out += (out.size() > 1 ? "," : "") + jsonString(name) + ":" +
-           jsonString(value);
+    out += (out.size() > 1 ? "," : "") + rt::jsonString(name) + ":" +
+           rt::jsonString(value);
   return out + "}";
 }
 
@@ -188,7 +182,7 @@ static std::string sectionJson(const Spec &spec, const char *section,
                                const std::string &more = "") {
   std::string out = specSectionJson(spec, section);
   out.insert(out.size() - 1, more);
-  return jsonString(section) + ":" + out;
+  return rt::jsonString(section) + ":" + out;
 }
 
 /// Whether an adapter is of a matrix that the files hold as PEFT's
@@ -217,8 +211,8 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
     count += p.type.getNumElements();
 
   std::string layout = layoutName(parameters.loaded());
-  return "{\"model\":{\"name\":" + jsonString(model.name) +
-         ",\"model_type\":" + jsonString(model.modelType) +
+  return "{\"model\":{\"name\":" + rt::jsonString(model.name) +
+         ",\"model_type\":" + rt::jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
          ",\"identity\":" + identityJson(model, layout, sourceHash) + "}," +
@@ -232,8 +226,8 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          (spec.hasPrograms() ? sectionJson(spec, spec.exchange.name) + ","
                              : "") +
          sectionJson(spec, "weights",
-                     ",\"layout\":" + jsonString(layout) +
-                         ",\"source_hash\":" + jsonString(sourceHash)) +
+                     ",\"layout\":" + rt::jsonString(layout) +
+                         ",\"source_hash\":" + rt::jsonString(sourceHash)) +
          "," + sectionJson(spec, "generate", stopTokensJson(model)) + "," +
          sectionJson(spec, "target") + ",\"plan\":" + plan.json() + "}";
 }

@@ -371,7 +371,7 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
   std::string list;
   for (const std::string &key : keys) {
     list += list.empty() ? "\n      " : ",\n      ";
-    rt::appendJsonString(list, key);
+    list += rt::jsonString(key);
   }
   char numbers[160];
   snprintf(numbers, sizeof numbers,
@@ -380,10 +380,8 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
            static_cast<long long>(first.rank()), first.scale,
            adapter.config().lora_dropout);
   std::string base = "null";
-  if (!adapter.config().base_model_name_or_path.empty()) {
-    base.clear();
-    rt::appendJsonString(base, adapter.config().base_model_name_or_path);
-  }
+  if (!adapter.config().base_model_name_or_path.empty())
+    base = rt::jsonString(adapter.config().base_model_name_or_path);
   return "{\n  \"fine_tune_type\": \"lora\",\n  \"lora_parameters\": {\n"
          "    \"keys\": [" +
          list + "\n    ],\n" + numbers + "  },\n  \"model\": " + base +

@@ -24,8 +24,7 @@ Status hone::writeByteTokenizer(const std::string &directory) {
     std::string spelled;
     rt::appendUtf8(spelled, isPrintable(byte) ? byte : next++);
     vocabulary += byte ? ", " : "";
-    rt::appendJsonString(vocabulary, spelled);
-    vocabulary += ": " + std::to_string(byte);
+    vocabulary += rt::jsonString(spelled) + ": " + std::to_string(byte);
   }
   std::string text =
       "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n"

@@ -63,10 +63,8 @@ static Status writeIndex(const std::string &directory,
   const char *separator = "\n";
   for (size_t i = 0; i < shards.size(); ++i)
     for (const rt::TensorSpec &tensor : shards[i]) {
-      json += separator + std::string("    ");
-      rt::appendJsonString(json, tensor.name);
-      json += ": ";
-      rt::appendJsonString(json, files[i]);
+      json += separator + std::string("    ") + rt::jsonString(tensor.name) +
+              ": " + rt::jsonString(files[i]);
       separator = ",\n";
     }
   json += "\n  }\n}\n";

@@ -53,9 +53,8 @@ static void printTable(const DataRequest &request, const DataSurvey &survey) {
 
 static void printJson(const DataSurvey &survey) {
   const rt::Dataset &data = survey.data();
-  std::string format, notes;
-  rt::appendJsonString(format, rt::describe(data.format()));
-  rt::appendJsonString(notes, data.notes());
+  std::string format = rt::jsonString(rt::describe(data.format()));
+  std::string notes = rt::jsonString(data.notes());
   llvm::raw_ostream &out = llvm::outs();
   out << llvm::formatv("{{\"format\":{0},\"samples\":{1},\"tokens\":{2},"
                        "\"targets\":{3},\"notes\":{4},\"lengths\":{{",

@@ -40,12 +40,6 @@ int64_t hone::usualLength(const SampleLengths &lengths) {
   return lengthFor(lengths.percentile(0.99));
 }
 
-static std::string quoted(const std::string &text) {
-  std::string out;
-  rt::appendJsonString(out, text);
-  return out;
-}
-
 namespace {
 
 /// How weights are stored.
@@ -219,9 +213,11 @@ static std::string describeOrigin(const ModelFacts &model,
   const bool isPlain = llvm::all_of(name, [](char c) {
     return static_cast<unsigned char>(c) >= ' ' && c != 127;
   });
-  std::string out = "# Chosen by hone for " + (isPlain ? name : quoted(name));
+  std::string out =
+      "# Chosen by hone for " + (isPlain ? name : rt::jsonString(name));
   if (!data.format.empty())
-    out += " and " + quoted(data.path) + " (" + std::to_string(data.samples) +
+    out += " and " + rt::jsonString(data.path) + " (" +
+           std::to_string(data.samples) +
            (data.isPacked ? " samples" : " samples: ") +
            (data.isPacked ? "" : data.format) + ")";
   return out + ".\n# Every key can be changed and more can be added: "
@@ -247,7 +243,7 @@ Result<std::string> hone::renderSpec(const ModelFacts &model,
     values.erase(key);
   }
   HONE_ASSIGN(const Spec spec,
-              parseSpec("model: " + quoted(model.folder) + "\n",
+              parseSpec("model: " + rt::jsonString(model.folder) + "\n",
                         model.folder + "/spec", all));
   // Lines of one section have their reasons in a column.
   std::vector<std::pair<std::string, std::string>> lines;

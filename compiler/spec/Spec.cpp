@@ -424,8 +424,7 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
 Result<Spec> hone::readSpec(const std::string &path,
                             llvm::ArrayRef<SpecOverride> overrides) {
   if (llvm::sys::fs::is_directory(path)) {
-    std::string model;
-    rt::appendJsonString(model, path); // which YAML reads
+    std::string model = rt::jsonString(path); // which YAML reads
     return parseSpec("model: " + model + "\n", path, overrides);
   }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
@@ -448,8 +447,7 @@ std::string hone::specSectionJson(const Spec &spec, StringRef section) {
     if (setting->section != section)
       continue;
     out += out.size() > 1 ? "," : "";
-    rt::appendJsonString(out, setting->name);
-    out += ":";
+    out += rt::jsonString(setting->name) + ":";
     setting->appendJson(out);
   }
   return out + "}";

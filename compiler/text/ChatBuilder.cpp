@@ -111,9 +111,9 @@ Result<std::string> ChatBuilder::build(const std::string &preset,
     return std::string();
   // Without the folder, so that equal models make equal files.
   std::string block = "{\"place\": ";
-  appendJsonString(
-      block, preset == "model" ? place.substr(folder.path("").size()) : place);
-  block += ", \"variables\": {";
+  block += jsonString(preset == "model" ? place.substr(folder.path("").size())
+                                        : place) +
+           ", \"variables\": {";
   ChatTemplate::Variables variables;
   for (const char *name : SpecialNames) {
     const Json *token = config.find(name);
@@ -122,14 +122,11 @@ Result<std::string> ChatBuilder::build(const std::string &preset,
     if (token == nullptr || !token->isString())
       continue;
     block += variables.empty() ? "" : ", ";
-    appendJsonString(block, name);
-    block += ": ";
-    appendJsonString(block, token->string());
+    block += jsonString(name) + ": " + jsonString(token->string());
     variables.emplace_back(name, token->string());
   }
   HONE_TRY(ChatTemplate::parse(source, place, variables));
-  block += "}, \"template\": ";
-  appendJsonString(block, source);
+  block += "}, \"template\": " + jsonString(source);
   return block + "}\n";
 }
 

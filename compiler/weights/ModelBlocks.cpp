@@ -32,12 +32,6 @@ static rt::Dtype dtypeOf(mlir::Type stored) {
                           : rt::Dtype::F32;
 }
 
-static std::string quoted(StringRef text) {
-  std::string out;
-  rt::appendJsonString(out, text.str());
-  return out;
-}
-
 Result<std::vector<WeightBlock>>
 hone::collectModelBlocks(const WeightIndex &source,
                          llvm::ArrayRef<Parameter> trained,
@@ -51,22 +45,22 @@ hone::collectModelBlocks(const WeightIndex &source,
                        : llvm::sys::path::filename(entry.file->path()).str();
     StringRef name = folder.empty() ? parameter.name : entry.tensor->name;
     std::string &list = tensors[file];
-    list += (list.empty() ? "[" : ",[") + quoted(name) + "," +
-            quoted(parameter.name) + "]";
+    list += (list.empty() ? "[" : ",[") + rt::jsonString(name) + "," +
+            rt::jsonString(parameter.name) + "]";
   }
   std::string layout = "{";
   StringRef index = llvm::sys::path::filename(source.path());
   if (!folder.empty() && index.ends_with(".index.json"))
-    layout += "\"index\":" + quoted(index) + ",";
+    layout += "\"index\":" + rt::jsonString(index) + ",";
   layout += "\"shards\":[";
   for (const auto &[file, list] : tensors)
     layout += (layout.back() == '[' ? "" : ",") + std::string("{\"file\":") +
-              quoted(file) + ",\"tensors\":[" + list + "]}";
+              rt::jsonString(file) + ",\"tensors\":[" + list + "]}";
   layout += "],\"files\":[";
 
   std::vector<WeightBlock> blocks;
   auto add = [&](const char *name, std::string content) {
-    layout += (layout.back() == '[' ? "" : ",") + quoted(name);
+    layout += (layout.back() == '[' ? "" : ",") + rt::jsonString(name);
     blocks.push_back(
         {rt::ModelLayout::filePrefix + std::string(name), std::move(content)});
   };

@@ -45,7 +45,7 @@ static std::string renderJson(const Json &value, unsigned indent) {
     return std::string(text, end);
   }
   case Json::Kind::String:
-    rt::appendJsonString(out, value.string());
+    out += rt::jsonString(value.string());
     return out;
   case Json::Kind::Array:
     for (const Json &item : value.array()) {
@@ -56,9 +56,8 @@ static std::string renderJson(const Json &value, unsigned indent) {
                        : "[" + out + "\n" + std::string(indent, ' ') + "]";
   case Json::Kind::Object:
     for (const auto &[key, member] : value.object()) {
-      out += separator + space;
-      rt::appendJsonString(out, key);
-      out += ": " + renderJson(member, indent + 2);
+      out += separator + space + rt::jsonString(key) + ": " +
+             renderJson(member, indent + 2);
       separator = ",\n";
     }
     return out.empty() ? "{}"
@@ -87,12 +86,11 @@ std::string hone::renderConfig(const Json &config,
   bool hasType = false, hasTie = false;
   auto member = [&](const std::string &key, const std::string &value) {
     text += text.empty() ? "\n  " : ",\n  ";
-    rt::appendJsonString(text, key);
-    text += ": " + value;
+    text += rt::jsonString(key) + ": " + value;
   };
   std::string type;
   if (changes.dtype)
-    rt::appendJsonString(type, torchName(*changes.dtype));
+    type += rt::jsonString(torchName(*changes.dtype));
   for (const auto &[key, value] : config.object()) {
     if (changes.losesGroups &&
         (key == "quantization" || key == "quantization_config"))

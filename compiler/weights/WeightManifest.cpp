@@ -41,7 +41,7 @@ WeightManifest hone::describeWeights(llvm::ArrayRef<Parameter> parameters,
         isGrouped ? quantized(part.kind, parameter.storage.getBits(), deviation)
                   : distributionOf(parameter.name, deviation, 1);
     tensors += tensors.empty() ? "\n  {\"name\": " : ",\n  {\"name\": ";
-    rt::appendJsonString(tensors, part.spec.name);
+    tensors += rt::jsonString(part.spec.name);
     tensors += llvm::formatv(
         R"(, "dtype": "{0}", "shape": [{1:$[, ]}], "center": {2:e9}, "width": {3:e9}})",
         rt::dtypeName(part.spec.dtype),

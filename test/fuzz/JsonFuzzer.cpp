@@ -14,8 +14,7 @@ using namespace hone::rt;
 
 static void checkStrings(const Json &value) {
   if (value.isString()) {
-    std::string text;
-    appendJsonString(text, value.string());
+    std::string text = jsonString(value.string());
     Result<Json> again = Json::parse(text, "again");
     if (!again.isOk() || again.value().string() != value.string())
       std::abort();

@@ -203,11 +203,10 @@ TEST(JsonTest, WritesStringsThatReadBackTheSame) {
   for (int c = 0; c < 128; ++c)
     all += char(c);
   all += "\xE2\x82\xAC";
-  std::string text;
-  appendJsonString(text, all);
+  std::string text = jsonString(all);
   EXPECT_EQ(accept(text).string(), all);
   text.clear();
-  appendJsonString(text, "a\xFFz");
+  text += jsonString("a\xFFz");
   EXPECT_EQ(text, "\"a\\ufffdz\"");
 }
 

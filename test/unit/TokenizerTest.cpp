@@ -459,8 +459,7 @@ static void writeVocabAndMerges(const TemporaryFolder &folder,
   std::string vocab = "{", merges = "#version: 0.2" + ending;
   for (const auto &[name, id] : model->find("vocab")->object()) {
     vocab += vocab.size() == 1 ? "" : ",";
-    appendJsonString(vocab, name);
-    vocab += ":" + std::to_string(id.integer());
+    vocab += jsonString(name) + ":" + std::to_string(id.integer());
   }
   for (const Json &merge : model->find("merges")->array())
     merges += merge.string() + ending;

@@ -46,10 +46,10 @@ const char *describe(Json::Kind kind) {
   return "a value";
 }
 
-void appendJsonString(std::string &out, std::string_view value) {
+std::string jsonString(std::string_view value) {
   static const char escaped[] = "\"\\\n\r\t";
   static const char letters[] = "\"\\nrt";
-  out += '"';
+  std::string out = "\"";
   for (size_t at = 0; at < value.size();) {
     char c = value[at];
     size_t length = utf8SequenceLength(value, at);
@@ -69,7 +69,7 @@ void appendJsonString(std::string &out, std::string_view value) {
     }
     at += length;
   }
-  out += '"';
+  return out + '"';
 }
 
 } // namespace hone::rt

@@ -81,8 +81,8 @@ private:
 /// "kind" as a person names it: "an object", "a string", ...
 const char *describe(Json::Kind kind);
 
-/// Appends `value` as a JSON string literal with quotes. A byte that is not
-/// UTF-8 becomes U+FFFD, so the result is always valid.
-void appendJsonString(std::string &out, std::string_view value);
+/// `value` as a JSON string literal with quotes. A byte that is not UTF-8
+/// becomes U+FFFD, so the result is always valid.
+std::string jsonString(std::string_view value);
 
 } // namespace hone::rt

@@ -491,8 +491,7 @@ bool JsonReader::checkDuplicates(const Json &object,
   if (same == order.end())
     return true;
   uint64_t offset = keys[*(same + 1)];
-  std::string quoted;
-  appendJsonString(quoted, name(*same));
+  std::string quoted = jsonString(name(*same));
   return failAt(offset, "expected each key once, found " + quoted + " again",
                 "remove one of the two");
 }

@@ -69,7 +69,7 @@ static void appendJson(std::string &out, const Json &value) {
       appendFloat(out, value.number());
     return;
   case Json::Kind::String:
-    appendJsonString(out, value.string());
+    out += jsonString(value.string());
     return;
   case Json::Kind::Array:
     out += "[";
@@ -83,8 +83,7 @@ static void appendJson(std::string &out, const Json &value) {
     out += "{";
     for (const auto &[key, member] : value.object()) {
       out += &key == &value.object().front().first ? "" : ", ";
-      appendJsonString(out, key);
-      out += ": ";
+      out += jsonString(key) + ": ";
       appendJson(out, member);
     }
     out += "}";
@@ -102,14 +101,11 @@ std::string conversationLine(const Conversation &conversation) {
       out += ", \"content\": [";
       for (const std::string &part : turn.parts) {
         out += &part == &turn.parts.front() ? "" : ", ";
-        out += "{\"type\": \"text\", \"text\": ";
-        appendJsonString(out, part);
-        out += "}";
+        out += "{\"type\": \"text\", \"text\": " + jsonString(part) + "}";
       }
       out += "]";
     } else if (turn.hasContent) {
-      out += ", \"content\": ";
-      appendJsonString(out, turn.content);
+      out += ", \"content\": " + jsonString(turn.content);
     }
     if (turn.calls.isArray()) {
       out += ", \"tool_calls\": ";
@@ -119,12 +115,10 @@ std::string conversationLine(const Conversation &conversation) {
          {std::tuple(ChatKey::CallId, "tool_call_id", &turn.callId),
           {ChatKey::Name, "name", &turn.name}})
       if (turn.keys.find(char(key)) != std::string::npos) {
-        out += std::string(", \"") + name + "\": ";
-        appendJsonString(out, *text);
+        out += std::string(", \"") + name + "\": " + jsonString(*text);
       }
     if (turn.hasReasoning) {
-      out += ", \"reasoning_content\": ";
-      appendJsonString(out, turn.reasoning);
+      out += ", \"reasoning_content\": " + jsonString(turn.reasoning);
     }
     out += "}";
   }

@@ -188,8 +188,7 @@ Status TableRecords::appendJson(const Cell &cell, const Column &column) {
                    message.problem,
                "write lists as json.dumps does, not as Python prints them");
   }
-  std::string quoted;
-  appendJsonString(quoted, std::string_view(record).substr(begin));
+  std::string quoted = jsonString(std::string_view(record).substr(begin));
   record.resize(begin);
   record += quoted;
   return Status::ok();
@@ -213,8 +212,7 @@ Status TableRecords::readHeader() {
                  "the column \"" + record.substr(0, 64) + "\" is there twice",
                  "keep one of the two");
     }
-    std::string key;
-    appendJsonString(key, record);
+    std::string key = jsonString(record);
     columns.push_back({key + ":", holdsJson(record)});
   }
   return Status::ok();

@@ -56,14 +56,11 @@ static std::string configText(const AdapterConfig &config) {
   std::string text = "{";
   auto member = [&](const char *key, const std::string &value) {
     text += text.size() > 1 ? ",\n  " : "\n  ";
-    appendJsonString(text, key);
-    text += ": " + value;
+    text += jsonString(key) + ": " + value;
   };
   std::string base = "null";
-  if (!config.base_model_name_or_path.empty()) {
-    base.clear();
-    appendJsonString(base, config.base_model_name_or_path);
-  }
+  if (!config.base_model_name_or_path.empty())
+    base = jsonString(config.base_model_name_or_path);
   auto lines = [](const char *open, const std::vector<std::string> &items,
                   const char *close) {
     std::string text = open;
@@ -74,17 +71,14 @@ static std::string configText(const AdapterConfig &config) {
   auto sorted = [&](std::vector<std::string> modules) {
     std::sort(modules.begin(), modules.end());
     for (std::string &module : modules) {
-      std::string quoted;
-      appendJsonString(quoted, module);
-      module = quoted;
+      module = jsonString(module);
     }
     return lines("[", modules, "]");
   };
   auto numbers = [&](const ModuleNumbers &pattern) {
     std::vector<std::string> items;
     for (const auto &[key, number] : pattern) {
-      appendJsonString(items.emplace_back(), key);
-      items.back() += ": " + jsonNumber(number);
+      items.push_back(jsonString(key) + ": " + jsonNumber(number));
     }
     return lines("{", items, "}");
   };
@@ -189,9 +183,7 @@ private:
 /// A short value as JSON would have it, else its kind.
 static std::string show(const Json &value) {
   if (value.isString() && value.string().size() <= 80) {
-    std::string text;
-    appendJsonString(text, value.string());
-    return text;
+    return jsonString(value.string());
   }
   if (value.isNumber())
     return jsonNumber(value.number());
@@ -202,8 +194,7 @@ static std::string show(const Json &value) {
 
 bool AdapterConfigReader::refuse(const std::string &key, const Json &value,
                                  const std::string &expected) {
-  std::string quoted;
-  appendJsonString(quoted, key);
+  std::string quoted = jsonString(key);
   error = badJson(ErrorCode::UnsupportedAdapter, path, &value,
                   "expected " + expected + " for " + quoted + ", found " +
                       show(value),
@@ -453,8 +444,7 @@ static Status checkNoOther(const SafetensorsFile &file,
   for (const TensorInfo &tensor : file.tensors()) {
     if (std::binary_search(names.begin(), names.end(), tensor.name))
       continue;
-    std::string quoted;
-    appendJsonString(quoted, tensor.name);
+    std::string quoted = jsonString(tensor.name);
     return badAdapter(file.path(),
                       "expected only the " + std::to_string(targets.size()) +
                           " tensors of this module, found " + quoted + " too");

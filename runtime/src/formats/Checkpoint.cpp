@@ -77,7 +77,7 @@ Result<CheckpointStore> CheckpointStore::open(const std::string &directory) {
 static std::string fileEntry(const char *name, uint64_t size,
                              const std::string &digest) {
   std::string text = "    ";
-  appendJsonString(text, name);
+  text += jsonString(name);
   return text + ": {\n      \"sha256\": \"" + digest +
          "\",\n      \"size\": " + std::to_string(size) + "\n    }";
 }
@@ -87,10 +87,7 @@ static void appendStrings(std::string &text, const char *key,
   text += std::string("  \"") + key + "\": {";
   const char *separator = "\n    ";
   for (const auto &[name, value] : fields) {
-    text += separator;
-    appendJsonString(text, name);
-    text += ": ";
-    appendJsonString(text, value);
+    text += separator + jsonString(name) + ": " + jsonString(value);
     separator = ",\n    ";
   }
   text += fields.empty() ? "},\n" : "\n  },\n";

@@ -120,10 +120,7 @@ std::string renderShardIndex(const std::map<std::string, std::string> &fileOf,
       "\n  },\n  \"weight_map\": {";
   const char *separator = "\n    ";
   for (const auto &[tensor, file] : fileOf) {
-    text += separator;
-    appendJsonString(text, tensor);
-    text += ": ";
-    appendJsonString(text, file);
+    text += separator + jsonString(tensor) + ": " + jsonString(file);
     separator = ",\n    ";
   }
   return text + "\n  }\n}\n";

@@ -52,15 +52,12 @@ static Status noLog(const std::string &path) {
 static std::string lineOf(const ReplayHeader &header) {
   std::string out = "{\"hone_replay\": 1, \"coefficients\": " +
                     std::to_string(header.coefficients) + ", \"start\": ";
-  appendJsonString(out, header.start);
-  out += ", \"run\": {";
+  out += jsonString(header.start) + ", \"run\": {";
   bool isFirst = true;
   for (const auto &[name, value] : header.run) {
     out += isFirst ? "" : ", ";
     isFirst = false;
-    appendJsonString(out, name);
-    out += ": ";
-    appendJsonString(out, value);
+    out += jsonString(name) + ": " + jsonString(value);
   }
   return out + "}}\n";
 }

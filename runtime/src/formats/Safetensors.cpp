@@ -54,13 +54,13 @@ static std::string quote(std::string_view name) {
   static constexpr size_t Shown = 200;
   std::string text;
   if (name.size() <= Shown) {
-    appendJsonString(text, name);
+    text += jsonString(name);
     return text;
   }
   size_t cut = Shown;
   while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0) == 0x80)
     --cut;
-  appendJsonString(text, name.substr(0, cut));
+  text += jsonString(name.substr(0, cut));
   return text + "...";
 }
 
@@ -432,8 +432,7 @@ static Status cannotExpress(const std::string &path,
 
 /// A tensor as the header has it, and a comma.
 static std::string memberText(const TensorInfo &t) {
-  std::string text;
-  appendJsonString(text, t.name);
+  std::string text = jsonString(t.name);
   return text + ":{\"dtype\":\"" + dtypeName(t.dtype) +
          "\",\"shape\":" + describeShape(t.shape) + ",\"data_offsets\":[" +
          std::to_string(t.begin) + "," + std::to_string(t.end) + "]},";
@@ -445,14 +444,11 @@ static std::string headerText(const std::vector<TensorInfo> &tensors,
   std::string text(8, '\0');
   text += '{';
   if (!metadata.empty()) {
-    appendJsonString(text, MetadataKey);
-    text += ":{";
+    text += jsonString(MetadataKey) + ":{";
     for (const auto &[key, value] : metadata) {
       if (text.back() != '{')
         text += ',';
-      appendJsonString(text, key);
-      text += ':';
-      appendJsonString(text, value);
+      text += jsonString(key) + ':' + jsonString(value);
     }
     text += "},";
   }

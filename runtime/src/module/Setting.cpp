@@ -225,7 +225,7 @@ Setting::Number Word::number() const {
   return int64_t(found - allowed.begin());
 }
 
-void Word::appendJson(std::string &out) const { appendJsonString(out, *this); }
+void Word::appendJson(std::string &out) const { out += jsonString(*this); }
 
 bool Words::parse(const std::string &text) {
   clear();
@@ -254,7 +254,7 @@ static void appendStrings(std::string &out,
   out += "[";
   for (const std::string &each : strings) {
     out += &each == &strings.front() ? "" : ",";
-    appendJsonString(out, each);
+    out += jsonString(each);
   }
   out += "]";
 }
@@ -325,8 +325,7 @@ void NamedNumbers::appendJson(std::string &out) const {
   out += "{";
   for (const auto &[key, number] : *this) {
     out += &key == &front().first ? "" : ",";
-    appendJsonString(out, key);
-    out += ":" + formatExact(number);
+    out += jsonString(key) + ":" + formatExact(number);
   }
   out += "}";
 }
@@ -371,9 +370,7 @@ bool Budget::read(const Json &json) {
   return json.isString() && (json.string().empty() || parse(json.string()));
 }
 
-void Budget::appendJson(std::string &out) const {
-  appendJsonString(out, text());
-}
+void Budget::appendJson(std::string &out) const { out += jsonString(text()); }
 
 std::string Budget::text() const {
   return limit == Kind::Default ? ""

@@ -63,7 +63,7 @@ static std::string membersOf(const ComparedSteps &steps,
     out += std::string(", \"") + list + "\": [";
     for (const GradientComparison::Group &group : *groups) {
       out += &group == groups->data() ? "{\"name\": " : ", {\"name\": ";
-      appendJsonString(out, group.name);
+      out += jsonString(group.name);
       append(out += ", ", group.sums);
       out += "}";
     }

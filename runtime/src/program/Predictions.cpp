@@ -24,16 +24,15 @@ void Predictions::add(const ScoredExample &example) {
     return;
   std::string line =
       "{\"example\": " + std::to_string(++examples) + ", \"label\": ";
-  appendJsonString(line, task->word(example.label));
-  line += ", \"prediction\": ";
+  line += jsonString(task->word(example.label)) + ", \"prediction\": ";
   if (const std::optional<size_t> prediction = example.prediction())
-    appendJsonString(line, task->word(*prediction));
+    line += jsonString(task->word(*prediction));
   else
     line += "null";
   line += ", \"losses\": {";
   for (size_t i = 0; i < example.candidates; ++i) {
     line += i > 0 ? ", " : "";
-    appendJsonString(line, task->word(i));
+    line += jsonString(task->word(i));
     const double loss = example.losses[i];
     line += ": " + (std::isfinite(loss) ? formatExact(loss) : "null");
   }

@@ -92,12 +92,9 @@ Status Profile::write(const std::string &path) const {
   std::string text = number;
   for (const Row &row : rows) {
     text += &row == rows.data() ? "\n{\"block\": " : ",\n{\"block\": ";
-    appendJsonString(text, row.block);
-    text += ", \"kernel\": ";
-    appendJsonString(text, row.kernel);
+    text += jsonString(row.block) + ", \"kernel\": " + jsonString(row.kernel);
     if (!row.symbol.empty()) {
-      text += ", \"symbol\": ";
-      appendJsonString(text, row.symbol);
+      text += ", \"symbol\": " + jsonString(row.symbol);
     }
     snprintf(number, sizeof(number),
              ", \"calls\": %" PRIu64 ", \"seconds\": %.9g}", row.calls,

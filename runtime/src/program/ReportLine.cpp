@@ -89,7 +89,7 @@ void ReportLine::escape(std::string_view from) {
 void ReportLine::text(std::string_view value) {
   separate();
   quoted.clear();
-  appendJsonString(quoted, value);
+  quoted += jsonString(value);
   escape(quoted);
 }
 

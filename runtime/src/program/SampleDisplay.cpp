@@ -59,9 +59,8 @@ std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
         *line += " ... " + std::to_string(hidden) + " tokens ...";
     std::string text, numbers;
     if (tokenizer != nullptr)
-      appendJsonString(text,
-                       tokenizer->decode(sample.ids + stretch.begin,
-                                         size_t(stretch.end - stretch.begin)));
+      text += jsonString(tokenizer->decode(
+          sample.ids + stretch.begin, size_t(stretch.end - stretch.begin)));
     for (int64_t i = stretch.begin; i < stretch.end; ++i)
       numbers +=
           (i == stretch.begin ? "" : " ") + std::to_string(sample.ids[i]);

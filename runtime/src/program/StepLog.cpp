@@ -260,9 +260,7 @@ Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
   std::string line(stepKey);
   line += std::to_string(step);
   line += runKey;
-  line += name + "\", \"other_numerics\": ";
-  appendJsonString(line, differences);
-  line += "}\n";
+  line += name + "\", \"other_numerics\": " + jsonString(differences) + "}\n";
   return write(line.data(), int(line.size()));
 }
 

@@ -43,8 +43,8 @@ int main() {
     std::string rendered, out;
     const Status status = render(line.value(), rendered);
     out = status.isOk() ? "{\"text\": " : "{\"refused\": ";
-    appendJsonString(out, status.isOk() ? rendered : status.message().problem);
-    out += "}\n";
+    out +=
+        jsonString(status.isOk() ? rendered : status.message().problem) + "}\n";
     std::fputs(out.c_str(), stdout);
   }
   return 0;
