@@ -33,6 +33,7 @@
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
+#include "passes/plan/StepFloor.h"
 #include "targets/host/LinkBinary.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -309,9 +310,12 @@ static Result<Placed> describe(const CompileRequest &request,
       *placed, /*threadBytes=*/0, /*tableBytes=*/0, domainOf(*settled.target));
   if (failed(table) || failed(read))
     return bug("phase place", "the placed module has no plan");
-  if (planned.program == Program::Train)
+  if (planned.program == Program::Train) {
     read->seconds =
         read->counts.seconds(settled.profile, planned.spec.roundsProducts());
+    if (request.plan != PlanFormat::None)
+      read->kernels = countKernels(*placed);
+  }
   if (planned.step) {
     StepOptions options;
     setOptions(options, request, planned);
@@ -356,6 +360,11 @@ static void printPlan(const CompileRequest &request, const Compiled &program) {
   int64_t threads = program.planned.spec.target.threads;
   llvm::outs() << (request.plan == PlanFormat::Json ? plan.json(threads) + "\n"
                                                     : plan.table(threads));
+  const Spec &spec = program.planned.spec;
+  if (request.plan == PlanFormat::Table && !spec.target.profile.empty())
+    llvm::outs() << StepFloor::of(plan.kernels, program.settled.profile,
+                                  spec.roundsProducts())
+                        .table();
 }
 
 /// All that `program` says of itself, but for its weights file.

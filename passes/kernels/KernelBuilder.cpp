@@ -317,15 +317,6 @@ void KernelBuilder::release(Value matrix, Value row, Value count) {
       tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
-/// "lora_linear" or "lora_linear+gated_activation".
-Location KernelBuilder::locationOf(Operation *op,
-                                   ElementwiseOpInterface follower) {
-  std::string name = op->getName().stripDialect().str();
-  if (follower)
-    name += ("+" + follower->getName().stripDialect()).str();
-  return NameLoc::get(StringAttr::get(op->getContext(), name), op->getLoc());
-}
-
 void KernelBuilder::product(const Product &p, Epilogue epilogue) {
   ParameterView view = buffers.parameters.lookup(p.w.matrix);
   Type stored = cast<MemRefType>(p.c.matrix.getType()).getElementType();

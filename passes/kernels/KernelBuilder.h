@@ -13,6 +13,7 @@
 #include "dialects/Tile/Blocks.h"
 #include "dialects/Tile/ScalarBuilder.h"
 #include "dialects/Tile/TileDialect.h"
+#include "passes/module/KernelNames.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -85,7 +86,7 @@ public:
                 const Buffers &buffers, const KernelSettings &settings,
                 Value rows, int64_t maxRows,
                 ElementwiseOpInterface follower = {})
-      : ScalarBuilder(locationOf(op, follower), builder), op(op),
+      : ScalarBuilder(kernelLocation(op, follower), builder), op(op),
         follower(follower), buffers(buffers), settings(settings),
         rowCount(rows), rowMaximum(maxRows) {}
 
@@ -233,8 +234,6 @@ public:
 
 private:
   mlir::IntegerAttr bitsOf(const ParameterView &view);
-  static mlir::Location locationOf(mlir::Operation *op,
-                                   ElementwiseOpInterface follower);
 
   mlir::Operation *op;
   ElementwiseOpInterface follower;

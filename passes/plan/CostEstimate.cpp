@@ -2,6 +2,7 @@
 
 #include "passes/plan/CostEstimate.h"
 
+#include "passes/module/KernelNames.h"
 #include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
@@ -55,20 +56,20 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   return counts;
 }
 
-static StepCounts countBody(mlir::Block &body, int64_t rows) {
-  StepCounts counts;
+/// Counts of the ops in `body`, each over all of its tiles.
+static void countBody(Block &body, int64_t rows,
+                      llvm::MapVector<Operation *, StepCounts> &counts) {
   for (Operation &op : body) {
     auto tiles = dyn_cast<RowTilesOp>(op);
     if (!tiles) {
-      counts += countOp(&op, rows);
+      counts[&op] += countOp(&op, rows);
       continue;
     }
     int64_t tileRows = rowsOfTile(tiles, rows);
     for (int64_t first = 0; first < rows; first += tileRows)
-      counts +=
-          countBody(tiles.getBody().front(), std::min(tileRows, rows - first));
+      countBody(tiles.getBody().front(), std::min(tileRows, rows - first),
+                counts);
   }
-  return counts;
 }
 
 bool isCheap(Operation *op) {
@@ -109,26 +110,49 @@ static llvm::MapVector<EntryOp, int64_t> expectedRuns(ModuleOp module) {
   return runs;
 }
 
-StepCounts countStep(ModuleOp module) {
+/// How often each block is expected to run in a step.
+static llvm::MapVector<BlockOp, int64_t> expectedCalls(ModuleOp module) {
   SymbolTable symbols(module);
-  auto rows = maxRows(module);
-  StepCounts counts;
-  if (failed(rows))
-    return counts;
-  llvm::DenseMap<Operation *, StepCounts> ofBlock;
+  llvm::MapVector<BlockOp, int64_t> calls;
   for (auto [ran, expected] : expectedRuns(module)) {
     int64_t times = expected;
     (void)forEachCall(ran, symbols, [&](CallOp call, BlockOp block) {
       // As if every condition held: what stands in is cheaper.
-      if (block.getSymName() != call.getBlock())
-        return;
-      auto [known, isNew] = ofBlock.try_emplace(block);
-      if (isNew)
-        known->second = countBody(block.getBody().front(), *rows);
-      counts += known->second * times;
+      if (block.getSymName() == call.getBlock())
+        calls[block] += times;
     });
   }
-  return counts;
+  return calls;
+}
+
+std::vector<KernelCounts> countKernels(ModuleOp module) {
+  std::vector<KernelCounts> kernels;
+  auto rows = maxRows(module);
+  if (failed(rows))
+    return kernels;
+  for (auto [block, times] : expectedCalls(module)) {
+    llvm::MapVector<Operation *, StepCounts> ops;
+    countBody(block.getBody().front(), *rows, ops);
+    for (auto &[op, counts] : ops)
+      if (counts.launches > 0)
+        kernels.push_back({block.getSymName().str(),
+                           namesOf(kernelLocation(op)), counts * times});
+  }
+  return kernels;
+}
+
+StepCounts countStep(ModuleOp module) {
+  StepCounts all;
+  auto rows = maxRows(module);
+  if (failed(rows))
+    return all;
+  for (auto [block, times] : expectedCalls(module)) {
+    llvm::MapVector<Operation *, StepCounts> ops;
+    countBody(block.getBody().front(), *rows, ops);
+    for (auto &[op, counts] : ops)
+      all += counts * times;
+  }
+  return all;
 }
 
 } // namespace hone

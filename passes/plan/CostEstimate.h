@@ -13,6 +13,8 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace hone {
 
@@ -51,6 +53,15 @@ struct StepCounts {
             fills * times, fillBytes * times,    launches * times};
   }
 };
+
+/// What one op of a block asks for, over all calls of the block in a step.
+struct KernelCounts {
+  std::string block, kernel; ///< as in hone_kernel, but that nothing is fused
+  StepCounts counts;
+};
+
+/// The parts of countStep, in the order in which they first run.
+std::vector<KernelCounts> countKernels(mlir::ModuleOp module);
 
 /// Counts of the entries of a step of one batch with hone.max_rows rows, each
 /// run as often as its repeats are expected to.

@@ -487,6 +487,20 @@ static llvm::json::Array classesOf(const std::vector<MemoryPlan::Row> &rows) {
   return classes;
 }
 
+static llvm::json::Array kernelsOf(llvm::ArrayRef<KernelCounts> counted) {
+  llvm::json::Array kernels;
+  for (const auto &[block, kernel, counts] : counted)
+    kernels.push_back(
+        llvm::json::Object{{"block", block},
+                           {"kernel", kernel},
+                           {"flops", counts.flops},
+                           {"product_flops", counts.productFlops},
+                           {"bytes", counts.rowBytes + counts.fillBytes},
+                           {"fills", counts.fills},
+                           {"launches", counts.launches}});
+  return kernels;
+}
+
 std::string MemoryPlan::json(std::optional<int64_t> threads) const {
   llvm::json::Object plan{
       {"classes", classesOf(rows)},
@@ -547,6 +561,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       moments.push_back(
           llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
     plan["timeline"] = std::move(moments);
+    plan["kernels"] = kernelsOf(kernels);
     plan["threads"] = *threads;
     plan["peak_bytes"] = peak(*threads);
     plan["resident_bytes"] = residentPeak(*threads);

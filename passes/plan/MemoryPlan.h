@@ -71,6 +71,8 @@ struct MemoryPlan {
   /// What one batch of the step at max_rows asks of the machine, recomputation
   /// included: what a rate in a benchmark is counted from.
   StepCounts counts;
+  /// The parts of it; only where a plan is shown.
+  std::vector<KernelCounts> kernels;
   /// Its estimated time; 0 if not known.
   double seconds = 0;
   /// What a planner decided; none for a policy that was given by name.
@@ -122,8 +124,9 @@ struct MemoryPlan {
   /// rounded_inputs, tile_rows, forward_tile_rows, streams_weights and
   /// smallest_bytes; with further placements `fewer`, each with rows,
   /// arena_bytes and classes; and of so many `threads` also threads,
-  /// peak_bytes, resident_bytes and timeline. The program has it without
-  /// threads.
+  /// peak_bytes, resident_bytes, timeline and kernels, each with block, kernel,
+  /// flops, product_flops, bytes, fills and launches. The program has it
+  /// without threads.
   std::string json(std::optional<int64_t> threads = std::nullopt) const;
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
+#include "passes/module/KernelNames.h"
 #include "targets/gpu/GpuPasses.h"
 #include "targets/gpu/Kernel.h"
 
@@ -39,11 +40,7 @@ static std::string symbolFor(StringRef function, unsigned number) {
 /// "BLOCK: OP SITE", as profiles show it.
 static std::string nameFor(StringRef function, Location loc) {
   function.consume_front("hone_entry_");
-  std::string name = (function + ":").str();
-  for (auto named = dyn_cast<NameLoc>(loc); named;
-       named = dyn_cast<NameLoc>(named.getChildLoc()))
-    name += (" " + named.getName().getValue()).str();
-  return name;
+  return (function + ": " + namesOf(loc)).str();
 }
 
 /// Views of what is shared are shared.

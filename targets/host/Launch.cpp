@@ -7,6 +7,7 @@
 
 #include "targets/host/Launch.h"
 
+#include "passes/module/KernelNames.h"
 #include "targets/host/Frame.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -140,12 +141,7 @@ Closure::fields(function_ref<tile::Access(Value)> accessOf,
 std::pair<std::string, std::string> hone::kernelName(tile::ParallelOp loop) {
   StringRef block = loop->getParentOfType<FunctionOpInterface>().getName();
   block.consume_front("hone_entry_");
-  std::string name;
-  Location loc = loop.getLoc();
-  for (auto named = dyn_cast<NameLoc>(loc); named;
-       named = dyn_cast<NameLoc>(named.getChildLoc()))
-    name += (name.empty() ? "" : " ") + named.getName().str();
-  return {block.str(), name};
+  return {block.str(), namesOf(loop.getLoc())};
 }
 
 uint32_t hone::addKernel(ModuleOp module, tile::KernelAttr kernel) {

@@ -1,6 +1,7 @@
 //===- CostEstimateTest.cpp - How long an entry will take -----------------===//
 
 #include "passes/plan/CostEstimate.h"
+#include "passes/plan/StepFloor.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;
@@ -108,6 +109,34 @@ TEST(CostEstimate, DividesCountsByRates) {
   MachineProfile profile{1e3, 2e3, 5e2, 1e2, 1e1};
   EXPECT_NEAR(counts.seconds(profile, false), 4 + 4 + 3 + 2, 1e-12);
   EXPECT_NEAR(counts.seconds(profile, true), 2 + 4 + 3 + 2, 1e-12);
+}
+
+TEST(CostEstimate, KernelsAreThePartsOfAStep) {
+  ParsedModule module(source);
+  StepCounts sum;
+  for (const KernelCounts &kernel : countKernels(module.get()))
+    sum += kernel.counts;
+  const StepCounts step = countStep(module.get());
+  EXPECT_EQ(sum.flops, step.flops);
+  EXPECT_EQ(sum.rowBytes, step.rowBytes);
+  EXPECT_EQ(sum.fills, step.fills);
+  EXPECT_EQ(sum.launches, step.launches);
+}
+
+// Products take 4 s here, the bytes of an addition 8 s.
+TEST(StepFloor, SaysWhichKernelIsLongestAndWhatBoundsIt) {
+  MachineProfile profile{/*flopsPerSecond=*/1e3, 2e3, 1e3,
+                         /*bytesPerSecond=*/1e2, 1e9};
+  std::vector<KernelCounts> kernels = {
+      {"layer", "linear up", {4000, 4000, 0, 0, 0, 1}},
+      {"layer", "add", {10, 0, 800, 0, 0, 1}}};
+  StepFloor floor = StepFloor::of(kernels, profile, false);
+  ASSERT_EQ(floor.rows().size(), 2u);
+  EXPECT_EQ(floor.rows()[0].counted.kernel, "add");
+  EXPECT_STREQ(floor.rows()[0].boundBy, "bytes");
+  EXPECT_STREQ(floor.rows()[1].boundBy, "products");
+  EXPECT_NEAR(floor.seconds(), 4 + 8 + 0.01, 1e-9);
+  EXPECT_NE(floor.table(1).find("1 others"), std::string::npos);
 }
 
 TEST(CostEstimate, AttentionIsNotCheapThoughOneRowOfItIs) {

@@ -1,0 +1,70 @@
+//===- StepFloor.cpp - The least time of a step, kernel by kernel ---------===//
+
+#include "passes/plan/StepFloor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+
+static const char *longestTerm(const StepCounts &counts,
+                               const MachineProfile &profile, bool bfloat16) {
+  StepCounts arithmetic, products, bytes, panels, launches;
+  products.flops = products.productFlops = counts.productFlops;
+  arithmetic.flops = counts.flops - counts.productFlops;
+  bytes.rowBytes = counts.rowBytes + counts.fillBytes;
+  panels.fills = counts.fills;
+  launches.launches = counts.launches;
+  const std::pair<const char *, double> terms[] = {
+      {"products", products.seconds(profile, bfloat16)},
+      {"arithmetic", arithmetic.seconds(profile, bfloat16)},
+      {"bytes", bytes.seconds(profile, bfloat16)},
+      {"panels", panels.seconds(profile, bfloat16)},
+      {"launches", launches.seconds(profile, bfloat16)}};
+  return llvm::max_element(terms, llvm::less_second())->first;
+}
+
+StepFloor StepFloor::of(std::vector<KernelCounts> kernels,
+                        const MachineProfile &profile, bool bfloat16Products) {
+  StepFloor floor;
+  for (KernelCounts &kernel : kernels) {
+    const double seconds = kernel.counts.seconds(profile, bfloat16Products);
+    const char *boundBy = longestTerm(kernel.counts, profile, bfloat16Products);
+    floor.total += seconds;
+    floor.sorted.push_back({std::move(kernel), seconds, boundBy});
+  }
+  llvm::stable_sort(floor.sorted, [](const Row &a, const Row &b) {
+    return a.seconds > b.seconds;
+  });
+  return floor;
+}
+
+std::string StepFloor::table(size_t shown) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("floor of a step, an estimate: %.2f ms\n", total * 1e3)
+     << llvm::left_justify("  kernel", 52)
+     << "      GFLOP       MiB  launches        ms   bound by\n";
+  auto line = [&](const std::string &name, const StepCounts &counts,
+                  double seconds, const char *boundBy) {
+    os << "  " << llvm::left_justify(llvm::StringRef(name).take_front(50), 50)
+       << llvm::format("%11.2f%10.1f%10lld%10.3f", counts.flops / 1e9,
+                       (counts.rowBytes + counts.fillBytes) / 1048576.0,
+                       static_cast<long long>(counts.launches), seconds * 1e3)
+       << "   " << boundBy << "\n";
+  };
+  for (const Row &row : llvm::ArrayRef(sorted).take_front(shown))
+    line(row.counted.block + ": " + row.counted.kernel, row.counted.counts,
+         row.seconds, row.boundBy);
+  if (sorted.size() <= shown)
+    return text;
+  StepCounts others;
+  double seconds = 0;
+  for (const Row &row : llvm::ArrayRef(sorted).drop_front(shown)) {
+    others += row.counted.counts;
+    seconds += row.seconds;
+  }
+  line(std::to_string(sorted.size() - shown) + " others", others, seconds, "");
+  return text;
+}
