@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from build_tools import run_checked
+from build_tools import FmaProbe, ReadProbe, run_checked
 from contestant import Contestant, Repetition
 from other_load import OtherLoad, children_seconds
 from process_memory import MemoryWatch
@@ -60,11 +60,16 @@ class HoneProgram:
                 output, "--steps", str(steps), "--threads", str(threads)]
 
     def profile(self, threads, data):
-        """Where the time of one more run goes, as the program writes it."""
+        """Where the time of one more run goes, as the program writes it, what
+        the plan says of its kernels, and what the machine can do beside it."""
         path = self.folder / "profile.json"
+        gflops = FmaProbe(self.bin_dir).measure(threads)
         run_checked(self.command(threads, data) + ["--profile", path])
+        weights = self.folder / "out" / "weights.hone.safetensors"
+        read = ReadProbe(self.bin_dir).measure(weights, threads)
         return {"contestant": self.name, "threads": threads,
-                **json.loads(path.read_text())}
+                "counted": self.plan["kernels"], "flops_per_second": gflops * 1e9,
+                "bytes_per_second": read * 1e9, **json.loads(path.read_text())}
 
     def run(self, contestant, data, probe):
         """One repetition: a whole run of the program, started afresh."""

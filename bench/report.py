@@ -8,6 +8,8 @@ import collections
 import json
 import statistics
 
+from roofline import Roofline
+
 MIB = 1024 * 1024
 
 
@@ -52,18 +54,23 @@ def kernel_rows(kernels):
 
 
 def profile_rows(profile, shown=12):
-    """Milliseconds of a step for each block, then for the longest kernels."""
+    """Milliseconds of a step for each block, then for the longest kernels, and
+    what they reach: against the FMA peak and what the threads read of memory."""
     total, steps = profile["seconds"], profile["steps"]
     blocks, kernels = collections.Counter(), collections.Counter()
     for k in profile["kernels"]:
         blocks[k["block"]] += k["seconds"]
         kernels[f"{k['block']}: {k['kernel']}"] += k["seconds"]
     blocks["other"] = max(total - sum(blocks.values()), 0)
-    rows = [["block, then kernel", "ms of a step", "share"]]
+    roofline = Roofline(profile["counted"], profile, profile["flops_per_second"],
+                        profile["bytes_per_second"])
+    rows = [["block, then kernel", "ms of a step", "share", "GFLOP/s", "GB/s",
+             "of roofline"]]
     for name, seconds in blocks.most_common() + kernels.most_common(shown):
         if seconds > 0:
             rows.append([name, f"{seconds / steps * 1e3:.2f}",
-                         f"{100 * seconds / total:.1f} %"])
+                         f"{100 * seconds / total:.1f} %",
+                         *roofline.cells(name, seconds / steps)])
     return rows
 
 

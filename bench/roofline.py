@@ -1,0 +1,45 @@
+"""What each kernel of a step reaches of this machine.
+
+The plan says what an op asks for (operations, bytes), the profile how long its
+kernel took. A kernel of two ops, "linear+add up", has what both ask for.
+"""
+
+import collections
+
+
+def _kernel_of(op, names):
+    """The profile's name for an op of the plan in the same block, or None."""
+    kind, _, site = op.partition(" ")
+    fused = [name for name in names if kind in name.split(" ")[0].split("+")]
+    alike = [name for name in fused
+             if name.split(" ")[0].split("+")[0] == kind
+             and name.partition(" ")[2] == site]
+    return (alike or [name for name in fused if "+" in name] or [None])[0]
+
+
+class Roofline:
+    """`peak`: floating-point operations of a second; `rate`: bytes of one."""
+
+    def __init__(self, counted, profile, peak, rate):
+        self.peak, self.rate = peak, rate
+        self.asked = collections.defaultdict(lambda: [0, 0])
+        names = collections.defaultdict(list)
+        for kernel in profile["kernels"]:
+            if kernel["calls"] and kernel["kernel"] not in names[kernel["block"]]:
+                names[kernel["block"]].append(kernel["kernel"])
+        for op in counted:
+            block = op["block"]
+            kernel = _kernel_of(op["kernel"], names[block])
+            for row in (block, f"{block}: {kernel}" if kernel else None):
+                if row:
+                    self.asked[row][0] += op["flops"]
+                    self.asked[row][1] += op["bytes"]
+
+    def cells(self, row, seconds):
+        """GFLOP/s, GB/s and the share of the roofline; `seconds` of a step."""
+        if row not in self.asked or seconds <= 0:
+            return ["-", "-", "-"]
+        flops, moved = self.asked[row]
+        floor = max(flops / self.peak, moved / self.rate)
+        return [f"{flops / seconds / 1e9:.1f}", f"{moved / seconds / 1e9:.1f}",
+                f"{100 * floor / seconds:.0f} %"]
