@@ -12,6 +12,9 @@ mlir::Value softmaxRow(KernelBuilder &k, Strips &strips, mlir::Value strip,
                        const QueryRow &query, mlir::Value keys,
                        mlir::Value scale, mlir::Value reciprocals);
 
+/// Copies the new keys and values to their positions.
+void appendToCaches(CachedAttentionOp op, KernelBuilder &k);
+
 /// The epilogue `acc * reciprocals[i]`.
 inline auto normalizedBy(KernelBuilder &k, mlir::Value reciprocals) {
   return [&k, reciprocals](mlir::Value acc, mlir::Value i, mlir::Value) {

@@ -30,8 +30,7 @@ static Value firstSeen(KernelBuilder &k, std::optional<uint64_t> window,
   return arith::MaxSIOp::create(k, first, k.index(0));
 }
 
-/// Copies the new keys and values to their positions.
-static void appendToCaches(CachedAttentionOp op, KernelBuilder &k) {
+void hone::appendToCaches(CachedAttentionOp op, KernelBuilder &k) {
   Value starts = k.buffer(op.getStarts());
   const std::pair<Value, Value> copies[] = {{op.getK(), op.getKeys()},
                                             {op.getV(), op.getValues()}};

@@ -4,15 +4,17 @@
 // of rows and one of keys at a time, so memory does not grow with the sequence.
 // The maximum so far scales what was summed before it was known.
 //
-// Blocks of keys begin at multiples of 64 of the batch's rows. What a row's
-// sums are thus depends on the row's place and sequence alone: a block in which
-// it sees nothing changes no bit of them.
+// Blocks of keys begin at multiples of 64 of the batch's rows, or of a cache's
+// positions. What a row's sums are thus depends on the row's place and sequence
+// alone: a block in which it sees nothing changes no bit of them. Of a block,
+// what no row of the workgroup sees is not read: it may be no number, and zero
+// times that is none.
 //
 //===----------------------------------------------------------------------===//
 
 #include "targets/gpu/GpuKernels.h"
 
-#include "passes/kernels/AttentionStrips.h"
+#include "passes/kernels/AttentionKernels.h"
 #include "targets/gpu/ProductLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,9 +56,11 @@ struct SeenRange {
 class BlockAttention {
 public:
   BlockAttention(const AttentionSizes &given, KernelBuilder &k,
-                 int64_t sharedBytes, RowMemory memory)
+                 int64_t sharedBytes, RowMemory memory,
+                 bool readsCaches = false)
       : k(k), sizes(withBlocks(given)),
-        rows(rowsFor(sizes, sharedBytes, memory)), strips(k, sizes, rows) {}
+        rows(rowsFor(sizes, sharedBytes, memory)), readsCaches(readsCaches),
+        strips(k, sizes, rows) {}
 
   MemRefType stripType() const { return strips.stripType(); }
   MemRefType termType() const { return strips.rowTermType(); }
@@ -65,13 +69,16 @@ public:
   }
 
   Value real(double value) { return k.real(sizes.element, value); }
-  /// body(first, count) for the blocks of 64 that [from, to) touches, the first
-  /// from a multiple of 64 on, the last up to `to`.
+  /// body(first, count) for what [from, to) has of each block of 64.
   void forEachBlock(Value from, Value to,
                     function_ref<void(Value, Value)> body) {
     Value size = k.index(kBlock);
-    k.loop(k.mul(k.div(from, size), size), to, kBlock,
-           [&](Value first) { body(first, k.min(size, k.sub(to, first))); });
+    k.loop(k.mul(k.div(from, size), size), to, kBlock, [&](Value block) {
+      Value first = k.createOrFold<arith::MaxUIOp>(k.getLoc(), block, from);
+      Value end = k.min(k.add(block, size), to);
+      // That this is at most a block is what products have to see.
+      body(first, k.min(size, k.sub(end, first)));
+    });
   }
   /// body(range) for each of `count` rows from `first` on, where row r sees
   /// boundsOf(r), and the block has `width` columns from `origin` on.
@@ -89,9 +96,14 @@ public:
       body({point[0], row, from, to, k.sub(to, from)});
     });
   }
-  /// What a query sees.
+  /// What a query sees, as rows of the keys: positions of its sequence, which
+  /// it may have begun before this batch, where those are a cache.
   std::pair<Value, Value> keysOf(Value row) {
-    return {sizes.firstKey(k, row), k.add(row, k.index(1))};
+    Value first = sizes.firstKey(k, row), end = k.add(row, k.index(1));
+    if (!readsCaches)
+      return {first, end};
+    Value start = k.loadIndex(sizes.starts, row);
+    return {k.sub(first, start), k.sub(end, start)};
   }
 
   void fill(Value matrix, ValueRange bounds, Value value) {
@@ -159,19 +171,22 @@ public:
   const int64_t rows;
 
 private:
+  const bool readsCaches;
   Strips strips;
 };
 
 /// Where the parts of a head's rows are.
 struct HeadPlaces {
-  HeadPlaces(KernelBuilder &k, const AttentionSizes &sizes,
-             const HeadBlock &block)
-      : first(block.first), count(block.count), head(block.head),
-        column(k.mul(block.head, k.index(sizes.headDim))),
-        kvColumn(k.mul(k.div(block.head, k.index(sizes.group())),
-                       k.index(sizes.headDim))),
-        from(sizes.firstKey(k, block.first)),
-        to(k.add(block.first, block.count)) {}
+  HeadPlaces(BlockAttention &attention, const HeadBlock &block)
+      : first(block.first), count(block.count), head(block.head) {
+    KernelBuilder &k = attention.k;
+    const AttentionSizes &sizes = attention.sizes;
+    column = k.mul(head, k.index(sizes.headDim));
+    kvColumn =
+        k.mul(k.div(head, k.index(sizes.group())), k.index(sizes.headDim));
+    from = attention.keysOf(first).first;
+    to = attention.keysOf(k.add(first, k.sub(count, k.index(1)))).second;
+  }
 
   Value first, count, head;
   Value column, kvColumn; ///< where the head's features begin
@@ -183,7 +198,8 @@ struct HeadPlaces {
 /// What the kernel of `op` that needs most has.
 static std::optional<RowMemory> memoryOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<RowMemory>>(op)
-      .Case([](AttentionOp) { return kForward; })
+      .Case<AttentionOp, CachedAttentionOp>(
+          [](Operation *) { return kForward; })
       .Case([](AttentionTangentOp) { return kTangent; })
       .Case([](AttentionAdjointOp) { return kKeyAdjoint; })
       .Default(std::optional<RowMemory>());
@@ -229,14 +245,19 @@ Value BlockAttention::addWeights(Value dots, const SeenRange &range,
 // Forward
 //===----------------------------------------------------------------------===//
 
-void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
-                              int64_t sharedBytes) {
-  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes, kForward);
+namespace {
+/// What the forward reads and writes.
+struct ForwardPlaces {
+  Value q, key, v, y;
+  Value normalizer; ///< null: nobody keeps it
+};
+} // namespace
+
+static void emitForward(BlockAttention &attention, const ForwardPlaces &in) {
+  KernelBuilder &k = attention.k;
   const AttentionSizes &sizes = attention.sizes;
-  Value q = k.buffer(op.getQ()), key = k.buffer(op.getK());
-  Value v = k.buffer(op.getV()), y = k.buffer(op.getY());
-  Value normalizer =
-      op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value();
+  Value q = in.q, key = in.key, v = in.v, y = in.y;
+  Value normalizer = in.normalizer;
   MemRefType term = attention.termType();
   MemRefType memory[] = {attention.stripType(), attention.sumsType(), term,
                          term, term};
@@ -245,7 +266,7 @@ void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
       [&](const HeadBlock &block, ValueRange own) {
         Value weights = own[0], sums = own[1];
         Value maxima = own[2], totals = own[3], factors = own[4];
-        HeadPlaces at(k, sizes, block);
+        HeadPlaces at(attention, block);
         attention.fill(sums, {at.count, k.index(sizes.headDim)},
                        attention.real(0.0));
         attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
@@ -282,6 +303,28 @@ void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
       });
 }
 
+void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
+                              int64_t sharedBytes) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes, kForward);
+  Value normalizer = op.getNormalizer();
+  emitForward(attention, {k.buffer(op.getQ()), k.buffer(op.getK()),
+                          k.buffer(op.getV()), k.buffer(op.getY()),
+                          normalizer ? k.buffer(normalizer) : Value()});
+}
+
+void hone::emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
+                              int64_t sharedBytes) {
+  appendToCaches(op, k);
+  AttentionSizes sizes = AttentionSizes::of(op, k);
+  // Of positions, of which there are more than rows in a batch.
+  sizes.window = op.getWindow();
+  BlockAttention attention(sizes, k, sharedBytes, kForward,
+                           /*readsCaches=*/true);
+  emitForward(attention,
+              {k.buffer(op.getQ()), k.buffer(op.getKeys()),
+               k.buffer(op.getValues()), k.buffer(op.getY()), Value()});
+}
+
 //===----------------------------------------------------------------------===//
 // Tangent
 //===----------------------------------------------------------------------===//
@@ -310,7 +353,7 @@ void hone::emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
       [&](const HeadBlock &block, ValueRange own) {
         Value weights = own[0], sums = own[1], slopes = own.back();
         Value maxima = own[2], totals = own[3], means = own[4];
-        HeadPlaces at(k, sizes, block);
+        HeadPlaces at(attention, block);
         auto dots = [&](Value strip, Value left, Value right, Value first,
                         Value width, bool accumulate) {
           attention.dots(strip, {left, at.first, at.column},
@@ -457,7 +500,7 @@ static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
       k, sizes.heads, attention.rows, memory,
       [&](const HeadBlock &block, ValueRange own) {
         Value scores = own[0], slopes = own[1], sums = own[2];
-        HeadPlaces at(k, sizes, block);
+        HeadPlaces at(attention, block);
         attention.fill(sums, {at.count, k.index(sizes.headDim)},
                        attention.real(0.0));
         k.each(at.count, [&](ValueRange point) {

@@ -9,28 +9,28 @@ using namespace hone;
 
 bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AttentionOp, AttentionTangentOp, AttentionAdjointOp>(
-          [&](auto attention) {
-            emitBlockAttention(attention, k, sharedBytes);
-            return true;
-          })
+      .Case<AttentionOp, CachedAttentionOp, AttentionTangentOp,
+            AttentionAdjointOp>([&](auto attention) {
+        emitBlockAttention(attention, k, sharedBytes);
+        return true;
+      })
       .Default(false);
 }
 
 std::string GpuKernels::refusal(Operation *op) const {
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<AttentionOp, AttentionTangentOp, AttentionAdjointOp>(
-          [&](auto attention) -> std::string {
-            auto type = cast<RankedTensorType>(attention.getQ().getType());
-            auto heads = static_cast<int64_t>(attention.getHeads());
-            int64_t features = type.getDimSize(1) / heads;
-            int64_t most = *mostHeadFeatures(attention, sharedBytes);
-            if (features <= most)
-              return {};
-            return "expected heads of at most " + std::to_string(most) +
-                   " features, for which a workgroup has memory, but found " +
-                   std::to_string(features);
-          })
+      .Case<AttentionOp, CachedAttentionOp, AttentionTangentOp,
+            AttentionAdjointOp>([&](auto attention) -> std::string {
+        auto type = cast<RankedTensorType>(attention.getQ().getType());
+        auto heads = static_cast<int64_t>(attention.getHeads());
+        int64_t features = type.getDimSize(1) / heads;
+        int64_t most = *mostHeadFeatures(attention, sharedBytes);
+        if (features <= most)
+          return {};
+        return "expected heads of at most " + std::to_string(most) +
+               " features, for which a workgroup has memory, but found " +
+               std::to_string(features);
+      })
       .Default(std::string());
 }
 

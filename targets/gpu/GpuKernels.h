@@ -35,6 +35,8 @@ int64_t attentionRows(int64_t sharedBytes, int64_t bytesPerRow, int64_t bytes);
 std::optional<int64_t> mostHeadFeatures(mlir::Operation *op,
                                         int64_t sharedBytes);
 void emitBlockAttention(AttentionOp op, KernelBuilder &k, int64_t sharedBytes);
+void emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
+                        int64_t sharedBytes);
 void emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
                         int64_t sharedBytes);
 void emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,

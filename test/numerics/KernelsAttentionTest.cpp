@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 using namespace hone;
 using namespace hone::reference;
@@ -142,6 +143,47 @@ TEST_P(KernelsAttentionTest, WindowReadsNothingElse) {
   Matrix rest = kernel.run(rows)[0];
   for (int64_t j = 64 * 8; j < rows * 8; ++j)
     ASSERT_EQ(rest.values[j], whole.values[j]) << j;
+}
+
+TEST_P(KernelsAttentionTest, WindowReadsNothingElseBackward) {
+  constexpr int64_t rows = 150;
+  std::vector<KernelCase::Operand> inputs;
+  for (const char *name : {"dy", "q", "k", "v", "y"})
+    inputs.push_back({name, "?x8xT"});
+  inputs.push_back({"normalizer", "?x2xC"});
+  inputs.push_back({"starts", "?xi32"});
+  KernelCase kernel(
+      element(), inputs, {"?x8xT", "?x8xT", "?x8xT"},
+      "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %starts heads "
+      "1 kv_heads 1 window 9 scale 0.3",
+      /*maxRows=*/160);
+  std::map<std::string, Matrix> given;
+  for (const char *name : {"dy", "q", "k", "v"})
+    given[name] = random(rows, 8);
+  Rows starts(rows, 0);
+  Attention forward = attention(given["q"], given["k"], given["v"], starts,
+                                {1, 1, 0.3, /*window=*/9});
+  given["y"] = forward.y;
+  given["normalizer"] = forward.normalizer;
+  auto run = [&] {
+    for (const auto &[name, matrix] : given)
+      kernel.set(name, matrix);
+    kernel.set("starts", starts);
+    return kernel.run(rows);
+  };
+  std::vector<Matrix> whole = run();
+  // Queries from row 64 on see no key before row 56, and keys before row 128
+  // are seen by no query from row 136 on.
+  for (auto &[name, matrix] : given)
+    for (int64_t i = 0; i < rows; ++i)
+      if (i < 56 || i >= 136)
+        for (int64_t j = 0; j < matrix.columns; ++j)
+          matrix.values[i * matrix.columns + j] = NAN;
+  std::vector<Matrix> rest = run();
+  for (size_t result = 0; result < rest.size(); ++result)
+    for (int64_t j = 64 * 8; j < 128 * 8; ++j)
+      ASSERT_EQ(rest[result].values[j], whole[result].values[j])
+          << "result " << result << ", " << j;
 }
 
 void KernelsAttentionTest::checkLongSequence(int64_t window) {
