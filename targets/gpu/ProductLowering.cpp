@@ -192,7 +192,8 @@ void ProductLowering::fillRight(Value j, Value t, Value end) {
 }
 
 SmallVector<Value> ProductLowering::multiply(ValueRange sums) {
-  return b.fold(
+  // Unrolled, small tiles would have all terms in registers at once, and spill.
+  return b.foldRolled(
       b.index(0), b.index(kTerms), kUnrolled, sums,
       [&](Value first, ValueRange before) {
         SmallVector<Value> next(before);
@@ -237,7 +238,35 @@ SmallVector<Value> ProductLowering::before(Value i, Value j) {
 }
 
 void ProductLowering::finish(Value i, Value j, ValueRange sums) {
+  // Columns beyond the last have room, and nobody reads them.
+  bool fits = op.getPadded() && !op.getInto() && op.getEpilogue().empty() &&
+              static_cast<int64_t>(op.getColumns()) % columns == 0;
+  auto store = [&](unsigned number, Value row, Value column) {
+    Value sum = sums[number];
+    if (!op.getEpilogue().empty())
+      sum = b.inlined(op.getEpilogue().front(), {sum, row, column}).front();
+    Value into = op.getInto();
+    if (!into)
+      return b.store(
+          sum, op.getC(),
+          {b.add(op.getCRow(), row), b.add(op.getCColumn(), column)});
+    Type type = op.getInto().getType().getElementType();
+    ValueRange place = op.getIntoAt();
+    b.store(b.convert(type, sum), into,
+            {b.add(place[0], row), b.add(place[1], column)});
+  };
   b.alone({}, [&] {
+    if (fits) {
+      for (int64_t r = 0; r < rowsEach(); ++r) {
+        Value row = b.add(i, b.add(firstRow, b.index(r)));
+        b.when(b.isLess(row, op.getM()), [&] {
+          for (int64_t c = 0; c < columnsEach(); ++c)
+            store(r * columnsEach() + c, row,
+                  b.add(j, b.add(firstColumn, b.index(c))));
+        });
+      }
+      return SmallVector<Value>();
+    }
     forEachSum([&](unsigned number, Value r, Value c) {
       Value row = b.add(i, r), column = b.add(j, c);
       // Both differences are negative. Eight conditions of four rows and four
@@ -246,20 +275,7 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
                                          b.sub(column, op.getN()));
       Value isInside =
           arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
-      b.when(isInside, [&] {
-        Value sum = sums[number];
-        if (!op.getEpilogue().empty())
-          sum = b.inlined(op.getEpilogue().front(), {sum, row, column}).front();
-        Value into = op.getInto();
-        if (!into)
-          return b.store(
-              sum, op.getC(),
-              {b.add(op.getCRow(), row), b.add(op.getCColumn(), column)});
-        Type type = op.getInto().getType().getElementType();
-        ValueRange place = op.getIntoAt();
-        b.store(b.convert(type, sum), into,
-                {b.add(place[0], row), b.add(place[1], column)});
-      });
+      b.when(isInside, [&] { store(number, row, column); });
     });
     return SmallVector<Value>();
   });

@@ -3,6 +3,7 @@
 #include "targets/gpu/TeamBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -32,6 +33,20 @@ TeamBuilder::fold(Value from, Value to, int64_t step, ValueRange values,
         scf::YieldOp::create(*this, body(i, carried));
       });
   return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+SmallVector<Value> TeamBuilder::foldRolled(
+    Value from, Value to, int64_t step, ValueRange values,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  SmallVector<Value> results = fold(from, to, step, values, body);
+  auto loop = results.front().getDefiningOp<scf::ForOp>();
+  auto stays = LLVM::LoopUnrollAttr::get(getContext(), getBoolAttr(true), {},
+                                         {}, {}, {}, {}, {});
+  // Upstream hands an LLVM attribute of a loop on to its branch, by its name.
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       getContext(), {}, {}, {}, stays, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  return results;
 }
 
 SmallVector<Value>

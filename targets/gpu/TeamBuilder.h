@@ -59,6 +59,13 @@ public:
   llvm::SmallVector<mlir::Value>
   alone(mlir::TypeRange results,
         llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
+  /// for (i = from; i < to; i += step) carries `values` through the body, in
+  /// code that has the body once, as it is: it is as long as it should be.
+  llvm::SmallVector<mlir::Value> foldRolled(
+      mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange values,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                        mlir::ValueRange)>
+          body);
   /// for (i = from; i < to; i += step) carries `values` through the body.
   llvm::SmallVector<mlir::Value>
   fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange values,

@@ -82,7 +82,8 @@ gpu.func @each(%x: memref<8x40xf32>, %y: memref<8xf32>, %m: index) kernel {
 }
 
 // Terms come in blocks, and sixteen at a time; sums stay in registers until they
-// are complete. Terms that fill up a tile are -0 times 0.
+// are complete. Terms that fill up a tile are -0 times 0. The innermost loop is
+// not for others to unroll.
 // CHECK-LABEL: gpu.func @product
 // CHECK-SAME: workgroup(%[[A:.*]] : memref<16x17x1xf32, #gpu.address_space<workgroup>>, %[[W:.*]] : memref<16x17x1xf32, #gpu.address_space<workgroup>>)
 // CHECK: %[[SUMS:.*]] = scf.for {{.*}} step %[[BLOCK:.*]] iter_args
@@ -93,6 +94,7 @@ gpu.func @each(%x: memref<8x40xf32>, %y: memref<8xf32>, %m: index) kernel {
 // CHECK: %[[RIGHT:.*]] = arith.select
 // CHECK: memref.store %[[RIGHT]], %[[W]]
 // CHECK: math.fma
+// CHECK: } {loop_annotation = #{{.*}}}
 // CHECK: scf.execute_region
 // CHECK: memref.store %[[SUMS]]
 gpu.func @product(%c: memref<16x16xf32>, %a: memref<16x100xf32>, %w: memref<16x100xf32>) kernel {
