@@ -93,6 +93,9 @@ public:
   /// a device, and only a program that trains can load them.
   virtual bool hasHostKernels() const { return true; }
 
+  /// Of a device: whether its memory is another than the host's.
+  virtual bool hasOwnMemory() const { return true; }
+
   /// Whether kernels may compute in f64. Losses and updates do.
   virtual bool hasFloat64() const { return true; }
 

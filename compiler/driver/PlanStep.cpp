@@ -50,7 +50,7 @@ public:
   /// tiles were found to need.
   bool findSizes(const StepPlan &plan);
 
-  bool isForDevice() const { return domainOf(target) == MemoryDomain::Device; }
+  bool isForDevice() const { return domainOf(target) != MemoryDomain::Host; }
 
   /// How many plans were placed, and how many of them sized.
   int64_t placedPlans() const { return placed.size(); }
@@ -82,7 +82,10 @@ private:
 } // namespace
 
 MemoryDomain hone::domainOf(const Target &target) {
-  return target.hasHostKernels() ? MemoryDomain::Host : MemoryDomain::Device;
+  if (target.hasHostKernels())
+    return MemoryDomain::Host;
+  return target.hasOwnMemory() ? MemoryDomain::Device
+                               : MemoryDomain::SharedDevice;
 }
 
 void hone::applyPlan(const PlannedStep &planned, StepOptions &options) {

@@ -353,6 +353,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   for (RegionOp region : module.getOps<RegionOp>())
     if (region.getMemoryClass() == MemoryClass::Batch)
       deviceFacts.batchBytes += ArenaPlan::align(region.getBytes());
+  deviceFacts.hasOwnMemory = domain == MemoryDomain::Device;
   plan.deviceHostBytes = static_cast<int64_t>(rt::deviceHostBytes(deviceFacts));
 
   const rt::ProcessFacts facts = factsOf(module, *parameters, trainsModel);
@@ -388,17 +389,16 @@ void MemoryPlan::setSizes(int64_t thread, int64_t table) {
 }
 
 int64_t MemoryPlan::peak(int64_t threads) const {
-  int64_t arena = domain == MemoryDomain::Host ? arenaBytes : deviceHostBytes;
+  int64_t arena = isOnDevice() ? deviceHostBytes : arenaBytes;
   return static_cast<int64_t>(
       hone_peak_bytes(arena, processBytes, threadBytes, threads));
 }
 
 int64_t MemoryPlan::peakWithFewer(size_t index, int64_t threads) const {
   const int64_t arena = fewer[index].arenaBytes;
-  return domain == MemoryDomain::Device
-             ? arena + deviceWeightBytes
-             : static_cast<int64_t>(
-                   hone_peak_bytes(arena, processBytes, threadBytes, threads));
+  return isOnDevice() ? arena + deviceWeightBytes
+                      : static_cast<int64_t>(hone_peak_bytes(
+                            arena, processBytes, threadBytes, threads));
 }
 
 int64_t MemoryPlan::mappedPeak(int64_t threads) const {
@@ -419,7 +419,7 @@ static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
 std::string MemoryPlan::table(int64_t threads) const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  const bool onDevice = domain == MemoryDomain::Device;
+  const bool onDevice = isOnDevice();
   auto writeMore = [&] {
     if (dumpBytes)
       line(os, "all gradients", dumpBytes,
@@ -443,7 +443,9 @@ std::string MemoryPlan::table(int64_t threads) const {
     writeMore();
     os << "of the host (anonymous memory at the peak)\n";
     line(os, "for the device", deviceHostBytes,
-         "values on both sides, a batch, pinned buffers");
+         domain == MemoryDomain::Device
+             ? "values on both sides, a batch, copies and launches on the way"
+             : "values on both sides, a batch");
   }
   line(os, "threads",
        peak(threads) - processBytes - (onDevice ? deviceHostBytes : arenaBytes),
@@ -510,7 +512,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"stack_bytes", stackBytes},
       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},
-      {"on_device", domain == MemoryDomain::Device},
+      {"on_device", isOnDevice()},
       {"device_weight_bytes", deviceWeightBytes},
       {"device_host_bytes", deviceHostBytes},
       {"table_bytes", tableBytes + mappedTableBytes},
@@ -543,7 +545,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
                                  {"arena_bytes", placed.arenaBytes},
                                  {"classes", classesOf(placed.rows)}};
     if (threads) {
-      const bool onDevice = domain == MemoryDomain::Device;
+      const bool onDevice = isOnDevice();
       placement["peak_bytes"] =
           onDevice ? peak(*threads) : peakWithFewer(index, *threads);
       if (onDevice)
@@ -554,7 +556,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
   if (!placements.empty())
     plan["fewer"] = std::move(placements);
   if (threads) {
-    if (domain == MemoryDomain::Device)
+    if (isOnDevice())
       plan["device_bytes"] = devicePeak();
     llvm::json::Array moments;
     for (const Moment &moment : timeline)

@@ -20,8 +20,9 @@
 
 namespace hone {
 
-/// Where kernels run, and so where the arena is.
-enum class MemoryDomain { Host, Device };
+/// Where kernels run, and so where the arena is: a device may have memory of
+/// its own, or the host's.
+enum class MemoryDomain { Host, Device, SharedDevice };
 
 struct MemoryPlan {
   /// One row of the table. Rows sum to arenaBytes.
@@ -87,11 +88,12 @@ struct MemoryPlan {
 
   /// The promise of the host's memory for `threads` threads, in bytes.
   int64_t peak(int64_t threads) const;
+  bool isOnDevice() const { return domain != MemoryDomain::Host; }
   /// Of a device's, which is what its driver is asked for.
   int64_t devicePeak() const { return arenaBytes + deviceWeightBytes; }
   /// Of the memory that has the arena, which is what train.memory_budget is of.
   int64_t budgeted(int64_t threads) const {
-    return domain == MemoryDomain::Device ? devicePeak() : peak(threads);
+    return isOnDevice() ? devicePeak() : peak(threads);
   }
 
   /// The promise of resident memory: the peak, and what is mapped of weights,

@@ -32,6 +32,7 @@ public:
     wanted.cpu = kLanguage.str();
     return wanted;
   }
+  bool hasOwnMemory() const override { return false; }
 
 protected:
   void buildTextPipeline(OpPassManager &pm) const override {

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompiledProgram.h"
-#include "device/UploadBuffers.h"
 
 using namespace hone;
 using namespace hone::rt;
@@ -27,8 +26,7 @@ int main(int argc, char **argv) {
   test::CompiledProgram program(argv[1], argv[2], argv[3], argv[4],
                                 /*threads=*/2);
   Trainables &trainables = program.trainer->trainables();
-  const uint64_t forDevice =
-      program.trainer->hostBytes() + UploadBuffers::PinnedBytes;
+  const uint64_t forDevice = program.trainer->hostBytes();
   if (const uint64_t planned = program.module.config().deviceHostBytes;
       forDevice > planned) {
     fprintf(stderr, "%llu bytes for the device, %llu planned\n",

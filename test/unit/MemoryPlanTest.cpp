@@ -103,6 +103,18 @@ TEST(MemoryPlan, OfADeviceHasArenaAndWeightsThere) {
   EXPECT_EQ(plan->peak(1), host.peak(1) - 512 + plan->deviceHostBytes);
 }
 
+TEST(MemoryPlan, OfADeviceInTheHostsMemoryHasNothingOnTheWayThere) {
+  ParsedModule module(source);
+  auto apart = MemoryPlan::read(module.get(), 0, 0, MemoryDomain::Device);
+  auto shared =
+      MemoryPlan::read(module.get(), 0, 0, MemoryDomain::SharedDevice);
+  ASSERT_TRUE(mlir::succeeded(apart) && mlir::succeeded(shared));
+  EXPECT_EQ(shared->devicePeak(), apart->devicePeak());
+  // Two buffers of 2 MiB, and launches.
+  EXPECT_GT(apart->deviceHostBytes - shared->deviceHostBytes, 4 << 20);
+  EXPECT_LT(apart->deviceHostBytes - shared->deviceHostBytes, 6 << 20);
+}
+
 TEST(MemoryPlan, CountsWeightsApart) {
   ParsedModule module(source);
   EXPECT_EQ(readPlan(module, 0).weightBytes, 9 * 4 * 4);

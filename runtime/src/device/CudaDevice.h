@@ -41,7 +41,9 @@ public:
 
   /// Of arena and weights together.
   uint64_t allocatedBytes() const override { return allocated; }
-  uint64_t pinnedBytes() const override { return UploadBuffers::PinnedBytes; }
+  uint64_t hostBytes() const override {
+    return UploadBuffers::PinnedBytes + LaunchList::MostHostBytes;
+  }
   const LaunchList &launches() const { return list; }
   /// How often the host has waited for the device.
   uint64_t waits() const { return waited; }

@@ -68,8 +68,9 @@ public:
   /// What a driver has been asked for, in bytes of the device's memory; 0 where
   /// there is none.
   virtual uint64_t allocatedBytes() const { return 0; }
-  /// The same of the host's memory.
-  virtual uint64_t pinnedBytes() const { return 0; }
+  /// Of the host's memory, in bytes, what the device has for itself at most:
+  /// buffers of copies, launches on their way.
+  virtual uint64_t hostBytes() const { return 0; }
 
   hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 

@@ -23,6 +23,14 @@ void LaunchList::forget(Known &each) {
     (void)driver.destroyGraph(each.graph);
 }
 
+uint64_t LaunchList::hostBytes() const {
+  uint64_t bytes = gathered.hostBytes();
+  for (const Known &each : known)
+    bytes +=
+        each.last.hostBytes() + each.nodes.capacity() * sizeof(GraphNode *);
+  return bytes;
+}
+
 void LaunchList::use(const hone_module &given,
                      const std::vector<Function *> &given_functions) {
   module = &given;
@@ -92,6 +100,7 @@ Code LaunchList::launchAll(Stream *stream) {
 
 Code LaunchList::build(Known &each) {
   Code code = driver.createGraph(&each.graph, 0);
+  each.nodes.reserve(gathered.list.size());
   for (const Launch &launch : gathered.list) {
     if (code != kSuccess)
       return code;

@@ -20,13 +20,23 @@
 namespace hone::rt {
 
 class LaunchList {
+  struct Launch {
+    uint32_t kernel;
+    unsigned groups;
+    size_t closure; ///< where it begins in the bytes
+  };
+
 public:
   /// Launches that are gathered at most, and bytes of their closures.
-  static constexpr size_t MostLaunches = 2048, MostBytes = 512 * 1024;
+  static constexpr size_t MostLaunches = 2048, MostBytes = 256 * 1024;
   /// With fewer, a graph is no gain.
   static constexpr size_t LeastLaunches = 4;
   /// Orders of kernels that are remembered.
   static constexpr size_t MostGraphs = 4;
+  /// Of the host's memory, beside what a driver keeps of a graph.
+  static constexpr uint64_t MostHostBytes =
+      (1 + MostGraphs) * (MostLaunches * sizeof(Launch) + MostBytes) +
+      MostGraphs * MostLaunches * sizeof(cuda::GraphNode *);
 
   explicit LaunchList(const CudaDriver &driver) : driver(driver) {}
   ~LaunchList() { clear(); }
@@ -52,16 +62,17 @@ public:
   /// set anew.
   uint64_t graphs() const { return launchedGraphs; }
   uint64_t changedNodes() const { return changed; }
+  /// What MostHostBytes is the bound of, now.
+  uint64_t hostBytes() const;
 
 private:
-  struct Launch {
-    uint32_t kernel;
-    unsigned groups;
-    size_t closure; ///< where it begins in the bytes
-  };
   struct Launches {
     std::vector<Launch> list;
     std::vector<char> bytes;
+
+    uint64_t hostBytes() const {
+      return list.capacity() * sizeof(Launch) + bytes.capacity();
+    }
   };
   /// An order of kernels that has come.
   struct Known {

@@ -2,6 +2,7 @@
 
 #include "module/ProcessMemory.h"
 
+#include "device/LaunchList.h"
 #include "device/UploadBuffers.h"
 #include "formats/Safetensors.h"
 #include "formats/TensorMemory.h"
@@ -121,7 +122,10 @@ uint64_t mappedTableBytes(const ProcessFacts &facts) {
 uint64_t deviceHostBytes(const DeviceFacts &facts) {
   // What Values keeps of each slot, and of those that it mirrors.
   constexpr uint64_t index = 2 * sizeof(uint64_t), mirror = 48;
-  return UploadBuffers::PinnedBytes + facts.batchBytes + facts.mirroredBytes +
+  const uint64_t onTheWay = facts.hasOwnMemory ? UploadBuffers::PinnedBytes +
+                                                     LaunchList::MostHostBytes
+                                               : 0;
+  return onTheWay + facts.batchBytes + facts.mirroredBytes +
          facts.values * index + facts.mirrors * mirror;
 }
 

@@ -50,12 +50,14 @@ struct DeviceFacts {
   uint64_t mirrors = 0;       ///< of those, at most how many the host uses
   uint64_t mirroredBytes = 0; ///< their bytes, each rounded up to 8
   uint64_t batchBytes = 0;    ///< the inputs of a batch
+  /// It has memory of its own, to which copies have a way to go.
+  bool hasOwnMemory = false;
 };
 
 /// Anonymous memory, in bytes, that a run has on the host only if its kernels
-/// run on a device: mirrors of values, a batch while it is assembled, and
-/// pinned buffers on the way. What the device's driver takes for itself is
-/// beside it.
+/// run on a device: mirrors of values and a batch while it is assembled; for
+/// memory of its own also pinned buffers on the way, and launches that become
+/// a graph. What the device's driver takes for itself is beside it.
 uint64_t deviceHostBytes(const DeviceFacts &facts);
 
 } // namespace hone::rt

@@ -165,7 +165,7 @@ static Status makeTrainer(Setup &setup) {
   if (setup.module.abi().device_target)
     setup.peak.noteDevice(setup.device->allocatedBytes(),
                           setup.trainer->hostBytes() +
-                              setup.device->pinnedBytes());
+                              setup.device->hostBytes());
   return Status::ok();
 }
 

@@ -101,6 +101,7 @@ static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
   }
   EXPECT_EQ(device.launches().graphs(), graphs);
   EXPECT_EQ(device.launches().changedNodes(), changed);
+  EXPECT_LE(device.launches().hostBytes(), LaunchList::MostHostBytes);
 }
 
 TEST(CudaDevice, LaunchesThatRepeatAreAGraph) {
@@ -111,6 +112,27 @@ TEST(CudaDevice, LaunchesThatRepeatAreAGraph) {
   runSteps(4, 1, 3, 2);
   // Two orders are two graphs.
   runSteps(4, 5, 6, 2);
+}
+
+// More orders of kernels than are remembered, each as long as may be.
+TEST(CudaDevice, LaunchesTakeNoMoreOfTheHostThanIsPlanned) {
+  auto opened = CudaDevice::open(kModule, 0, kArena);
+  ASSERT_TRUE(opened.isOk());
+  CudaDevice &device = *opened.value();
+  auto arena = device.allocate(kArena);
+  std::vector<float> weights(kCount);
+  const void *addresses[] = {weights.data()};
+  auto frame = device.load(kModule, {addresses, {}});
+  ASSERT_TRUE(frame.isOk());
+  Closure closure = {arena.value().address(), frame.value().weights[0], 1};
+  for (size_t order = 0; order < LaunchList::MostGraphs + 2; ++order)
+    for (int twice = 0; twice < 2; ++twice) {
+      for (size_t i = 0; i < LaunchList::MostLaunches - order; ++i)
+        device.launch(0, &closure, 1);
+      ASSERT_TRUE(device.wait().isOk());
+    }
+  EXPECT_GT(device.launches().hostBytes(), LaunchList::MostHostBytes / 4);
+  EXPECT_LE(device.launches().hostBytes(), LaunchList::MostHostBytes);
 }
 
 TEST(CudaDevice, WithoutGraphsLaunchesComeOneByOne) {
