@@ -135,8 +135,10 @@ def main():
     pages = arguments.folder.resolve() / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     if (ROOT / ".git").exists():
-        names = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], check=True,
+        names = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others",
+                                "--exclude-standard", "*.md"], check=True,
                                capture_output=True, text=True).stdout.splitlines()
+        names = [name for name in names if (ROOT / name).exists()]
     else:
         names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*.md")
                  if not p.relative_to(ROOT).parts[0].startswith("build")]

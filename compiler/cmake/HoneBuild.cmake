@@ -292,6 +292,7 @@ function(hone_runtime_library name)
     endif()
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
       ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${triple}")
+    set_property(GLOBAL APPEND PROPERTY HONE_RUNTIMES ${target})
     install(TARGETS ${target} COMPONENT hone
       ARCHIVE DESTINATION "lib/hone/${triple}")
   endforeach()

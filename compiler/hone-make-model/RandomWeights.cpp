@@ -92,6 +92,10 @@ Status RandomWeights::write(const std::string &directory,
     bytesInShard += bytes;
     totalBytes += bytes;
   }
+  std::vector<rt::TensorSpec> all;
+  for (const std::vector<rt::TensorSpec> &shard : shards)
+    all.insert(all.end(), shard.begin(), shard.end());
+  HONE_TRY(rt::checkRoom(directory + "/model.safetensors", all));
   if (!shardBytes)
     return writeFile(*this, directory + "/model.safetensors", shards[0]);
 

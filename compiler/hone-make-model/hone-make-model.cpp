@@ -11,6 +11,7 @@
 #include "compiler/hone-make-model/ByteTokenizer.h"
 #include "compiler/hone-make-model/RandomWeights.h"
 #include "compiler/import/ModelImport.h"
+#include "compiler/weights/PackedWeights.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,8 +28,9 @@ enum class Tokenizer { None, Byte };
 
 struct Options {
   cl::OptionCategory category{"hone-make-model options"};
-  cl::opt<std::string> config{cl::Positional, cl::Required,
-                              cl::desc("config.json"), cl::cat(category)};
+  cl::opt<std::string> config{
+      cl::Positional, cl::Required,
+      cl::desc("config.json | weights.manifest.json"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::Required, cl::value_desc("folder"),
                               cl::desc("folder for the model"),
                               cl::cat(category)};
@@ -49,9 +51,39 @@ struct Options {
       cl::values(clEnumValN(Tokenizer::None, "none", "none"),
                  clEnumValN(Tokenizer::Byte, "byte",
                             "one token for each byte, and end of text"))};
+  cl::opt<bool> packed{
+      "packed", cl::cat(category),
+      cl::desc("write weights.hone.safetensors, as int4 or however the "
+               "weights.manifest.json of honec --weights-manifest has them, "
+               "and no model")};
 };
 
 } // namespace
+
+/// The weights of a program that was compiled without them.
+static Status makePacked(const Options &options) {
+  const std::pair<const char *, bool> others[] = {
+      {"--dtype", options.dtype.getNumOccurrences()},
+      {"--max-shard-size", options.shardBytes.getNumOccurrences()},
+      {"--tokenizer", options.tokenizer.getNumOccurrences()}};
+  for (auto [option, isGiven] : others)
+    if (isGiven)
+      return Status(ErrorCode::OptionsDisagree, option,
+                    "with --packed the manifest says all of the weights",
+                    std::string("leave out ") + option + " or --packed");
+  const std::string &directory = options.output;
+  const bool isNew = !llvm::sys::fs::exists(directory);
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return Status(ErrorCode::CannotCreate, directory,
+                  "cannot be created: " + error.message(),
+                  "give -o a folder that you may write to");
+  Status status =
+      writePackedWeights(options.config, options.seed,
+                         directory + "/weights.hone.safetensors");
+  if (isNew && !status.isOk())
+    llvm::sys::fs::remove(directory);
+  return status;
+}
 
 static Status makeModel(const Options &options) {
   auto buffer = llvm::MemoryBuffer::getFile(options.config, /*IsText=*/true);
@@ -121,5 +153,7 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(options.category);
   Status status = parseCommandLine(
       argc, argv, "Makes a Hugging Face model directory with random weights\n");
-  return reportStatus(status.isOk() ? makeModel(options) : status);
+  if (status.isOk())
+    status = options.packed ? makePacked(options) : makeModel(options);
+  return reportStatus(status);
 }

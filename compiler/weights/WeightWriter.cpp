@@ -423,6 +423,7 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
   for (auto [name, block] : blocks)
     if (!block->empty())
       specs.push_back({name, Dtype::U8, {static_cast<int64_t>(block->size())}});
+  HONE_TRY(rt::checkRoom(path, specs));
   HONE_ASSIGN(
       rt::SafetensorsWriter writer,
       rt::SafetensorsWriter::create(path, std::move(specs),

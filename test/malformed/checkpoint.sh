@@ -67,8 +67,8 @@ again && echo '{' >$newest/MANIFEST.json
 passed 'half a manifest' 'MANIFEST.json'
 again && edit $newest/MANIFEST.json 'j["step"] = 3'
 passed 'a manifest of another step' 'MANIFEST.json: expected "step": 2'
-again && edit $newest/MANIFEST.json 'j["format_version"] = 99'
-passed 'a format of the future' 'MANIFEST.json: expected "format_version": 1'
+again && edit $newest/MANIFEST.json 'j["format_version"] = "one"'
+passed 'no format' 'MANIFEST.json: expected "format_version": 1'
 again && edit $newest/MANIFEST.json 'del j["files"]["trainer.json"]'
 passed 'a manifest without a file' 'size and sha256 of trainer.json'
 again && rm $newest/state.safetensors
@@ -76,6 +76,9 @@ passed 'no state' 'state.safetensors'
 again && rm -r $newest && mkdir $newest
 passed 'an empty folder' 'MANIFEST.json'
 
+again && edit $newest/MANIFEST.json 'j["format_version"] = 99'
+bad 'a format of the future' H0805 $newest/MANIFEST.json \
+  'expected format_version 1, found 99: another version of Hone'
 again && edit $newest/trainer.json 'j["run"]["model"] = "0" * 64' && reseal
 bad 'another model' H0801 run 'another: model \(was 0{12}'
 again && edit $newest/trainer.json 'j["run"]["weights.layout"] = "rows-v0"' &&

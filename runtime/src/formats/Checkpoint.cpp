@@ -294,6 +294,13 @@ static Status verifyFile(const std::string &folder, const Json &files,
   return Status::ok();
 }
 
+static Status cannotResume(const std::string &place,
+                           const std::string &problem) {
+  return Status(ErrorCode::CheckpointMisfit, place, problem,
+                "resume with the options of the first start, or choose another "
+                "output folder for a new run");
+}
+
 static Status verifyManifest(const std::string &folder, int64_t step) {
   std::string path = folder + "/" + ManifestName;
   HONE_ASSIGN(Json manifest, readJsonFile(path));
@@ -305,6 +312,13 @@ static Status verifyManifest(const std::string &folder, int64_t step) {
                              "\": " + std::to_string(wanted) +
                              ", found another value or none");
   };
+  // It may be whole. To go on from the one before would lose it.
+  const Json *version = manifest.find("format_version");
+  if (version && version->isInteger() && version->integer() != FormatVersion)
+    return cannotResume(path, "expected format_version " +
+                                  std::to_string(FormatVersion) + ", found " +
+                                  std::to_string(version->integer()) +
+                                  ": another version of Hone wrote it");
   HONE_TRY(expectInteger("format_version", FormatVersion));
   HONE_TRY(expectInteger("step", step));
   const Json *files = manifest.find("files");
@@ -313,13 +327,6 @@ static Status verifyManifest(const std::string &folder, int64_t step) {
   for (const char *name : {StateName, TrainerName})
     HONE_TRY(verifyFile(folder, *files, name));
   return Status::ok();
-}
-
-static Status cannotResume(const std::string &place,
-                           const std::string &problem) {
-  return Status(ErrorCode::CheckpointMisfit, place, problem,
-                "resume with the options of the first start, or choose another "
-                "output folder for a new run");
 }
 
 /// The strings of the object `key` of trainer.json.
@@ -410,7 +417,8 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
     std::string folder = directory + "/" + checkpointName(step);
     if (Status s = verifyManifest(folder, step); !s.isOk()) {
       // Going on from the one before would lose work that may be there.
-      if (s.exitCode() != ExitCode::BadData && !isMissing(s))
+      if (s.errorCode() == ErrorCode::CheckpointMisfit ||
+          (s.exitCode() != ExitCode::BadData && !isMissing(s)))
         return s;
       found.notes.push_back("skipping the damaged checkpoint " + folder + " (" +
                             s.message().place + ": " + s.message().problem +

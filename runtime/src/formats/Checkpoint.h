@@ -86,7 +86,7 @@ public:
   };
 
   /// The newest checkpoint whose manifest verifies. A sound one that has no
-  /// identity is an error, as is one that is there and cannot be opened:
+  /// identity, or is of another format, is an error, as is one that is there and cannot be opened:
   /// nothing older is tried. Errors: BadData, NoInput, IoError.
   Result<Found> newest() const;
 

@@ -30,9 +30,12 @@ void fillRandom(uint64_t seed, std::string_view name, Distribution distribution,
       const float unit = float(bits[j] >> 8) * 0x1p-23f - 1.0f;
       const float value = distribution.center + distribution.width * unit;
       const uint16_t half = floatToBfloat16(value);
-      const void *from = dtype == Dtype::BF16
-                             ? static_cast<const void *>(&half)
-                             : static_cast<const void *>(&value);
+      const double wide = value;
+      const void *from = &value;
+      if (dtype == Dtype::BF16)
+        from = &half;
+      else if (dtype == Dtype::F64)
+        from = &wide;
       memcpy(out + (i + j) * bytes, from, bytes);
     }
   }

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "formats/Safetensors.h"
+#include "base/ByteCount.h"
 #include "base/JsonReader.h"
+#include "platform/Files.h"
 
 #include <algorithm>
 
@@ -466,6 +468,26 @@ static std::string headerText(const std::vector<TensorInfo> &tensors,
   for (size_t i = 0; i < 8; ++i)
     text[i] = static_cast<char>(uint64_t(text.size() - 8) >> (8 * i));
   return text;
+}
+
+Status checkRoom(const std::string &path,
+                 const std::vector<TensorSpec> &tensors) {
+  uint64_t needed = 0, found = 0;
+  for (const TensorSpec &tensor : tensors)
+    if (__builtin_add_overflow(
+            needed, tensorBytes(tensor.dtype, tensor.shape).value_or(UINT64_MAX),
+            &needed))
+      needed = UINT64_MAX;
+  // What cannot be asked is no reason to stop: writing will say it.
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (platform::freeBytes(folder, found) || found >= needed)
+    return Status::ok();
+  return Status(ErrorCode::CannotCreate, path,
+                "expected room for " + describeBytes(needed) + " but found " +
+                    describeBytes(found),
+                "free the rest, or write to another disk; nothing was written");
 }
 
 Result<SafetensorsWriter>

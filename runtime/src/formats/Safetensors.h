@@ -47,6 +47,11 @@ struct TensorInfo : TensorSpec {
 std::optional<uint64_t> tensorBytes(Dtype dtype,
                                     const std::vector<int64_t> &shape);
 
+/// Before much work is done for nothing: CannotCreate, with both sizes, unless
+/// there is room for a new file `path` of `tensors`. Others may take it still.
+Status checkRoom(const std::string &path,
+                 const std::vector<TensorSpec> &tensors);
+
 /// "[2, 3]"
 std::string describeShape(const std::vector<int64_t> &shape);
 

@@ -125,6 +125,9 @@ Error makeFolder(const std::string &path);
 Error listFolder(const std::string &path, std::vector<std::string> &names);
 /// Success if this process may make files in `folder`.
 Error checkWritable(const std::string &folder);
+/// What this user may still write to the file system of `folder`; the largest
+/// number where that does not say how much it has.
+Error freeBytes(const std::string &folder, uint64_t &bytes);
 /// Where files go that outlive nothing.
 std::string temporaryFolder();
 

@@ -20,6 +20,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <thread>
 #include <unistd.h>
 
@@ -203,6 +204,18 @@ Error listFolder(const std::string &path, std::vector<std::string> &names) {
 
 Error checkWritable(const std::string &folder) {
   return resultOf(::access(folder.c_str(), W_OK | X_OK));
+}
+
+Error freeBytes(const std::string &folder, uint64_t &bytes) {
+  struct statvfs info;
+  if (::statvfs(folder.c_str(), &info) != 0)
+    return errorOf(errno);
+  bytes = UINT64_MAX;
+  if (info.f_blocks != 0 &&
+      __builtin_mul_overflow(uint64_t(info.f_bavail), uint64_t(info.f_frsize),
+                             &bytes))
+    bytes = UINT64_MAX;
+  return Error();
 }
 
 std::string temporaryFolder() {

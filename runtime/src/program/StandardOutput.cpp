@@ -23,7 +23,7 @@ Status flushOutput() {
 
 Status printVersion(const char *program, const Module &module) {
   const ModuleConfig &config = module.config();
-  printf("hone %s, ABI %u\nmodel %s, weights %s\nlayout %s\n"
+  printf("hone %s " HONE_VERSION ", ABI %u\nmodel %s, weights %s\nlayout %s\n"
          "compiled for %s, %s\n",
          program, HONE_ABI_VERSION, config.modelName.c_str(),
          config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),

@@ -71,6 +71,7 @@ if (root / ".git").exists() and shallow == "false":
 # their words; or it is said why not.
 NOT_RUN = {
     "docs/devices.md": "for other machines and in other programs: targets/ and library/ run the same",
+    "docs/install.md": "packages and clean systems: packaging/try.sh runs the same",
     "README.md": "a real model's shape; the tests of honec and examples/ run the same",
     "test/reference/README.md": "PyTorch and Transformers make what the tests compare with",
 }

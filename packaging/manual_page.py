@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""manual_page.py TOOL PAGE: a page of man, of what TOOL --help prints.
+
+A tool with commands has a section for each.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# What every tool of LLVM has and nobody looks up here.
+GENERIC = re.compile(r"\n(?:Color|Generic) Options:\n\n(?:  .*\n)*")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def roff(text):
+    """`text` as it is: roff's own signs, and a line's first, mean themselves."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
+
+
+def block(text):
+    return f".nf\n{roff(text.strip(chr(10)))}\n.fi\n"
+
+
+def options(text):
+    """Lines `--name - text` in columns, as paragraphs; `=value` below its option."""
+    out = []
+    for name, does in re.findall(r"^ +(\S.*?) +- +(.*)$", text, re.M):
+        entry = f".TP\n.B {roff(name)}\n{roff(does)}\n"
+        out.append(f".RS\n{entry}.RE\n" if name.startswith("=") else entry)
+    return "".join(out)
+
+
+def sections(text):
+    """What follows OVERVIEW:, USAGE:, SUBCOMMANDS: and OPTIONS:, by these names."""
+    parts = re.split(r"^(OVERVIEW|SUBCOMMAND '[^']*'|USAGE|SUBCOMMANDS|OPTIONS): *", text,
+                     flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def main():
+    tool, page = map(pathlib.Path, sys.argv[1:])
+    version = re.search(r"[0-9]+\.[0-9.]+", run(tool, "--version"))[0]
+    said = sections(GENERIC.sub("\n", run(tool, "--help")))
+    name = tool.name
+    overview = said["OVERVIEW"].strip()
+    out = [f'.TH {name.upper()} 1 "" "Hone {version}" "Hone"\n',
+           f".SH NAME\n{roff(name)} \\- {roff(overview[0].lower() + overview[1:])}\n",
+           f".SH SYNOPSIS\n{block(said['USAGE'])}"]
+    if "SUBCOMMANDS" in said:
+        commands = re.findall(r"^  (\S+) +- (.*)$", said["SUBCOMMANDS"], re.M)
+        out.append(".SH COMMANDS\n")
+        for command, does in commands:
+            own = sections(GENERIC.sub("\n", run(tool, command, "--help")))
+            out.append(f".SS {roff(command)}\n{roff(does[0].upper() + does[1:])}.\n.PP\n"
+                       f"{block(own['USAGE'])}")
+            out.append(options(own["OPTIONS"]))
+    else:
+        out.append(f".SH OPTIONS\n{options(said['OPTIONS'])}")
+    out.append(".SH EXIT STATUS\n0 after success, else a code of sysexits.h or 128 plus the "
+               "number of a signal; each error has a code that\n.B honec \\-\\-explain\nexplains.\n"
+               ".SH SEE ALSO\nThe manual: docs/README.md in share/doc/hone of the installation.\n")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("".join(out))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""large-gradients.py FLOAT32 FLOAT64: each gradient is that of float64 to 1e-5 of its
+length, and none is zero or not finite. The products here have up to 28,672 terms.
+"""
+
+import math
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import read_numbers  # noqa: E402
+
+float32, float64 = map(read_numbers, sys.argv[1:])
+assert float32.keys() == float64.keys() and float32
+largest = (0.0, "")
+for name, exact in float64.items():
+    length = math.sqrt(sum(v * v for v in exact))
+    error = math.sqrt(sum((v - w) ** 2 for v, w in zip(exact, float32[name])))
+    assert 0 < length < math.inf, (name, length)
+    assert error <= 1e-5 * length, (name, error / length)
+    largest = max(largest, (error / length, name))
+print(f"{len(float64)} gradients are those of float64: at most {largest[0]:.1e}, {largest[1]}")
