@@ -18,7 +18,7 @@ apt install /try/hone.deb
 say "installed: $(dpkg-query -W -f '${Package} ${Version}, ${Installed-Size} KiB' hone), with $(dpkg-query -W | wc -l) packages in all"
 apt purge hone
 files >/try/before
-if grep -i 'hone' /try/before | grep -v '/phone'; then
+if grep -E '/(lib)?hone' /try/before; then
   say "left something behind"
   exit 1
 fi
@@ -40,7 +40,7 @@ su someone -c 'sh /try/use.sh' >/try/use.log 2>&1 || {
   exit 1
 }
 grep -m 1 '^hone [0-9]' /try/use.log | sed 's/^/try: /'
-grep '^after ' /try/use.log | sed 's/^/try: trained: /'
+grep -o 'after [0-9]* of [0-9]* steps.*' /try/use.log | sed 's/^/try: trained: /'
 [ -s /try/run/adapter_model.safetensors ] && [ -s /try/merged/model.safetensors ]
 test -e /usr/share/bash-completion/completions/hone
 test -e /usr/share/man/man1/honec.1 || test -e /usr/share/man/man1/honec.1.gz

@@ -42,7 +42,7 @@ cp "$package" "$work/hone.deb"
 cp "$here/in-root.sh" "$work"
 cp "$here/../examples/quickstart/config.json" "$work"
 head -n 60 "$here/../examples/conversation/keeper.jsonl" >"$work/notes.jsonl"
-mmdebstrap --quiet --variant=minbase --format=null "${options[@]}" --skip=cleanup \
+mmdebstrap --quiet --variant=minbase --format=null "${options[@]}" \
   --customize-hook='mkdir "$1/try"' \
   --customize-hook="copy-in $work/hone.deb $work/in-root.sh $work/config.json $work/notes.jsonl /try" \
   --customize-hook='chroot "$1" sh /try/in-root.sh' \
