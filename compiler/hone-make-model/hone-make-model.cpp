@@ -28,9 +28,9 @@ enum class Tokenizer { None, Byte };
 
 struct Options {
   cl::OptionCategory category{"hone-make-model options"};
-  cl::opt<std::string> config{
-      cl::Positional, cl::Required,
-      cl::desc("config.json | weights.manifest.json"), cl::cat(category)};
+  cl::opt<std::string> config{cl::Positional, cl::Required,
+                              cl::desc("config.json | weights.manifest.json"),
+                              cl::cat(category)};
   cl::opt<std::string> output{"o", cl::Required, cl::value_desc("folder"),
                               cl::desc("folder for the model"),
                               cl::cat(category)};
@@ -77,9 +77,8 @@ static Status makePacked(const Options &options) {
     return Status(ErrorCode::CannotCreate, directory,
                   "cannot be created: " + error.message(),
                   "give -o a folder that you may write to");
-  Status status =
-      writePackedWeights(options.config, options.seed,
-                         directory + "/weights.hone.safetensors");
+  Status status = writePackedWeights(options.config, options.seed,
+                                     directory + "/weights.hone.safetensors");
   if (isNew && !status.isOk())
     llvm::sys::fs::remove(directory);
   return status;

@@ -19,6 +19,6 @@ namespace hone {
 /// CannotCreate also where the disk lacks the room, before anything is written;
 /// WriteFailed.
 Status writePackedWeights(const std::string &manifest, uint64_t seed,
-                              const std::string &to);
+                          const std::string &to);
 
 } // namespace hone

@@ -86,8 +86,9 @@ public:
   };
 
   /// The newest checkpoint whose manifest verifies. A sound one that has no
-  /// identity, or is of another format, is an error, as is one that is there and cannot be opened:
-  /// nothing older is tried. Errors: BadData, NoInput, IoError.
+  /// identity, or is of another format, is an error, as is one that is there
+  /// and cannot be opened: nothing older is tried. Errors: BadData, NoInput,
+  /// IoError.
   Result<Found> newest() const;
 
   /// The checkpoint of `step`. Errors: DamagedCheckpoint also when there is

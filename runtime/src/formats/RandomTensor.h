@@ -19,8 +19,9 @@ struct Distribution {
   float center = 0, width = 0;
 };
 
-/// Elements [first, first + count) of the tensor called `name`, as F32, F64 (the
-/// same numbers), BF16 (rounded) or U8; `first` is a multiple of 16, the bytes of a Philox block.
+/// Elements [first, first + count) of the tensor called `name`, as F32, F64
+/// (the same numbers), BF16 (rounded) or U8; `first` is a multiple of 16, the
+/// bytes of a Philox block.
 void fillRandom(uint64_t seed, std::string_view name, Distribution distribution,
                 uint64_t first, uint64_t count, Dtype dtype, char *out);
 

@@ -475,7 +475,8 @@ Status checkRoom(const std::string &path,
   uint64_t needed = 0, found = 0;
   for (const TensorSpec &tensor : tensors)
     if (__builtin_add_overflow(
-            needed, tensorBytes(tensor.dtype, tensor.shape).value_or(UINT64_MAX),
+            needed,
+            tensorBytes(tensor.dtype, tensor.shape).value_or(UINT64_MAX),
             &needed))
       needed = UINT64_MAX;
   // What cannot be asked is no reason to stop: writing will say it.
