@@ -311,8 +311,9 @@ static Result<Placed> describe(const CompileRequest &request,
   if (failed(table) || failed(read))
     return bug("phase place", "the placed module has no plan");
   if (planned.program == Program::Train) {
-    read->seconds =
-        read->counts.seconds(settled.profile, planned.spec.roundsProducts());
+    const bool rounds = planned.spec.roundsProducts();
+    read->seconds = read->counts.seconds(settled.profile, rounds);
+    read->longestLaunch = longestLaunch(*placed, settled.profile, rounds);
     if (request.plan != PlanFormat::None)
       read->kernels = countKernels(*placed);
   }

@@ -56,19 +56,21 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   return counts;
 }
 
-/// Counts of the ops in `body`, each over all of its tiles.
-static void countBody(Block &body, int64_t rows,
-                      llvm::MapVector<Operation *, StepCounts> &counts) {
+/// Calls `visit` with the counts of each op, once for each of its tiles of
+/// rows.
+static void
+visitOps(Block &body, int64_t rows,
+         function_ref<void(Operation *, const StepCounts &)> visit) {
   for (Operation &op : body) {
     auto tiles = dyn_cast<RowTilesOp>(op);
     if (!tiles) {
-      counts[&op] += countOp(&op, rows);
+      visit(&op, countOp(&op, rows));
       continue;
     }
     int64_t tileRows = rowsOfTile(tiles, rows);
     for (int64_t first = 0; first < rows; first += tileRows)
-      countBody(tiles.getBody().front(), std::min(tileRows, rows - first),
-                counts);
+      visitOps(tiles.getBody().front(), std::min(tileRows, rows - first),
+               visit);
   }
 }
 
@@ -131,8 +133,10 @@ std::vector<KernelCounts> countKernels(ModuleOp module) {
   if (failed(rows))
     return kernels;
   for (auto [block, times] : expectedCalls(module)) {
-    llvm::MapVector<Operation *, StepCounts> ops;
-    countBody(block.getBody().front(), *rows, ops);
+    llvm::MapVector<Operation *, StepCounts> ops; // all tiles of each
+    visitOps(
+        block.getBody().front(), *rows,
+        [&](Operation *op, const StepCounts &counts) { ops[op] += counts; });
     for (auto &[op, counts] : ops)
       if (counts.launches > 0)
         kernels.push_back({block.getSymName().str(),
@@ -146,13 +150,29 @@ StepCounts countStep(ModuleOp module) {
   auto rows = maxRows(module);
   if (failed(rows))
     return all;
-  for (auto [block, times] : expectedCalls(module)) {
-    llvm::MapVector<Operation *, StepCounts> ops;
-    countBody(block.getBody().front(), *rows, ops);
-    for (auto &[op, counts] : ops)
-      all += counts * times;
+  for (auto [block, expected] : expectedCalls(module)) {
+    int64_t times = expected;
+    visitOps(block.getBody().front(), *rows,
+             [&](Operation *, const StepCounts &counts) {
+               all += counts * times;
+             });
   }
   return all;
+}
+
+double longestLaunch(ModuleOp module, const MachineProfile &profile,
+                     bool bfloat16Products) {
+  double longest = 0;
+  auto rows = maxRows(module);
+  if (failed(rows))
+    return longest;
+  for (auto [block, times] : expectedCalls(module))
+    visitOps(block.getBody().front(), *rows,
+             [&](Operation *, const StepCounts &counts) {
+               longest = std::max(longest,
+                                  counts.seconds(profile, bfloat16Products));
+             });
+  return longest;
 }
 
 } // namespace hone

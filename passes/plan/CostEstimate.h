@@ -67,6 +67,11 @@ std::vector<KernelCounts> countKernels(mlir::ModuleOp module);
 /// run as often as its repeats are expected to.
 StepCounts countStep(mlir::ModuleOp module);
 
+/// What the longest launch of a step takes, in seconds, with hone.max_rows
+/// rows: that of the op which takes longest, or of one of its tiles of rows.
+double longestLaunch(mlir::ModuleOp module, const MachineProfile &profile,
+                     bool bfloat16Products);
+
 /// Whether `op` takes about as long as reading its operands does, with
 /// hone.max_rows rows (256 if the module does not say): attention of one row
 /// would be cheap too.

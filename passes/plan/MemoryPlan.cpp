@@ -478,6 +478,11 @@ std::string MemoryPlan::table(int64_t threads) const {
   }
   if (seconds > 0)
     os << llvm::format("  estimated step     %.2f s\n", seconds);
+  if (longestLaunch > 0 && !onDevice)
+    os << llvm::format("  longest kernel     %.4f s, which --for waits for\n",
+                       longestLaunch)
+       << llvm::format("  suspended step     %.2f MiB on the disk\n",
+                       double(arenaBytes) / (1024 * 1024));
   return text;
 }
 
@@ -526,7 +531,8 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"fills", counts.fills},
       {"fill_bytes", counts.fillBytes},
       {"launches", counts.launches},
-      {"estimated_seconds", seconds}};
+      {"estimated_seconds", seconds},
+      {"longest_launch_seconds", longestLaunch}};
   if (choice) {
     plan["residuals"] = choice->residuals;
     plan["recomputed_inputs"] = choice->recomputedInputs;

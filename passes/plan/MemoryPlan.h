@@ -76,6 +76,8 @@ struct MemoryPlan {
   std::vector<KernelCounts> kernels;
   /// Its estimated time; 0 if not known.
   double seconds = 0;
+  /// That of the longest launch, which is what a step that stops waits for.
+  double longestLaunch = 0;
   /// What a planner decided; none for a policy that was given by name.
   struct Choice {
     std::string residuals; ///< as in hone-derive-backward
@@ -121,7 +123,8 @@ struct MemoryPlan {
   /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
   /// resident_thread_bytes, on_device, device_weight_bytes, device_host_bytes,
   /// table_bytes, dump_bytes, accumulation_bytes, flops,
-  /// product_flops, row_bytes, fills, fill_bytes, launches, estimated_seconds;
+  /// product_flops, row_bytes, fills, fill_bytes, launches, estimated_seconds,
+  /// longest_launch_seconds;
   /// of a plan that was chosen also residuals, recomputed_inputs,
   /// rounded_inputs, tile_rows, forward_tile_rows, streams_weights and
   /// smallest_bytes; with further placements `fewer`, each with rows,

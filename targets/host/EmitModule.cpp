@@ -7,7 +7,11 @@
 
 #include "targets/host/EmitModule.h"
 
+#include "runtime/src/base/Sha256.h"
+
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DerivedTypes.h"
@@ -15,6 +19,13 @@
 
 using namespace hone;
 using llvm::Constant;
+
+static constexpr llvm::StringLiteral kDigestName = "hone_program_digest";
+static constexpr size_t kDigestDigits = 64;
+
+static Constant *digestText(llvm::LLVMContext &context, llvm::StringRef text) {
+  return llvm::ConstantDataArray::getString(context, text);
+}
 
 namespace {
 
@@ -53,6 +64,14 @@ public:
   Constant *bytes(llvm::StringRef value) {
     return global(llvm::ConstantDataArray::getString(context, value,
                                                      /*AddNull=*/false));
+  }
+  /// What sealModule writes.
+  Constant *digest() {
+    Constant *text = digestText(context, std::string(kDigestDigits, '0'));
+    return new llvm::GlobalVariable(module, text->getType(),
+                                    /*isConstant=*/true,
+                                    llvm::GlobalValue::PrivateLinkage, text,
+                                    kDigestName);
   }
   Constant *bytesOrNull(llvm::ArrayRef<uint8_t> values) {
     return values.empty() ? null() : bytes(llvm::toStringRef(values));
@@ -218,7 +237,8 @@ static Constant *buildModule(TableBuilder &t, const ModuleDescription &d) {
                    t.indices(d.offsets),
                    placements,
                    t.u32(d.placements.size()),
-                   t.u32(d.offsets.size())});
+                   t.u32(d.offsets.size()),
+                   t.digest()});
 }
 
 static llvm::Error missing(llvm::StringRef who, const std::string &symbol) {
@@ -249,4 +269,16 @@ llvm::Error hone::emitModuleTables(llvm::Module &module,
                            llvm::GlobalValue::ExternalLinkage, value,
                            description.symbol);
   return llvm::Error::success();
+}
+
+void hone::sealModule(llvm::Module &module, llvm::StringRef machine) {
+  llvm::SmallString<0> code;
+  llvm::raw_svector_ostream out(code);
+  llvm::WriteBitcodeToFile(module, out);
+  rt::Sha256 hash;
+  hash.update(machine);
+  hash.update(code.str());
+  llvm::GlobalVariable *digest =
+      module.getGlobalVariable(kDigestName, /*AllowInternal=*/true);
+  digest->setInitializer(digestText(module.getContext(), hash.finishHex()));
 }

@@ -23,4 +23,8 @@ namespace hone {
 llvm::Error emitModuleTables(llvm::Module &module,
                              const ModuleDescription &description);
 
+/// Writes hone_module::program_digest: of all that is in `module` after
+/// emitModuleTables, and of `machine`, which it will be compiled for.
+void sealModule(llvm::Module &module, llvm::StringRef machine);
+
 } // namespace hone

@@ -58,4 +58,23 @@ def ConvertToLLVM : Pass<"hone-host-convert-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def VerifyLaunches : Pass<"hone-host-verify-launches", "::mlir::ModuleOp"> {
+  let summary = "check that entries keep nothing between launches";
+  let description = [{
+    A step may stop between two launches and go on in another process, which calls
+    the entry again without the launches that ran before, on the same arena. So of
+    the functions that launch kernels, and of all that call them:
+
+    1. They call `hone_launch`, `hone_prefetch`, `hone_release` and each other.
+    2. They read the frame, the tables that it and the call name, and the numbers
+       of `hone_frame::numbers`, which rest while an entry runs that reads them
+       (`hone-verify-placement`).
+    3. What they allocate is the closure of one launch, filled in its block.
+    4. They write nothing but closures.
+
+    Changes nothing. The scratch of a thread begins and ends with an iteration, by
+    what `tile.parallel` is.
+  }];
+}
+
 #endif // HONE_TARGETS_HOST_HOSTPASSES_TD

@@ -37,6 +37,8 @@ void HostTarget::buildLlvmPipeline(OpPassManager &pm) {
   // rollback, grows with the square of the number of layers.
   pm.addPass(createSCFToControlFlowPass({.allowPatternRollback = false}));
   pm.addPass(createConvertToLLVM());
+  // From here on a step may stop between any two launches.
+  pm.addPass(createVerifyLaunches());
 }
 
 TargetRequest HostTarget::request() const {
@@ -172,6 +174,9 @@ HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
   describeKernels(module, description);
   if (llvm::Error error = emitModuleTables(*translated, description))
     return error;
+  sealModule(*translated,
+             (machine->getTargetCPU() + " " + machine->getTargetFeatureString())
+                 .str());
   return translated;
 }
 

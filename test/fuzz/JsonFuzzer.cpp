@@ -1,7 +1,7 @@
 //===- JsonFuzzer.cpp - Any bytes as JSON ---------------------------------===//
 //
 // libFuzzer target. Beyond not crashing: every string that was read must read
-// back the same after appendJsonString; passing over accepts what a tree does
+// back the same after jsonString; passing over accepts what a tree does
 // and duplicate keys.
 //
 //===----------------------------------------------------------------------===//

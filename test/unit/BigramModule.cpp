@@ -384,6 +384,7 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   hone_module m = {};
   m.struct_size = sizeof(hone_module);
   m.abi_version = HONE_ABI_VERSION;
+  m.program_digest = "bigram";
   m.config = config;
   m.max_rows = rows;
   m.arena_bytes = m.accumulation_end = m.gradient_end = arenaBytes;

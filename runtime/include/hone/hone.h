@@ -40,6 +40,7 @@ typedef enum hone_result {
   HONE_CANNOT_CREATE = 73, /* a file or folder */
   HONE_IO_ERROR = 74,      /* reading or writing failed */
   HONE_BUSY = 75,          /* another thread uses the session */
+  HONE_SUSPENDED = 124,    /* no error: the step is written and goes on later */
 } hone_result;
 
 typedef enum hone_log_level {
@@ -140,6 +141,17 @@ uint64_t hone_completed_steps(const hone_session *session);
    optimizer_in_backward. */
 hone_result hone_step(hone_session *session, const hone_rows *rows,
                       hone_step_result *result);
+
+/* The same within `seconds` of the call. If the step takes longer it stops
+   between two kernels, is written to the folder of checkpoints, and
+   HONE_SUSPENDED is returned: `seconds` has the time of writing in it. The step
+   goes on with the next hone_step or hone_step_for, of this session or of one
+   that is opened later with the same model, and takes the same rows: others are
+   refused. Until it is complete nothing else is evaluated, saved or written.
+   hone_save removes the file. HONE_WRONG_CALL where `seconds` are too few for a
+   kernel and the writing; the log says how many are enough. */
+hone_result hone_step_for(hone_session *session, const hone_rows *rows,
+                          double seconds, hone_step_result *result);
 
 /* Any number of sequences, in batches of train.batch_size. */
 hone_result hone_evaluate(hone_session *session, const hone_rows *rows,

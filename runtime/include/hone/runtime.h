@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 13u
+#define HONE_ABI_VERSION 14u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -106,7 +106,8 @@ typedef struct hone_frame {
    particular order. The closure is free again on return, the kernel may run
    later: kernels run one after another, in the order of these calls. No index
    may depend on another, so results never depend on where or beside what it
-   runs. */
+   runs. An entry keeps nothing between two launches but what is in the arena,
+   so one that is called again may leave out those that ran before. */
 void hone_launch(const hone_frame *frame, uint32_t kernel, void *closure,
                  int64_t count);
 
@@ -403,6 +404,9 @@ typedef struct hone_module {
   const hone_placement *placements;
   uint32_t placement_count;
   uint32_t place_count;
+  /* SHA-256 of code and tables, in hex: a step that was suspended goes on in
+     the program with the same ones alone. */
+  const char *program_digest;
 } hone_module;
 
 /* Defined by the generated half. */

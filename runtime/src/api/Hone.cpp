@@ -67,14 +67,22 @@ uint64_t hone_completed_steps(const hone_session *session) {
 
 hone_result hone_step(hone_session *session, const hone_rows *rows,
                       hone_step_result *out) {
-  return with(session, [&](ModelSession &used) -> Status {
+  return hone_step_for(session, rows, PauseRule::never, out);
+}
+
+hone_result hone_step_for(hone_session *session, const hone_rows *rows,
+                          double seconds, hone_step_result *out) {
+  bool isSuspended = false;
+  const hone_result done = with(session, [&](ModelSession &used) -> Status {
     HONE_ASSIGN(const Trainer::StepResult result,
-                used.step(rows ? *rows : hone_rows()));
-    if (out)
+                used.step(rows ? *rows : hone_rows(), seconds));
+    isSuspended = result.isSuspended;
+    if (out && !isSuspended)
       *out = {result.loss, result.gradientNorm, result.learningRate,
               result.targets};
     return Status::ok();
   });
+  return done == HONE_OK && isSuspended ? HONE_SUSPENDED : done;
 }
 
 hone_result hone_evaluate(hone_session *session, const hone_rows *rows,

@@ -2,10 +2,13 @@
 
 #include "api/ModelSession.h"
 
+#include "base/Sha256.h"
 #include "module/WeightDigests.h"
+#include "platform/Files.h"
 #include "step/RunIdentity.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace hone::rt {
 
@@ -150,6 +153,7 @@ Status ModelSession::startTraining(const hone_options &options) {
   identity = identityOf(module, hyperparameters.settings, changed,
                         textOr(options.data_digest, ""), hyperparameters.steps);
   saves = options.checkpoints;
+  saving = textOr(options.checkpoints, "");
   if (saves) {
     if (Status status = folder.claim(options.checkpoints); !status.isOk())
       return status.errorCode() != ErrorCode::FolderInUse
@@ -177,6 +181,9 @@ Result<bool> ModelSession::resume() {
   for (const std::string &note : found.notes)
     log.write(HONE_LOG_WARNING, label("warning", ErrorCode::DamagedCheckpoint) +
                                     ": " + note + "\n");
+  HONE_ASSIGN(const bool isInStep, resumeStep(found));
+  if (isInStep)
+    return true;
   if (found.directory.empty())
     return false;
   if (std::string other = describeDifferences(found.identity.run, identity.run);
@@ -201,6 +208,95 @@ Result<bool> ModelSession::resume() {
   return true;
 }
 
+Result<bool> ModelSession::resumeStep(const CheckpointStore::Found &saved) {
+  const std::string path = suspendedPath();
+  Result<std::optional<SuspendedFile>> opened = SuspendedFile::open(path);
+  if (opened.status().errorCode() == ErrorCode::DamagedSuspended) {
+    log.write(HONE_LOG_WARNING, label("warning", ErrorCode::DamagedSuspended) +
+                                    ": " + path + ": " +
+                                    opened.status().message().problem + "\n");
+    return false;
+  }
+  if (!opened.isOk())
+    return opened.status();
+  if (!opened.value())
+    return false;
+  const SuspendedFile &file = *opened.value();
+  if (!saved.directory.empty() && file.step.completed < uint64_t(saved.step)) {
+    platform::removeFile(path.c_str()); // its step is complete and saved
+    return false;
+  }
+  HONE_TRY(file.step.check(path, identity, module.abi().program_digest));
+  HONE_TRY(file.read(trainer->memory(), trainer->memoryBytes(),
+                     trainables().remembered()));
+  completed = file.step.completed;
+  inMidStep = file.step;
+  log.write(HONE_LOG_NOTE,
+            "resuming in " + inMidStep->describe() + " from " + path + "\n");
+  return true;
+}
+
+Status ModelSession::checkIsBetweenSteps(const char *function) const {
+  if (!inMidStep)
+    return Status::ok();
+  return Status(ErrorCode::InMidStep, function,
+                inMidStep->describe() + " was suspended",
+                "call hone_step or hone_step_for with its rows first");
+}
+
+Result<PauseRule> ModelSession::ruleFor(double seconds) {
+  PauseRule::Limits limits;
+  const double began = steadySeconds();
+  limits.deadline = began + seconds;
+  limits.launch =
+      inMidStep ? inMidStep->longest : module.config().longestLaunchSeconds;
+  if (!saves)
+    return Status(ErrorCode::MissingOption, "hone_step_for",
+                  "the session has no folder for a step that is suspended",
+                  "give hone_options.checkpoints to hone_open");
+  if (writing < 0) {
+    HONE_ASSIGN(writing,
+                SuspendedFile::timeWriting(suspendedPath(), trainer->memory(),
+                                           trainer->memoryBytes()));
+  }
+  limits.writing = writing;
+  const double now = steadySeconds();
+  const PauseRule rule(limits, module.abi().kernel_count, now);
+  if (!rule.isTimeUp(now))
+    return rule;
+  char problem[160], remedy[64];
+  snprintf(problem, sizeof(problem),
+           "a kernel takes up to %.3f s and writing the step %.3f s, which is "
+           "more than %g s",
+           rule.longest(), rule.reserve(), seconds);
+  snprintf(remedy, sizeof(remedy), "give %.2f seconds or more",
+           1.1 * rule.leastFrom(began, now) + 0.01);
+  return Status(ErrorCode::TooShort, "hone_step_for", problem, remedy);
+}
+
+Status ModelSession::suspend(const std::string &rows, const TimedPause &pause) {
+  SuspendedStep step;
+  step.completed = completed;
+  step.state = trainer->suspended();
+  step.seconds = steadySeconds() - stepBegan;
+  step.longest = pause.times().longest();
+  step.program = module.abi().program_digest;
+  step.rows = rows;
+  step.identity = identity;
+  inMidStep = step; // it can go on here whether it is written or not
+  return SuspendedFile::write(suspendedPath(), step, trainer->memory(),
+                              trainer->memoryBytes(),
+                              trainables().remembered());
+}
+
+/// Of all that a step reads of a caller's rows.
+static std::string digestOf(const hone_rows &rows) {
+  Sha256 hash;
+  for (const int32_t *each : {rows.ids, rows.targets, rows.sequence_starts})
+    hash.update(each, rows.count * sizeof(int32_t));
+  return hash.finishHex();
+}
+
 static Status ofOtherKind(const char *function, bool generates) {
   return Status(ErrorCode::OptionsDisagree, function,
                 generates ? "the model only generates text"
@@ -210,7 +306,8 @@ static Status ofOtherKind(const char *function, bool generates) {
                             "hone_MODEL_generate");
 }
 
-Result<Trainer::StepResult> ModelSession::step(const hone_rows &rows) {
+Result<Trainer::StepResult> ModelSession::step(const hone_rows &rows,
+                                               double seconds) {
   if (!trainer)
     return ofOtherKind("hone_step", true);
   const Settings &settings = hyperparameters.settings;
@@ -231,16 +328,40 @@ Result<Trainer::StepResult> ModelSession::step(const hone_rows &rows) {
                   "give fewer, or compile with a larger train.batch_size");
   SampleOrder order{data.sampleCount(), batchSize, batches, 0,
                     /*shuffle=*/false};
+  const bool mayPause = seconds < PauseRule::never;
+  const std::string digest = mayPause || inMidStep ? digestOf(rows) : "";
+  if (inMidStep && inMidStep->rows != digest)
+    return Status(ErrorCode::OtherSuspended, "hone_step",
+                  inMidStep->describe() + " was suspended with other rows",
+                  "give the rows of that step");
+  std::optional<TimedPause> pause;
+  if (mayPause) {
+    HONE_ASSIGN(const PauseRule rule, ruleFor(seconds));
+    pause.emplace(
+        rule, [] { return false; },
+        [&]() -> Status { return suspend(digest, *pause); });
+  }
+  stepBegan = steadySeconds() - (inMidStep ? inMidStep->seconds : 0);
   Trainer::StepResult result;
-  HONE_TRY(trainer->step(data, order, {0, 0, data.sampleCount()},
-                         hyperparameters, completed, result));
-  ++completed;
+  const std::optional<SuspendedStep> from = inMidStep;
+  Status status = trainer->step(
+      data, order, {0, 0, data.sampleCount()}, hyperparameters, completed,
+      result, {pause ? &*pause : nullptr, from ? &from->state : nullptr});
+  if (pause && pause->writing > 0)
+    writing = pause->times().reserve();
+  if (!result.isSuspended)
+    inMidStep.reset();
+  if (pause)
+    HONE_TRY(pause->status);
+  HONE_TRY(status);
+  completed += !result.isSuspended;
   return result;
 }
 
 Result<Evaluation> ModelSession::evaluate(const hone_rows &rows) {
   if (!trainer)
     return ofOtherKind("hone_evaluate", true);
+  HONE_TRY(checkIsBetweenSteps("hone_evaluate"));
   HONE_ASSIGN(const Rows data, Rows::read(rows, module));
   return trainer->evaluate(
       data, uint64_t(hyperparameters.settings.train.batch_size), completed);
@@ -249,19 +370,23 @@ Result<Evaluation> ModelSession::evaluate(const hone_rows &rows) {
 Status ModelSession::save() {
   if (!trainer)
     return ofOtherKind("hone_save", true);
+  HONE_TRY(checkIsBetweenSteps("hone_save"));
   if (!saves)
     return Status(ErrorCode::MissingOption, "hone_save",
                   "the session has no folder for checkpoints",
                   "give hone_options.checkpoints to hone_open");
   // Never replace a sound checkpoint by one that cannot go on.
   HONE_TRY(trainer->validate(completed));
-  return store.save(int64_t(completedSteps()), identity,
-                    trainables().checkpointVectors());
+  HONE_TRY(store.save(int64_t(completedSteps()), identity,
+                      trainables().checkpointVectors()));
+  platform::removeFile(suspendedPath().c_str());
+  return Status::ok();
 }
 
 Status ModelSession::writeAdapter(const std::string &folder) {
   if (!trainer)
     return ofOtherKind("hone_write_adapter", true);
+  HONE_TRY(checkIsBetweenSteps("hone_write_adapter"));
   return trainables().save(folder);
 }
 

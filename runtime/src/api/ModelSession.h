@@ -16,6 +16,8 @@
 #include "hone/hone.h"
 #include "module/Memory.h"
 #include "module/Weights.h"
+#include "step/SuspendedStep.h"
+#include "step/TimedPause.h"
 #include "step/Trainer.h"
 #include "threads/Pool.h"
 
@@ -55,7 +57,8 @@ public:
   open(const hone_module &compiled, const hone_options &options);
 
   uint64_t completedSteps() const { return completed; }
-  Result<Trainer::StepResult> step(const hone_rows &rows);
+  /// Within `seconds`, or never without end.
+  Result<Trainer::StepResult> step(const hone_rows &rows, double seconds);
   Result<Evaluation> evaluate(const hone_rows &rows);
   Status save();
   Status writeAdapter(const std::string &folder);
@@ -89,8 +92,18 @@ private:
       : log(options), module(std::move(module)) {}
   Status start(const hone_options &options);
   Status startTraining(const hone_options &options);
-  /// Takes up the newest checkpoint; false: there is none.
+  /// Takes up the newest checkpoint, or a step after it that was suspended;
+  /// false: there is none.
   Result<bool> resume();
+  /// The same of a step alone; `saved` is the newest checkpoint.
+  Result<bool> resumeStep(const CheckpointStore::Found &saved);
+  /// What stops the next step `seconds` from now. Errors: TooShort.
+  Result<PauseRule> ruleFor(double seconds);
+  /// Writes the step that runs, of rows with this digest.
+  Status suspend(const std::string &rows, const TimedPause &pause);
+  /// Errors: InMidStep; `function` is what was called.
+  Status checkIsBetweenSteps(const char *function) const;
+  std::string suspendedPath() const { return SuspendedFile::pathIn(saving); }
   Trainables &trainables();
 
   std::atomic<bool> inUse{false};
@@ -104,7 +117,12 @@ private:
   CheckpointIdentity identity;
   Hyperparameters hyperparameters;
   bool saves = false;
-  std::unique_ptr<Trainer> trainer;     ///< null: it generates
+  std::string saving;                     ///< the folder, if it saves
+  std::optional<SuspendedStep> inMidStep; ///< whose memory is in the arena
+  double writing =
+      -1; ///< seconds that a suspended step takes; below 0: unknown
+  double stepBegan = 0;             ///< as if the step had run without a break
+  std::unique_ptr<Trainer> trainer; ///< null: it generates
   std::unique_ptr<Generator> generator; ///< null: it trains
 };
 

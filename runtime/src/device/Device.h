@@ -39,6 +39,16 @@ public:
   virtual void ran(uint32_t kernel, double seconds) = 0;
 };
 
+/// Says of each launch of an entry whether it runs.
+class LaunchGate {
+public:
+  virtual ~LaunchGate() = default;
+  /// Before kernel `kernel`: whether it runs.
+  virtual bool admits(uint32_t kernel) = 0;
+  /// After it: on a device whose memory the host sees it has ended.
+  virtual void launched(uint32_t kernel) = 0;
+};
+
 /// A launch on a device whose memory the host sees has ended when it returns.
 class Device : public RemoteMemory {
 public:
@@ -74,9 +84,15 @@ public:
 
   hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 
+  /// Who decides from now on which launches of entries run; null: all do.
+  void guard(LaunchGate *by) { launchGate = by; }
+  LaunchGate *gate() const { return launchGate; }
+
 private:
   friend DeviceMemory;
   virtual void free(char *address, uint64_t bytes) = 0;
+
+  LaunchGate *launchGate = nullptr;
 };
 
 /// Owns memory of a device.

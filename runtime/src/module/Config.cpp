@@ -193,6 +193,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("device_host_bytes", config.deviceHostBytes);
   plan.read("smallest_bytes", config.smallestBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
+  plan.read("longest_launch_seconds", config.longestLaunchSeconds);
 
   HONE_TRY(failure);
   return config;

@@ -50,7 +50,8 @@ struct ModuleConfig : Settings {
   uint64_t deviceHostBytes = 0;   ///< see rt::deviceHostBytes
   /// Of a device, that the smallest plan takes; 0: none was searched.
   uint64_t smallestBytes = 0;
-  double estimatedSeconds = 0; ///< of one batch, by the plan; 0: unknown
+  double estimatedSeconds = 0;     ///< of one batch, by the plan; 0: unknown
+  double longestLaunchSeconds = 0; ///< of a launch, by the plan; 0: unknown
 
   /// Errors: Internal, naming the key; a user cannot cause one.
   static Result<ModuleConfig> parse(const char *json);

@@ -277,7 +277,9 @@ void Module::place(int64_t rows) {
   parsed.processBytes += placed->bytes();
   if (number < parsed.fewer.size())
     parsed.planClasses = parsed.fewer[number];
-  parsed.estimatedSeconds *= double(compiled->max_rows) / double(mostRows);
+  const double part = double(compiled->max_rows) / double(mostRows);
+  parsed.estimatedSeconds *= part;
+  parsed.longestLaunchSeconds *= part;
 }
 
 } // namespace hone::rt

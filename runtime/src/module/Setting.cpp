@@ -378,4 +378,31 @@ std::string Budget::text() const {
                                 : std::to_string(size);
 }
 
+bool Duration::parse(const std::string &text) {
+  double unit = 1, number = 0;
+  std::string digits = text;
+  for (auto [suffix, seconds] :
+       {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)})
+    if (!text.empty() && text.back() == suffix) {
+      digits.pop_back();
+      unit = seconds;
+    }
+  if (!parseScalar(digits, number) || number <= 0 || number * unit > 0x1p53)
+    return false;
+  value = number * unit;
+  return true;
+}
+
+bool Duration::read(const Json &json) {
+  return json.isString() && (json.string().empty() || parse(json.string()));
+}
+
+void Duration::appendJson(std::string &out) const {
+  out += jsonString(text());
+}
+
+std::string Duration::text() const {
+  return value > 0 ? formatShort(value) + "s" : "";
+}
+
 } // namespace hone::rt

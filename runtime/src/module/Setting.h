@@ -355,6 +355,29 @@ private:
   int64_t size = 0;
 };
 
+/// A time that something may take.
+class Duration : public Setting {
+public:
+  Duration(Section &owner, const char *name, Bits bits, SetBy setBy,
+           const char *help)
+      : Setting(owner, name, bits, setBy, help) {}
+
+  double seconds() const { return value; } ///< 0: none was given
+  explicit operator bool() const { return value > 0; }
+
+  std::string expected() const override {
+    return "a time such as 200s, 5m or 2h (a number alone is seconds)";
+  }
+  const char *argument() const override { return "TIME"; }
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override;
+  std::string text() const override;
+
+private:
+  double value = 0;
+};
+
 /// Decimal, of as many digits as read back to the bit.
 std::string formatExact(double value);
 /// For a person: of six digits at most.

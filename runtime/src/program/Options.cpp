@@ -112,6 +112,23 @@ static Status checkSplit(const Options &options) {
   return Status::ok();
 }
 
+/// What does not go with a step that stops before its end.
+static Status checkPauses(const Options &options) {
+  if (options.timeLimit && options.evaluates())
+    return Status(ErrorCode::OptionsDisagree, "--for",
+                  "an evaluation runs to its end, however long that takes",
+                  "leave out " +
+                      std::string(options.evalSplit > 0 ? "--eval-split"
+                                                        : "--eval-data") +
+                      ", and evaluate with --eval-only");
+  if (options.timeLimit && options.settings.compares())
+    return Status(ErrorCode::OptionsDisagree, "--for",
+                  "a comparison of gradients runs to its end, however long "
+                  "that takes",
+                  "compile without train.compare");
+  return Status::ok();
+}
+
 static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan || options.listDevices)
@@ -140,6 +157,7 @@ static Status checkCombination(const Options &options,
                   "expects --output but got none",
                   "add --output DIR; --help lists the options");
   HONE_TRY(checkSplit(options));
+  HONE_TRY(checkPauses(options));
   if (options.evalEvery != 0 && !options.evaluates())
     return Status(ErrorCode::MissingOption, "--eval-every",
                   "expects --eval-data or --eval-split but got none",
@@ -291,6 +309,7 @@ std::string Options::usage(const Options &defaults) {
          "  66 no such file   69 the other part is gone   70 a bug\n"
          "  71 no memory or no thread   73 cannot create a file\n"
          "  74 cannot read or write   76 the other part sends something else\n"
+         "  124 the time of --for is over, and all is saved\n"
          "  130 stopped by SIGINT and saved   143 stopped by SIGTERM and\n"
          "  saved; a second signal stops at once\n"
          "\nhonec --explain CODE says what an error[CODE] means\n";

@@ -46,6 +46,13 @@ struct Options : Section {
       "loss counts", counts};
   Word output{*this, "output", "", Bits::None, SetBy::Option,
       "folder for checkpoints and the adapter; a run in it resumes", aFolder};
+  Duration timeLimit{*this, "for", Bits::None, SetBy::Option,
+      "end within TIME of the start, if need be in the middle of a step, which "
+      "is written first; the same command goes on there"};
+  Truth suspend{*this, "suspend", false, Bits::None, SetBy::Flag,
+      "let a signal such as SIGTERM stop in the middle of a step, too"};
+  Duration suspendEvery{*this, "suspend_every", Bits::None, SetBy::Option,
+      "write the step every TIME, so that a kill costs no more than that"};
   Word evalData{*this, "eval_data", "", Bits::None, SetBy::Option,
       "data to evaluate on, in the same formats", aFile};
   Real evalSplit{*this, "eval_split", 0, Bits::Run, SetBy::Option,
@@ -117,6 +124,8 @@ struct Options : Section {
   std::vector<const Setting *> changed() const;
   /// Whether there is data to evaluate on.
   bool evaluates() const { return !evalData.empty() || evalSplit > 0; }
+  /// Whether a step may stop, or is written, before its end.
+  bool pauses() const { return timeLimit || suspend || suspendEvery; }
   /// Whether the best evaluation's adapter or model is kept, in best/.
   bool keepsBest() const { return evaluates() && evalEvery > 0; }
   /// Whether an adapter or a model is written at the end.

@@ -10,9 +10,11 @@
 
 #include "base/ByteCount.h"
 
+#include "step/SuspendedStep.h"
 #include "threads/Pool.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace hone::rt {
 
@@ -37,6 +39,21 @@ static RunPlan planFor(const Module &module, Module::Extent extent,
     plan.scope = " for " + std::to_string(abi.max_rows) + " of " +
                  std::to_string(module.compiledRows()) + " rows";
   return plan;
+}
+
+std::string describePauses(const Module &module, const Options &options) {
+  if (module.abi().device_target)
+    return "";
+  const uint64_t bytes =
+      SuspendedFile::sizeOf(module.arenaBytes(extentOf(options)));
+  char text[256];
+  snprintf(text, sizeof(text),
+           "  %-18s%10.2f MiB   on the disk, with --for, --suspend or "
+           "--suspend-every\n"
+           "  %-18s%10.4f s     at most, by estimate, which these wait for\n",
+           "suspended step", double(bytes) / (1024 * 1024), "a kernel",
+           module.config().longestLaunchSeconds);
+  return text;
 }
 
 namespace {

@@ -18,4 +18,8 @@ Module::Extent extentOf(const Options &options);
 /// threads that were asked for or with one.
 Result<RunPlan> planRun(const Module &module, Options &options);
 
+/// What a step that is suspended takes of disk and time, as rows below a plan;
+/// empty where none is.
+std::string describePauses(const Module &module, const Options &options);
+
 } // namespace hone::rt

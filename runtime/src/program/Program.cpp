@@ -41,6 +41,7 @@ namespace {
 
 /// What every mode of the program needs, in the order it is made.
 struct Setup {
+  const double started = steadySeconds();
   PeakMeter peak;
   Module module;
   Options options;
@@ -257,15 +258,19 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   RunReport report;
   Run run({setup.module, options, setup.data,
            options.evaluates() ? &setup.evalData : nullptr,
-           setup.output.runName(), setup.peak, report},
+           setup.output.runName(), setup.peak, report, setup.started},
           *setup.trainer, std::move(store));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
+  if (options.pauses())
+    fputs(describePauses(setup.module, options).c_str(), stdout);
   HONE_TRY(run.start());
   report.start({setup.module, options, plan, setup.output.runName(),
                 std::string(setup.data.notes())},
                run);
-  if (run.completedSteps() == 0)
+  // What the report shows takes forwards, which time does not wait for.
+  const bool shows = !run.isInMidStep() && !options.timeLimit;
+  if (run.completedSteps() == 0 && shows)
     reportSamples(setup, report, 0);
   Profile profile(setup.module.abi());
   if (!options.profile.empty())
@@ -275,7 +280,14 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   // The report's sample is no part of the run.
   setup.device->observe(nullptr);
   profile.stop(run.completedSteps());
-  if (outcome == ExitCode::Success)
+  if (!run.suspension().empty()) {
+    report.end(run.completedSteps(), "stopped", setup.peak);
+    printf("suspended in %s, in %s; the same command resumes\n",
+           run.suspension().c_str(),
+           SuspendedFile::pathIn(options.output).c_str());
+    return Status::ok();
+  }
+  if (outcome == ExitCode::Success && !options.timeLimit)
     reportSamples(setup, report, run.completedSteps());
   if (!setup.module.config().lora.none)
     ModelCard::write(setup.module, options, run);
@@ -349,6 +361,13 @@ static Status execute(const hone_module &compiled,
     fputs(devices.c_str(), stdout);
     return flushOutput();
   }
+  if (options.pauses() && setup.module.abi().device_target)
+    return Status(ErrorCode::OptionsDisagree,
+                  options.timeLimit ? "--for"
+                  : options.suspend ? "--suspend"
+                                    : "--suspend-every",
+                  "a step on a GPU runs to its end",
+                  "leave it out; a signal saves after the step");
   if (!options.replay.empty() && !setup.module.canReplay())
     return setup.module.config().hasParts()
                ? Status(ErrorCode::OptionsDisagree, "--replay",
@@ -367,6 +386,7 @@ static Status execute(const hone_module &compiled,
   const RunPlan &plan = planned;
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
+    fputs(describePauses(setup.module, options).c_str(), stdout);
     return flushOutput();
   }
   if (use == ProcessUse::Alone)

@@ -12,18 +12,11 @@
 #include "program/Signals.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 
 namespace hone::rt {
-
-static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
@@ -95,7 +88,29 @@ Status Run::start() {
             label("warning", ErrorCode::DamagedCheckpoint).c_str(),
             note.c_str());
   std::string otherNumerics;
-  if (!found.directory.empty()) {
+  HONE_TRY(findSuspended(found));
+  if (goesOn) {
+    completed = goesOn->step.completed;
+    if (!found.directory.empty())
+      savedAt = uint64_t(found.step);
+    if (completed >= steps)
+      return Status(ErrorCode::BeyondLastStep, goesOn->path(),
+                    "the run is in step " + std::to_string(completed + 1) +
+                        ", after the " + std::to_string(steps) + " asked for",
+                    "ask for more --steps, or give another --output");
+    printf("resuming in %s from %s\n", goesOn->step.describe().c_str(),
+           goesOn->path().c_str());
+    // Until the step is read the parameters are those of the start, which a
+    // replay's log names.
+    if (completed == 0 && !options.adapter.empty())
+      HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
+    else if (completed == 0)
+      trainer.trainables().initialize(options.settings.train.seed);
+    CheckpointStore::Found state;
+    state.directory = goesOn->path();
+    state.evaluation = goesOn->step.evaluation;
+    HONE_TRY(takeUpBest(state));
+  } else if (!found.directory.empty()) {
     HONE_TRY(compare(found.identity, otherNumerics));
     completed = savedAt = uint64_t(found.step);
     if (completed > steps)
@@ -116,7 +131,8 @@ Status Run::start() {
     trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
-  HONE_TRY(startReplay(found.directory.empty() && !found.notes.empty()));
+  HONE_TRY(
+      startReplay(found.directory.empty() && !goesOn && !found.notes.empty()));
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
   HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
   if (inputs.module.compares()) {
@@ -179,13 +195,18 @@ Status Run::startReplay(bool lostCheckpoints) {
 }
 
 Status Run::step(Progress &progress) {
-  double before = now();
+  stepBegan = steadySeconds() - (goesOn ? goesOn->step.seconds : 0);
   Trainer::StepResult result;
-  Status status =
-      trainer.step(inputs.data, order, hyperparameters, completed, result);
-  if (!status.isOk())
+  Status status = trainer.step(
+      inputs.data, order, order.rangeOf(completed), hyperparameters, completed,
+      result,
+      {pause ? &*pause : nullptr, goesOn ? &goesOn->step.state : nullptr});
+  goesOn.reset();
+  if (pause)
+    HONE_TRY(pause->status);
+  if (!status.isOk() || result.isSuspended)
     return status;
-  double after = now(), took = std::max(after - before, 1e-9);
+  double after = steadySeconds(), took = std::max(after - stepBegan, 1e-9);
   ++completed;
   ++ran;
   tokens += double(result.tokens);
@@ -267,19 +288,120 @@ Status Run::evaluateStart(Progress &progress) {
   return Status::ok();
 }
 
-Status Run::save() {
-  // Never replace a sound checkpoint by one that cannot go on.
-  HONE_TRY(trainer.validate(completed));
+Status Run::syncLogs() {
   HONE_TRY(log.sync());
   HONE_TRY(replay.sync());
   HONE_TRY(comparisons.sync());
   inputs.report.flush();
+  return Status::ok();
+}
+
+CheckpointFields Run::evaluationFields() const {
+  return keepsBest() ? bestSoFar.fields() : otherEvaluation;
+}
+
+Status Run::save() {
+  // Never replace a sound checkpoint by one that cannot go on.
+  HONE_TRY(trainer.validate(completed));
+  HONE_TRY(syncLogs());
   savedAt = completed;
-  Status status = store.save(
-      int64_t(completed), identity, trainer.trainables().checkpointVectors(),
-      keepsBest() ? bestSoFar.fields() : otherEvaluation);
+  Status status =
+      store.save(int64_t(completed), identity,
+                 trainer.trainables().checkpointVectors(), evaluationFields());
   inputs.peak.sample();
+  if (status.isOk() && hasSuspended)
+    hasSuspended = !platform::removeFile(suspendedPath().c_str());
   return status;
+}
+
+//===----------------------------------------------------------------------===//
+// In the middle of a step
+//===----------------------------------------------------------------------===//
+
+std::string Run::suspendedPath() const {
+  return SuspendedFile::pathIn(inputs.options.output);
+}
+
+Status Run::findSuspended(const CheckpointStore::Found &newest) {
+  const std::string path = suspendedPath();
+  Result<std::optional<SuspendedFile>> opened = SuspendedFile::open(path);
+  if (opened.status().errorCode() == ErrorCode::DamagedSuspended) {
+    fprintf(stderr, "%s: %s: %s\n",
+            label("warning", ErrorCode::DamagedSuspended).c_str(), path.c_str(),
+            opened.status().message().problem.c_str());
+    hasSuspended = true;
+    return Status::ok();
+  }
+  if (!opened.isOk() || !opened.value())
+    return opened.status();
+  const SuspendedStep &step = opened.value()->step;
+  hasSuspended = true;
+  // A process that died between the step's checkpoint and its removal.
+  if (!newest.directory.empty() && step.completed < uint64_t(newest.step)) {
+    hasSuspended = !platform::removeFile(path.c_str());
+    return Status::ok();
+  }
+  HONE_TRY(step.check(path, identity, inputs.module.abi().program_digest));
+  goesOn = std::move(opened.value());
+  return Status::ok();
+}
+
+Status Run::preparePauses() {
+  const Options &options = inputs.options;
+  const MemoryView memory = trainer.memory();
+  if (goesOn)
+    HONE_TRY(goesOn->read(memory, trainer.memoryBytes(),
+                          trainer.trainables().remembered()));
+  if (!options.pauses())
+    return Status::ok();
+  PauseRule::Limits limits;
+  limits.launch = goesOn ? goesOn->step.longest
+                         : inputs.module.config().longestLaunchSeconds;
+  if (options.timeLimit)
+    limits.deadline = inputs.started + options.timeLimit.seconds();
+  if (options.suspendEvery)
+    limits.every = options.suspendEvery.seconds();
+  HONE_ASSIGN(limits.writing,
+              SuspendedFile::timeWriting(suspendedPath(), memory,
+                                         trainer.memoryBytes()));
+  const double now = steadySeconds();
+  const PauseRule rule(limits, inputs.module.abi().kernel_count, now);
+  pause.emplace(
+      rule,
+      [asks = bool(options.suspend)] {
+        return asks && stopRequested() != ExitCode::Success;
+      },
+      [this] { return suspend(); });
+  if (!rule.isTimeUp(now))
+    return Status::ok();
+  char problem[256], remedy[64];
+  snprintf(problem, sizeof(problem),
+           "the start took %.2f s, a kernel takes up to %.2f s and writing the "
+           "step %.2f s, which is more than %s",
+           now - inputs.started, rule.longest(), rule.reserve(),
+           options.timeLimit.text().c_str());
+  snprintf(remedy, sizeof(remedy), "give --for %.0fs or more",
+           std::ceil(1.1 * rule.leastFrom(inputs.started, now) + 0.1));
+  return Status(ErrorCode::TooShort, "--for", problem, remedy);
+}
+
+Status Run::suspend() {
+  HONE_TRY(syncLogs());
+  SuspendedStep step;
+  step.completed = completed;
+  step.state = trainer.suspended();
+  step.seconds = steadySeconds() - stepBegan;
+  step.longest = pause->times().longest();
+  step.program = inputs.module.abi().program_digest;
+  step.identity = identity;
+  step.evaluation = evaluationFields();
+  HONE_TRY(SuspendedFile::write(suspendedPath(), step, trainer.memory(),
+                                trainer.memoryBytes(),
+                                trainer.trainables().remembered()));
+  hasSuspended = true;
+  suspended = step.describe();
+  inputs.peak.sample();
+  return Status::ok();
 }
 
 Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
@@ -287,24 +409,38 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   Progress progress(platform::StandardOutput,
                     platform::isTerminal(platform::StandardOutput),
                     completed + 1, steps, plannedBytes);
-  HONE_TRY(evaluateStart(progress));
+  if (!goesOn)
+    HONE_TRY(evaluateStart(progress));
   outcome = stopRequested();
   bool isBest = false;
+  HONE_TRY(preparePauses());
   if (stopsEarly())
     puts("the run has stopped early already; a larger --early-stop continues "
          "it");
   while (completed < steps && !stopsEarly() && outcome == ExitCode::Success) {
-    Status status = compareGradients(progress);
+    const uint64_t before = completed;
+    Status status = goesOn ? Status::ok() : compareGradients(progress);
     if (status.isOk())
       status = step(progress);
+    if (status.isOk() && completed == before) {
+      progress.finish();
+      outcome = stopRequested();
+      if (outcome == ExitCode::Success)
+        outcome = ExitCode::TimeUp;
+      return Status::ok();
+    }
+    suspended.clear();
     bool last = completed == steps;
     isBest = false;
     if (status.isOk() && inputs.evalData &&
         (last || (options.evalEvery && completed % options.evalEvery == 0)))
       status = evaluate(progress, isBest);
     outcome = stopRequested();
+    if (outcome == ExitCode::Success && !last && pause &&
+        pause->times().isTimeUp(steadySeconds()))
+      outcome = ExitCode::TimeUp;
     uint64_t every = options.settings.train.save_every;
-    bool due = every && completed % every == 0;
+    bool due = hasSuspended || (every && completed % every == 0);
     if (status.isOk() &&
         (last || due || isBest || stopsEarly() || outcome != ExitCode::Success))
       status = save();

@@ -4,7 +4,8 @@
 // After a step the order is: log line, evaluation, checkpoint. So a checkpoint
 // counts on a log that is complete up to its step. The best evaluation's step
 // has a checkpoint too, which is what makes it survive a kill. Gradients are
-// compared before a step: its update may fail, and they may say why.
+// compared before a step: its update may fail, and they may say why. A step
+// that was suspended ends with a checkpoint, which takes the place of its file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,8 @@
 #include "program/RunReport.h"
 #include "program/StepLog.h"
 #include "step/RunIdentity.h"
+#include "step/SuspendedStep.h"
+#include "step/TimedPause.h"
 #include "step/Trainer.h"
 
 #include <cstdint>
@@ -42,6 +45,7 @@ public:
     const std::string &name; ///< of the run, in the log
     PeakMeter &peak;         ///< of the whole process
     RunReport &report;       ///< started between start() and train()
+    double started;          ///< the process, by steadySeconds()
   };
 
   Run(Inputs inputs, Trainer &trainer, CheckpointStore store);
@@ -56,8 +60,14 @@ public:
   Status start();
 
   /// Trains until the last step or a signal, then writes the adapter.
-  /// `outcome` is Success, or 128 + the signal's number.
+  /// `outcome` is Success, 128 + the signal's number, or TimeUp. Errors: also
+  /// TooShort, before the first step.
   Status train(uint64_t plannedBytes, ExitCode &outcome);
+
+  /// Whether start() took up a step in its middle.
+  bool isInMidStep() const { return goesOn.has_value(); }
+  /// What train() left in the middle of a step; empty: it did not.
+  const std::string &suspension() const { return suspended; }
 
   /// --log, or the file of the run's folder that has the log without it.
   std::string logPath() const;
@@ -98,6 +108,16 @@ private:
   /// checkpoint that is gone is an error where it was asked for alone.
   Status writeAdapters(bool isDone);
   Status save();
+  /// Makes durable what counts on a checkpoint or a suspended step.
+  Status syncLogs();
+  CheckpointFields evaluationFields() const;
+  /// Takes up a step that was suspended after the newest checkpoint, `newest`.
+  Status findSuspended(const CheckpointStore::Found &newest);
+  /// Reads the step that goes on, and sets the clock. Errors: TooShort.
+  Status preparePauses();
+  /// Writes the step that runs.
+  Status suspend();
+  std::string suspendedPath() const;
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
   /// there is not replaced.
   Status startReplay(bool lostCheckpoints);
@@ -124,6 +144,11 @@ private:
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps
   uint64_t ran = 0;               ///< steps of this process
+  std::optional<SuspendedFile> goesOn; ///< the step that is taken up
+  std::optional<TimedPause> pause;     ///< none: steps run to their ends
+  bool hasSuspended = false;           ///< there is a file of a step
+  std::string suspended;               ///< see suspension()
+  double stepBegan = 0; ///< as if the step had run without a break
 };
 
 } // namespace hone::rt

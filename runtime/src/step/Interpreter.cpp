@@ -80,7 +80,7 @@ Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
                          const hone_frame &frame, Transport *transport)
     : schedule(schedule), device(device), frame(frame),
       values(schedule, device, frame.arena), transport(transport),
-      results(firstResults(schedule)) {
+      results(firstResults(schedule)), streaming(frame.streaming) {
   uint32_t most = 0, exchanges = 0, slots = 1;
   for (uint32_t i = 0; i < schedule.item_count; ++i) {
     most = std::max(most, schedule.items[i].value_count);
@@ -177,9 +177,36 @@ void Interpreter::beginStep(uint64_t completed) {
   std::fill(sent.begin(), sent.end(), 0);
 }
 
-Result<bool> Interpreter::run(BatchSource &batches) {
+static Status misfit() {
+  return Status(ErrorCode::DamagedSuspended, "the suspended step",
+                "the schedule does not come to where it stopped",
+                "remove it: the run then goes on from its newest checkpoint");
+}
+
+Result<bool> Interpreter::run(BatchSource &batches, LaunchPause *pauses,
+                              const Position *begin) {
   source = &batches;
   failure = Status::ok();
+  stopped = false;
+  pause = pauses;
+  from = begin;
+  at = Position();
+  if (from)
+    HONE_TRY(goOnAt(*from));
+  else
+    clearReports();
+  if (pause || from)
+    device.guard(this);
+  const bool isWhole = runItems(0, schedule.item_count, 0);
+  device.guard(nullptr);
+  frame.streaming = streaming;
+  settlePosted();
+  if (!failure.isOk())
+    return failure;
+  return from ? Result<bool>(misfit()) : isWhole;
+}
+
+void Interpreter::clearReports() {
   const hone_number *end = schedule.settings + schedule.setting_count;
   auto isSetting = [&](uint32_t value) {
     return std::any_of(
@@ -192,24 +219,26 @@ Result<bool> Interpreter::run(BatchSource &batches) {
       *reinterpret_cast<double *>(
           values.onHost(schedule.reports[i].value, Values::Use::Write)) =
           std::numeric_limits<double>::quiet_NaN();
-  const bool isWhole = runItems(0, schedule.item_count, 0);
-  settlePosted();
-  if (!failure.isOk())
-    return failure;
-  return isWhole;
 }
 
 bool Interpreter::runItems(uint32_t first, uint32_t end, uint32_t depth) {
   for (uint32_t i = first; i < end; i += 1 + schedule.items[i].body)
-    if (!runItem(i, depth))
+    if (!isBehind(i, depth) && !runItem(i, depth))
       return false;
   return true;
 }
 
 bool Interpreter::runItem(uint32_t index, uint32_t depth) {
   const hone_item &item = schedule.items[index];
+  at.path[depth].item = index;
+  if (from && index != from->path[depth].item)
+    return goesOn(misfit());
   switch (item.kind) {
   case HONE_RUN:
+    at.depth = depth;
+    comeTo();
+    call(item);
+    return !stopped && (leftOut == 0 || goesOn(misfit()));
   case HONE_SCALAR:
     call(item);
     return true;
@@ -265,18 +294,21 @@ bool Interpreter::repeat(uint32_t index, uint32_t depth) {
   int64_t count = number<int64_t>(item.values[0]);
   const uint32_t *begin = item.values + 1, *carried = begin + item.carried,
                  *yielded = carried + item.carried;
-  for (uint32_t i = 0; i < item.carried; ++i)
+  for (uint32_t i = 0; i < item.carried && !from; ++i)
     values.copy(carried[i], begin[i]);
   int64_t &iteration = values.iterations[depth];
   uint32_t end = index + 1 + item.body;
+  int64_t &tick = at.path[depth + 1].tick;
   // Whether stage `stage` has an iteration at `tick`; if so, it is set.
   auto begins = [&](int64_t tick, uint32_t stage) {
     iteration = tick - int64_t(stage);
     return iteration >= 0 && iteration < count;
   };
-  for (int64_t tick = 0; tick < count + item.stages - 1; ++tick) {
+  for (tick = from ? from->path[depth + 1].tick : 0;
+       tick < count + item.stages - 1; ++tick) {
     for (uint32_t i = index + 1; i < end; i += 1 + schedule.items[i].body)
-      if (begins(tick, schedule.items[i].stage) && !runItem(i, depth + 1))
+      if (begins(tick, schedule.items[i].stage) && !isBehind(i, depth + 1) &&
+          !runItem(i, depth + 1))
         return false;
     for (uint32_t i = 0; i < item.carried; ++i)
       if (begins(tick, schedule.values[yielded[i]].stage))
@@ -284,6 +316,83 @@ bool Interpreter::repeat(uint32_t index, uint32_t depth) {
   }
   iteration = 0;
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+bool Interpreter::has(const Position &position) const {
+  if (position.depth > Values::maxDepth ||
+      position.batchRows.size() != batchRows.size())
+    return false;
+  for (int64_t rows : position.batchRows)
+    if (rows < 0 || rows > maxRows)
+      return false;
+  uint32_t first = 0, end = schedule.item_count;
+  for (uint32_t depth = 0; depth <= position.depth; ++depth) {
+    const uint32_t item = position.path[depth].item;
+    uint32_t sibling = first;
+    while (sibling < item && sibling < end)
+      sibling += 1 + schedule.items[sibling].body;
+    const bool isLast = depth == position.depth;
+    if (sibling != item || item >= end || position.path[depth].tick < 0 ||
+        schedule.items[item].kind != (isLast ? HONE_RUN : HONE_REPEAT))
+      return false;
+    first = item + 1;
+    end = first + schedule.items[item].body;
+  }
+  return position.rows >= 0 && position.rows <= maxRows;
+}
+
+Status Interpreter::goOnAt(const Position &position) {
+  if (!has(position))
+    return misfit();
+  at.number = position.number;
+  batchRows = position.batchRows;
+  frame.batch = frame.arena + position.batch;
+  frame.rows = position.rows;
+  return Status::ok();
+}
+
+/// The launches from here on are of the item that the run is at.
+void Interpreter::comeTo() {
+  at.launches = 0;
+  leftOut = from ? from->launches : 0;
+  from = nullptr;
+  // Hints were for launches that ran.
+  frame.streaming = leftOut > 0 ? nullptr : streaming;
+}
+
+bool Interpreter::admits(uint32_t kernel) {
+  if (stopped)
+    return false;
+  if (leftOut > 0) {
+    ++at.launches;
+    if (--leftOut == 0)
+      frame.streaming = streaming;
+    return false;
+  }
+  if (!pause || pause->goesOn(kernel))
+    return true;
+  stopped = true;
+  frame.streaming = nullptr;
+  return false;
+}
+
+void Interpreter::launched(uint32_t kernel) {
+  ++at.launches;
+  ++at.number;
+  if (pause)
+    pause->ran(kernel);
+}
+
+Position Interpreter::position() const {
+  Position position = at;
+  position.batchRows = batchRows;
+  position.batch = uint64_t(frame.batch - frame.arena);
+  position.rows = frame.rows;
+  return position;
 }
 
 //===----------------------------------------------------------------------===//

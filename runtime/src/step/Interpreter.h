@@ -13,8 +13,10 @@
 #pragma once
 
 #include "base/Status.h"
+#include "device/Device.h"
 #include "hone/runtime.h"
 #include "module/Schedule.h"
+#include "step/Position.h"
 #include "step/Transport.h"
 #include "step/Values.h"
 
@@ -33,7 +35,18 @@ public:
   virtual int64_t load(char *base) = 0;
 };
 
-class Interpreter {
+/// Is asked before each launch of a run whether the run stops there.
+class LaunchPause {
+public:
+  virtual ~LaunchPause() = default;
+  /// Before kernel `kernel`. False: the run stops, and Interpreter::position()
+  /// is where it goes on.
+  virtual bool goesOn(uint32_t kernel) = 0;
+  /// After it, on the host.
+  virtual void ran(uint32_t kernel) = 0;
+};
+
+class Interpreter : private LaunchGate {
 public:
   /// `frame` is what `device` loaded, with an arena. `transport` is null for a
   /// schedule without exchanges. All must outlive the interpreter.
@@ -55,7 +68,18 @@ public:
   /// Runs every item. False if a number that must be finite is not; no item
   /// after that check has run. Nothing is posted any more when it returns.
   /// Errors: as Transport's functions; the items from there on have not run.
-  Result<bool> run(BatchSource &batches);
+  Result<bool> run(BatchSource &batches) { return run(batches, nullptr); }
+  /// The same; where `pause` says so it stops before a launch, and is false.
+  /// Goes on at `from`, unless null, with the arena as it was there. Schedules
+  /// without exchanges on devices whose memory the host sees. Errors:
+  /// DamagedSuspended for a position that the schedule does not come to.
+  Result<bool> run(BatchSource &batches, LaunchPause *pause,
+                   const Position *from = nullptr);
+  /// Whether `pause` stopped the last run.
+  bool isStopped() const { return stopped; }
+  /// Of the next launch: when `pause` is asked, and after a run that it
+  /// stopped.
+  Position position() const;
 
   /// After a run() that was false: the problem that the check names; null if
   /// it names none, because numbers diverged.
@@ -92,10 +116,23 @@ private:
   /// Rows of the batch that value `index` is, in this iteration.
   int64_t &rowsOf(uint32_t index);
   uint64_t bytesOf(const hone_item &item);
-  /// False: the schedule ends here, by a check or by `failure`.
+  void clearReports();
+  /// False: the schedule ends here, by a check, a pause or `failure`.
   bool runItems(uint32_t first, uint32_t end, uint32_t depth);
   bool runItem(uint32_t index, uint32_t depth);
   bool repeat(uint32_t index, uint32_t depth);
+  /// Whether item `index` is before the position to go on at.
+  bool isBehind(uint32_t index, uint32_t depth) const {
+    return from && index < from->path[depth].item;
+  }
+  bool admits(uint32_t kernel) override;
+  void launched(uint32_t kernel) override;
+  /// Begins to search for `position`. Errors: as run().
+  Status goOnAt(const Position &position);
+  /// Ends the search: the run is at the item.
+  void comeTo();
+  /// Whether a run may come to `position`.
+  bool has(const Position &position) const;
   void call(const hone_item &item);
   bool exchange(const hone_item &item);
   bool exchangeBatch(const hone_item &item, Transport::Message message);
@@ -140,6 +177,13 @@ private:
   int64_t maxRows; ///< that all values and pieces have room for
   uint64_t step = 0;
   Status failure = Status::ok();
+  /// Where the run is; batchRows, batch and rows are the members' above.
+  Position at;
+  const Position *from = nullptr; ///< where it goes on, until it is there
+  LaunchPause *pause = nullptr;
+  uint64_t leftOut = 0; ///< launches of the call that runs, which ran before
+  bool stopped = false;
+  hone_streaming *const streaming; ///< of frames whose launches run
 };
 
 } // namespace hone::rt

@@ -88,7 +88,7 @@ int64_t Trainer::load(char *base) {
   left.first += count;
   left.count -= count;
   const int64_t rows = batch.finish();
-  source.result->tokens += uint64_t(rows);
+  source.result->tokens = source.tokens += uint64_t(rows);
   return rows;
 }
 
@@ -244,17 +244,41 @@ static std::string remedyOf(const Settings &config) {
          rates + " or raise " + warmups + ", and check the data";
 }
 
+void Trainer::begin(const SampleSource &data, const SampleOrder &order,
+                    SampleOrder::Range range,
+                    const Hyperparameters &hyperparameters, uint64_t completed,
+                    StepResult &result, const StepState *from) {
+  const auto seed = uint64_t(hyperparameters.settings.train.seed);
+  train.beginStep(completed);
+  if (from) { // what the program gives a step is in the arena
+    result = {};
+    result.targets = countTargets(data, order, range);
+    result.tokens = from->tokens;
+    source = {&data, order,     from->left,    &result,
+              seed,  completed, from->batches, from->tokens};
+    return;
+  }
+  begin(train, data, order, range, seed, completed, result);
+  setUpdate(train, hyperparameters, completed);
+  for (const Trainables::Remembered &own : variables.remembered())
+    train.set(own.setting, own.values.data());
+}
+
+StepState Trainer::suspended() const {
+  return {train.position(), source.range, source.batches, source.tokens};
+}
+
 Status Trainer::step(const SampleSource &data, const SampleOrder &order,
                      SampleOrder::Range range,
                      const Hyperparameters &hyperparameters, uint64_t completed,
-                     StepResult &result) {
-  begin(train, data, order, range,
-        uint64_t(hyperparameters.settings.train.seed), completed, result);
-  setUpdate(train, hyperparameters, completed);
-  train.beginStep(completed);
-  for (const Trainables::Remembered &own : variables.remembered())
-    train.set(own.setting, own.values.data());
-  HONE_ASSIGN(bool isFinite, train.run(*this));
+                     StepResult &result, const Interruption &interruption) {
+  const StepState *from = interruption.from;
+  begin(data, order, range, hyperparameters, completed, result, from);
+  HONE_ASSIGN(bool isFinite, train.run(*this, interruption.pause,
+                                       from ? &from->position : nullptr));
+  result.isSuspended = train.isStopped();
+  if (result.isSuspended)
+    return device.wait();
   if (isFinite)
     for (Trainables::Remembered &own : variables.remembered())
       if (const float *values = train.reports(own.report))

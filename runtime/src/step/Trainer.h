@@ -17,6 +17,7 @@
 #include "step/Interpreter.h"
 #include "step/SampleOrder.h"
 #include "step/SampleSource.h"
+#include "step/StepState.h"
 #include "step/Trainables.h"
 
 #include <cstdint>
@@ -48,6 +49,16 @@ public:
     /// What replay() makes the same update of, coefficientCount() of them; null
     /// where the module cannot. There until anything else runs.
     const float *coefficients = nullptr;
+    /// It stopped between two launches, see suspended(); only tokens and
+    /// targets are there.
+    bool isSuspended = false;
+  };
+
+  /// How a step is interrupted, on a device whose memory the host sees and
+  /// where no other part takes part in it.
+  struct Interruption {
+    LaunchPause *pause = nullptr;    ///< null: it runs to its end
+    const StepState *from = nullptr; ///< where it goes on; null: it begins
   };
 
   /// Errors: Usage, if `module` is one part of a model and nothing reaches the
@@ -75,12 +86,20 @@ public:
               const Hyperparameters &hyperparameters, uint64_t completed,
               StepResult &result) {
     return step(data, order, order.rangeOf(completed), hyperparameters,
-                completed, result);
+                completed, result, {});
   }
   /// The same of other places of an epoch than those whose turn it is.
   Status step(const SampleSource &data, const SampleOrder &order,
               SampleOrder::Range range, const Hyperparameters &hyperparameters,
-              uint64_t completed, StepResult &result);
+              uint64_t completed, StepResult &result,
+              const Interruption &interruption);
+
+  /// Where a step is: when its pause is asked, and once it is suspended. Until
+  /// anything else runs the same step may go on there.
+  StepState suspended() const;
+  /// What it goes on with there: all that a step keeps.
+  MemoryView memory() { return MemoryView(device, arena.address()); }
+  uint64_t memoryBytes() const { return arena.size(); }
 
   /// 0 unless the module can replay.
   uint64_t coefficientCount() const;
@@ -128,6 +147,10 @@ private:
           DeviceMemory arena, const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
+  /// Begins a step, or goes on in it.
+  void begin(const SampleSource &data, const SampleOrder &order,
+             SampleOrder::Range range, const Hyperparameters &hyperparameters,
+             uint64_t completed, StepResult &result, const StepState *from);
   /// What a step is a function of beside its data.
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
@@ -167,6 +190,7 @@ private:
     StepResult *result;
     /// What random streams of the batches are named by.
     uint64_t seed, completed, batches = 0;
+    uint64_t tokens = 0; ///< of the batches that were loaded
   };
   Source source{};
   std::vector<uint32_t> selected; ///< layers, in the step that ran last

@@ -18,9 +18,9 @@ ARCHIVES = {
         "device": "base platform threads",
         "formats": "base platform",
         "module": "base device formats platform threads",
-        "step": "base device formats module",
+        "step": "base device formats module platform",
         "generate": "base device module step",
-        "api": "base device formats generate module step threads",
+        "api": "base device formats generate module platform step threads",
     },
     "text": {
         "text": "base",

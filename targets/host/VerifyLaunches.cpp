@@ -1,0 +1,194 @@
+//===- VerifyLaunches.cpp - hone-host-verify-launches ---------------------===//
+//
+// What a step that goes on in the middle of an entry relies on: it calls the
+// entry again and leaves out the launches that ran before. So whatever an entry
+// knows between two launches must be there again, from what no kernel writes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/host/Frame.h"
+#include "targets/host/HostPasses.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace hone {
+#define GEN_PASS_DEF_VERIFYLAUNCHES
+#include "targets/host/HostPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+static bool isRuntimeCall(LLVM::CallOp call) {
+  static constexpr StringLiteral known[] = {"hone_launch", "hone_prefetch",
+                                            "hone_release"};
+  return call.getCallee() && llvm::is_contained(known, *call.getCallee());
+}
+
+/// Functions that launch kernels, themselves or through others: entries, and
+/// what they call.
+static llvm::SetVector<LLVM::LLVMFuncOp> launchingFunctions(ModuleOp module) {
+  llvm::SetVector<LLVM::LLVMFuncOp> found;
+  llvm::StringMap<SmallVector<LLVM::LLVMFuncOp, 2>> callers;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    function.walk([&](LLVM::CallOp call) {
+      if (call.getCallee() == StringRef("hone_launch"))
+        found.insert(function);
+      else if (call.getCallee())
+        callers[*call.getCallee()].push_back(function);
+    });
+  for (size_t i = 0; i < found.size(); ++i)
+    found.insert_range(callers.lookup(found[i].getName()));
+  return found;
+}
+
+/// What `value`, part of a struct that was put together, was put in as.
+static Value madeOf(LLVM::ExtractValueOp part) {
+  Value container = part.getContainer();
+  while (auto insert = container.getDefiningOp<LLVM::InsertValueOp>()) {
+    if (insert.getPosition() == part.getPosition())
+      return insert.getValue();
+    container = insert.getContainer();
+  }
+  return {};
+}
+
+/// What an address counts from.
+static Value rootOf(Value address) {
+  while (Operation *op = address.getDefiningOp()) {
+    if (auto gep = dyn_cast<LLVM::GEPOp>(op))
+      address = gep.getBase();
+    else if (auto part = dyn_cast<LLVM::ExtractValueOp>(op);
+             part && madeOf(part))
+      address = madeOf(part);
+    else
+      break;
+  }
+  return address;
+}
+
+static bool isFrame(Value root) {
+  auto argument = dyn_cast<BlockArgument>(root);
+  return argument && argument.getOwner()->isEntryBlock() &&
+         argument.getArgNumber() == 0;
+}
+
+/// The field of the frame that `value` was loaded from.
+static std::optional<int32_t> loadedField(Value value) {
+  auto load = value.getDefiningOp<LLVM::LoadOp>();
+  if (!load || !isFrame(rootOf(load.getAddr())))
+    return std::nullopt;
+  auto gep = load.getAddr().getDefiningOp<LLVM::GEPOp>();
+  if (!gep || !isFrame(gep.getBase()) || gep.getIndices().size() != 1)
+    return std::nullopt;
+  auto index = dyn_cast<IntegerAttr>(gep.getIndices()[0]);
+  return index ? std::optional<int32_t>(index.getInt()) : std::nullopt;
+}
+
+/// Whether no kernel writes what is at `address`.
+static bool isConstantMemory(Value address, LLVM::LLVMFuncOp function) {
+  const auto numbers = int32_t(FrameField::Numbers);
+  Value root = rootOf(address);
+  if (isFrame(root))
+    return true;
+  // The table of values that an entry is called with.
+  if (root == function.getArgument(function.getNumArguments() > 1 ? 1 : 0))
+    return function.getNumArguments() == 2;
+  if (std::optional<int32_t> field = loadedField(root))
+    return *field == numbers || *field == int32_t(FrameField::Weights) ||
+           *field == int32_t(FrameField::Offsets);
+  // A number: it rests while an entry runs that reads it.
+  auto load = root.getDefiningOp<LLVM::LoadOp>();
+  return load && loadedField(rootOf(load.getAddr())) == numbers;
+}
+
+/// Whether all that is written to `space` is a closure for one launch, filled
+/// just before it.
+static bool isClosure(LLVM::AllocaOp space) {
+  SmallVector<Value> addresses = {space.getRes()};
+  SmallVector<Operation *> stores;
+  Operation *launch = nullptr;
+  while (!addresses.empty()) {
+    Value address = addresses.pop_back_val();
+    for (Operation *user : address.getUsers()) {
+      auto store = dyn_cast<LLVM::StoreOp>(user);
+      auto call = dyn_cast<LLVM::CallOp>(user);
+      if (isa<LLVM::GEPOp>(user))
+        addresses.push_back(user->getResult(0));
+      else if (store && store.getValue() != address)
+        stores.push_back(user);
+      else if (call && isRuntimeCall(call) && !launch)
+        launch = user;
+      else
+        return false;
+    }
+  }
+  return launch && llvm::all_of(stores, [&](Operation *store) {
+           return store->getBlock() == launch->getBlock() &&
+                  store->isBeforeInBlock(launch);
+         });
+}
+
+static LogicalResult
+verifyOp(Operation *op, LLVM::LLVMFuncOp function,
+         const llvm::SetVector<LLVM::LLVMFuncOp> &launching,
+         SymbolTable &symbols) {
+  // 1
+  if (auto call = dyn_cast<LLVM::CallOp>(op)) {
+    auto callee = call.getCallee()
+                      ? symbols.lookup<LLVM::LLVMFuncOp>(*call.getCallee())
+                      : nullptr;
+    if (isRuntimeCall(call) || (callee && launching.contains(callee)))
+      return success();
+    return op->emitOpError("expects to be in a kernel: an entry calls what "
+                           "launches, and nothing else");
+  }
+  // 2
+  if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+    if (isConstantMemory(load.getAddr(), function))
+      return success();
+    return op->emitOpError("expects to read what no kernel writes: what an "
+                           "entry launches may not depend on it");
+  }
+  // 3
+  if (auto space = dyn_cast<LLVM::AllocaOp>(op)) {
+    if (isClosure(space))
+      return success();
+    return op->emitOpError("expects to be one launch's closure, filled in its "
+                           "block: nothing else is kept between launches");
+  }
+  // 4
+  if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+    if (rootOf(store.getAddr()).getDefiningOp<LLVM::AllocaOp>())
+      return success();
+    return op->emitOpError("expects to be in a kernel: an entry writes "
+                           "closures alone");
+  }
+  if (op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op))
+    return success();
+  return op->emitOpError("expects to be in a kernel: it touches memory");
+}
+
+namespace {
+
+struct VerifyLaunches : public hone::impl::VerifyLaunchesBase<VerifyLaunches> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    const auto launching = launchingFunctions(getOperation());
+    for (LLVM::LLVMFuncOp function : launching) {
+      WalkResult walked = function.getBody().walk([&](Operation *op) {
+        return failed(verifyOp(op, function, launching, symbols))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (walked.wasInterrupted())
+        return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
