@@ -40,8 +40,10 @@ static llvm::SetVector<LLVM::LLVMFuncOp> launchingFunctions(ModuleOp module) {
       else if (call.getCallee())
         callers[*call.getCallee()].push_back(function);
     });
-  for (size_t i = 0; i < found.size(); ++i)
-    found.insert_range(callers.lookup(found[i].getName()));
+  for (size_t i = 0; i < found.size(); ++i) {
+    LLVM::LLVMFuncOp function = found[i];
+    found.insert_range(callers.lookup(function.getName()));
+  }
   return found;
 }
 

@@ -257,6 +257,34 @@ TEST(Options, APartOfTheDataIsCountedInWholeSamples) {
     EXPECT_EQ(with(part).status().errorCode(), ErrorCode::WrongOption) << part;
 }
 
+TEST(Options, ATimeHasAUnitOrIsInSeconds) {
+  const auto with = [](const char *time) {
+    return parse({"--data", "d", "--output", "o", "--for", time});
+  };
+  for (auto [text, seconds] : {std::pair("200s", 200.0), std::pair("5m", 300.0),
+                               std::pair("2h", 7200.0), std::pair("0.5", 0.5),
+                               std::pair("1e-3s", 1e-3)}) {
+    Result<Options> parsed = with(text);
+    ASSERT_TRUE(parsed.isOk()) << text;
+    EXPECT_EQ(parsed.value().timeLimit.seconds(), seconds);
+    Options again;
+    EXPECT_TRUE(again.timeLimit.parse(parsed.value().timeLimit.text()));
+    EXPECT_EQ(again.timeLimit.seconds(), seconds);
+  }
+  for (const char *wrong : {"", "0", "-1s", "s", "5 m", "5d", "inf", "1e300h"})
+    EXPECT_EQ(with(wrong).status().errorCode(), ErrorCode::WrongOption)
+        << wrong;
+}
+
+TEST(Options, AnEvaluationDoesNotStopInItsMiddle) {
+  Result<Options> parsed = parse(
+      {"--data", "d", "--output", "o", "--for", "20s", "--eval-data", "e"});
+  EXPECT_EQ(parsed.status().errorCode(), ErrorCode::OptionsDisagree);
+  EXPECT_TRUE(
+      parse({"--data", "d", "--output", "o", "--suspend", "--eval-data", "e"})
+          .isOk());
+}
+
 TEST(Options, TheChatTemplatesDateIsADay) {
   const auto with = [](const char *date) {
     return parse({"--data", "d", "--output", "o", "--chat-date", date});

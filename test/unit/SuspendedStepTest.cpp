@@ -237,6 +237,7 @@ TEST_F(Stops, APositionThatTheScheduleDoesNotComeToIsRefused) {
   EXPECT_TRUE(refused([](Position &p) { p.launches = 5; }));
   EXPECT_TRUE(refused([](Position &p) { p.batchRows.clear(); }));
   EXPECT_TRUE(refused([](Position &p) { p.rows = -1; }));
+  EXPECT_TRUE(refused([](Position &p) { p.batch = 1 << 20; }));
 }
 
 //===----------------------------------------------------------------------===//

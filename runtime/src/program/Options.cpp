@@ -121,10 +121,10 @@ static Status checkPauses(const Options &options) {
                       std::string(options.evalSplit > 0 ? "--eval-split"
                                                         : "--eval-data") +
                       ", and evaluate with --eval-only");
-  if (options.timeLimit && options.settings.compares())
-    return Status(ErrorCode::OptionsDisagree, "--for",
-                  "a comparison of gradients runs to its end, however long "
-                  "that takes",
+  if (options.pauses() && options.settings.compares())
+    return Status(ErrorCode::OptionsDisagree, options.pauseOption(),
+                  "a program that compares gradients does so before a step, "
+                  "in the memory that the step would go on with",
                   "compile without train.compare");
   return Status::ok();
 }

@@ -126,6 +126,12 @@ struct Options : Section {
   bool evaluates() const { return !evalData.empty() || evalSplit > 0; }
   /// Whether a step may stop, or is written, before its end.
   bool pauses() const { return timeLimit || suspend || suspendEvery; }
+  /// "--for": the first of the options that say so.
+  std::string pauseOption() const {
+    return (timeLimit ? timeLimit.spelling()
+            : suspend ? suspend.spelling()
+                      : suspendEvery.spelling());
+  }
   /// Whether the best evaluation's adapter or model is kept, in best/.
   bool keepsBest() const { return evaluates() && evalEvery > 0; }
   /// Whether an adapter or a model is written at the end.

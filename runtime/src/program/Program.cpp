@@ -362,10 +362,7 @@ static Status execute(const hone_module &compiled,
     return flushOutput();
   }
   if (options.pauses() && setup.module.abi().device_target)
-    return Status(ErrorCode::OptionsDisagree,
-                  options.timeLimit ? "--for"
-                  : options.suspend ? "--suspend"
-                                    : "--suspend-every",
+    return Status(ErrorCode::OptionsDisagree, options.pauseOption(),
                   "a step on a GPU runs to its end",
                   "leave it out; a signal saves after the step");
   if (!options.replay.empty() && !setup.module.canReplay())

@@ -329,6 +329,14 @@ bool Interpreter::has(const Position &position) const {
   for (int64_t rows : position.batchRows)
     if (rows < 0 || rows > maxRows)
       return false;
+  bool isPlace = position.batch == 0;
+  for (uint32_t i = 0; i < schedule.item_count; ++i)
+    for (uint32_t slot = 0; slot < schedule.batch_slots; ++slot)
+      isPlace |= schedule.items[i].batch != HONE_NO_VALUE &&
+                 position.batch ==
+                     slot * schedule.values[schedule.items[i].batch].stride;
+  if (!isPlace)
+    return false;
   uint32_t first = 0, end = schedule.item_count;
   for (uint32_t depth = 0; depth <= position.depth; ++depth) {
     const uint32_t item = position.path[depth].item;

@@ -19,6 +19,7 @@ static constexpr const char *StepKey = "step";      ///< of the metadata
 static constexpr const char *MemoryName = "memory"; ///< the arena
 static constexpr const char *DigestName = "sha256"; ///< of all before it
 static constexpr uint64_t DigestBytes = 32;
+static constexpr const char *probeSuffix = ".probe"; ///< see timeWriting
 
 static Status damaged(const std::string &place, const std::string &problem) {
   return Status(ErrorCode::DamagedSuspended, place, problem,
@@ -249,7 +250,7 @@ Result<double> SuspendedFile::timeWriting(const std::string &path,
                                           uint64_t memoryBytes) {
   constexpr uint64_t mostBytes = 16 << 20;
   const uint64_t bytes = std::min(memoryBytes, mostBytes);
-  const std::string probe = path + ".probe";
+  const std::string probe = path + probeSuffix;
   const double before = steadySeconds();
   HONE_TRY(write(probe, {}, memory, bytes, {}));
   const double took = steadySeconds() - before;
@@ -259,6 +260,11 @@ Result<double> SuspendedFile::timeWriting(const std::string &path,
 
 Result<std::optional<SuspendedFile>>
 SuspendedFile::open(const std::string &path) {
+  const std::string own = path.substr(path.rfind('/') + 1);
+  removeStrayTemporaries(parentDirectory(path), [&](const std::string &name) {
+    return name == own || name == own + probeSuffix;
+  });
+  platform::removeFile((path + probeSuffix).c_str());
   if (!platform::exists(path))
     return std::optional<SuspendedFile>();
   Result<SafetensorsFile> opened = SafetensorsFile::open(path);

@@ -76,7 +76,8 @@ public:
                                     const MemoryView &memory,
                                     uint64_t memoryBytes);
 
-  /// None: there is no file. All of it is read, to see that it is whole.
+  /// None: there is no file. All of it is read, to see that it is whole. What a
+  /// writing left that was killed goes: the caller has the folder's lock.
   /// Errors: DamagedSuspended, as SafetensorsFile::open.
   static Result<std::optional<SuspendedFile>> open(const std::string &path);
 

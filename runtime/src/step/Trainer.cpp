@@ -273,6 +273,13 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result, const Interruption &interruption) {
   const StepState *from = interruption.from;
+  if (from &&
+      (from->left.epoch != range.epoch || from->left.first < range.first ||
+       from->left.count > range.count ||
+       from->left.first + from->left.count != range.first + range.count))
+    return Status(ErrorCode::DamagedSuspended, "the suspended step",
+                  "expects to have loaded other places of the data",
+                  "remove it: the run then goes on from its newest checkpoint");
   begin(data, order, range, hyperparameters, completed, result, from);
   HONE_ASSIGN(bool isFinite, train.run(*this, interruption.pause,
                                        from ? &from->position : nullptr));
