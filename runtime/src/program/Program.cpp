@@ -282,9 +282,11 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   profile.stop(run.completedSteps());
   if (!run.suspension().empty()) {
     report.end(run.completedSteps(), "stopped", setup.peak);
-    printf("suspended in %s, in %s; the same command resumes\n",
+    printf("suspended in %s, in %s\n"
+           "written in %.3f s; the same command resumes\n",
            run.suspension().c_str(),
-           SuspendedFile::pathIn(options.output).c_str());
+           SuspendedFile::pathIn(options.output).c_str(),
+           run.suspensionSeconds());
     return Status::ok();
   }
   if (outcome == ExitCode::Success && !options.timeLimit)

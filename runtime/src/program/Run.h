@@ -68,6 +68,8 @@ public:
   bool isInMidStep() const { return goesOn.has_value(); }
   /// What train() left in the middle of a step; empty: it did not.
   const std::string &suspension() const { return suspended; }
+  /// Seconds that writing that took.
+  double suspensionSeconds() const { return pause ? pause->writing : 0; }
 
   /// --log, or the file of the run's folder that has the log without it.
   std::string logPath() const;
