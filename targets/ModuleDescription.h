@@ -91,13 +91,13 @@ struct ModuleDescription {
   uint64_t arenaBytes = 0;
   uint64_t accumulationEnd = 0; ///< see hone_module
   uint64_t threadBytes = 0;     ///< private scratch of each thread
-  uint32_t stateVectors = 0;
   hone_dtype trainableDtype = HONE_F32;
   uint64_t trainableElements = 0;
-  uint64_t thetaOffset = 0, gradientOffset = 0, stateOffset = 0; ///< bytes
-  uint64_t gradientEnd = 0; ///< see hone_module
+  uint64_t thetaOffset = 0, gradientOffset = 0; ///< bytes
+  uint64_t gradientEnd = 0;                     ///< see hone_module
   std::vector<ScheduleDescription> schedules;
   std::vector<SlotDescription> inputs;
+  std::vector<SlotDescription> states; ///< see hone_module
   std::vector<WeightDescription> weights;
   std::vector<TrainableDescription> trainables;
   std::string weightDigests;    ///< see hone_module; empty without a file

@@ -102,12 +102,18 @@ describePlacements(ModuleOp module, const OffsetTable &offsets) {
   return placements;
 }
 
-/// The vectors that optimizers keep beside theta, all of one length.
-static uint32_t countStateVectors(ModuleOp module) {
-  uint32_t count = 0;
-  while (findRegion(module, "state" + std::to_string(count)))
-    ++count;
-  return count;
+/// What optimizers keep beside theta.
+static std::vector<SlotDescription> describeStates(ModuleOp module) {
+  std::vector<SlotDescription> states;
+  for (RegionOp region : module.getOps<RegionOp>())
+    if (std::optional<Type> element = region.getElement()) {
+      int64_t width = element->getIntOrFloatBitWidth() / 8;
+      states.push_back({region.getName().str(),
+                        dtypeOf(*element),
+                        {static_cast<int64_t>(region.getBytes()) / width},
+                        uint64_t(region.getOffset())});
+    }
+  return states;
 }
 
 FailureOr<ModuleDescription>
@@ -125,15 +131,13 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
   const OffsetTable offsets = OffsetTable::of(module);
   description.offsets = offsets.offsetsIn(0);
   description.placements = describePlacements(module, offsets);
-  description.stateVectors = countStateVectors(module);
+  description.states = describeStates(module);
   description.trainableElements = parameters.trainableElements();
   if (description.trainableElements > 0)
     description.thetaOffset = placeOf("theta");
   if (description.trainableElements > 0 && !generates)
     description.gradientOffset = placeOf("gradient");
   description.gradientEnd = regionEnd(module, "gradient");
-  if (description.stateVectors > 0)
-    description.stateOffset = placeOf("state0");
   description.accumulationEnd = regionEnd(module, "accumulation");
 
   description.schedules = describeSchedules(module, offsets);

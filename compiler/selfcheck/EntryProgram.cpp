@@ -26,6 +26,8 @@ static char elementCode(mlir::Type type) {
     return 'l';
   if (element.isBF16())
     return 'b';
+  if (element.isInteger(8))
+    return 'c';
   return element.isF32() ? 'f' : element.isF64() ? 'd' : 'i';
 }
 
@@ -48,8 +50,11 @@ static void encode(llvm::ArrayRef<double> values, char *to) {
 
 /// Reads what lowering erases.
 void EntryProgram::describe(mlir::ModuleOp placed) {
-  for (RegionOp region : placed.getOps<RegionOp>())
+  for (RegionOp region : placed.getOps<RegionOp>()) {
     offsets[region.getName()] = region.getOffset();
+    if (std::optional<mlir::Type> element = region.getElement())
+      elements[region.getName()] = elementCode(*element);
+  }
   placed.walk([&](mlir::Operation *op) {
     if (auto input = llvm::dyn_cast<InputOp>(op))
       elements[("input." + input.getName()).str()] =
@@ -152,7 +157,7 @@ char *EntryProgram::at(llvm::StringRef region) const {
   return arena + offsets.at(region);
 }
 
-/// States have the element type of gradients.
+/// What is unknown has the element type of gradients.
 char EntryProgram::elementOf(llvm::StringRef region) const {
   auto found = elements.find(region);
   return found == elements.end() ? elements.at("gradient") : found->second;
@@ -164,6 +169,7 @@ void EntryProgram::write(llvm::StringRef region,
   (element == 'b'   ? encode<Bfloat16>
    : element == 'f' ? encode<float>
    : element == 'l' ? encode<int64_t>
+   : element == 'c' ? encode<uint8_t>
                     : encode<double>)(values, at(region));
 }
 
@@ -180,7 +186,8 @@ std::vector<double> EntryProgram::read(llvm::StringRef region,
                     : element == 'f' ? rt::Dtype::F32
                                      : rt::Dtype::F64;
   for (size_t i = 0; i < count; ++i)
-    values[i] = rt::loadAsDouble(dtype, at(region), i);
+    values[i] = element == 'c' ? static_cast<uint8_t>(at(region)[i])
+                               : rt::loadAsDouble(dtype, at(region), i);
   return values;
 }
 

@@ -228,9 +228,10 @@ static std::string keyEntry(const rt::Setting &setting) {
   }
   if (!setting.readBy.methods.empty())
     out += "* Read by: " + llvm::join(setting.readBy.methods, ", ") + "\n";
-  if (setting.readBy.optimizer)
-    out +=
-        std::string("* Read by: optimizer ") + setting.readBy.optimizer + "\n";
+  if (const auto &readers = setting.readBy.optimizers; !readers.empty())
+    out += std::string("* Read by: optimizer") +
+           (readers.size() == 1 ? " " : "s ") + llvm::join(readers, ", ") +
+           "\n";
   if (setting.setBy != rt::SetBy::Spec)
     out += "* Also an option of `train`: `" + setting.spelling() + "`\n";
   if (const std::string other = aliasesOf(key, "`"); !other.empty())

@@ -168,10 +168,23 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        How many vectors of the length of theta the optimizer remembers from
-        step to step. Placement gives each a region.
+        What the optimizer remembers from step to step; `computed` is the type of
+        gradients, which updates compute in. Placement gives each a region.
       }],
-      "unsigned", "getNumStateVectors", (ins)>,
+      "::llvm::SmallVector<::hone::StateSlot>", "getStateSlots",
+      (ins "::mlir::Type":$computed)>,
+    InterfaceMethod<[{
+        The key of the stream that values are rounded with; null: none are.
+      }],
+      "::mlir::Value", "getRounding">,
+    InterfaceMethod<[{
+        The learning rate, of all parameters that have no other.
+      }],
+      "::mlir::Value", "getLearningRate">,
+    InterfaceMethod<[{
+        The learning rate of B of adapters and of vectors; null: that of all.
+      }],
+      "::mlir::Value", "getRateOfB">,
     InterfaceMethod<[{
         The `hone.layer_gradient` whose layer is updated; null for all.
       }],
@@ -184,6 +197,12 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
       }],
       "::mlir::Value", "getDirectionCoefficients", (ins), [{
         return $_op.getCoefficients();
+      }]>,
+    InterfaceMethod<[{
+        The key of their stream.
+      }],
+      "::mlir::Value", "getDirectionKey", (ins), [{
+        return $_op.getKey();
       }]>,
     InterfaceMethod<[{
         The prefixes of the layers that are updated; null for all, or one.

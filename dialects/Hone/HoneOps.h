@@ -6,6 +6,7 @@
 #include "dialects/Hone/Derivatives.h"
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Hone/RandomSource.h"
+#include "dialects/Hone/StateSlot.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"

@@ -29,6 +29,9 @@ constexpr int64_t kDropoutColumns = 256;
 /// Elements of one partial sum of the squares of a parameter's gradient.
 constexpr int64_t kSquaresBlock = 16384;
 
+/// Elements of a tensor that have one scale where an optimizer remembers bytes.
+constexpr int64_t kStateBlock = 256;
+
 /// Keys (or queries, in the adjoint) of one partial sum of attention.
 constexpr int64_t kAttentionBlock = 256;
 

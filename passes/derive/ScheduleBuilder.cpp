@@ -118,7 +118,7 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
       values.push_back(scalar("multiply", {rate, own("loraplus_lr_ratio")}));
     else if (name == "selected")
       values.push_back(updated.mask);
-    else if (name.consume_front("bias_correction"))
+    else if (name.consume_front(biasCorrection))
       values.push_back(
           updated.mask && !isAlways
               ? scalar("bias_corrections",

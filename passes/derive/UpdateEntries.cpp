@@ -8,37 +8,33 @@ using namespace mlir;
 
 namespace hone {
 
-UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
+UpdateScalars::UpdateScalars(MLIRContext *context, const Optimizer &optimizer,
                              bool rounds, int64_t selectable, int64_t always,
                              int64_t scaled) {
   auto real = Float64Type::get(context);
   auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
-  if (optimizer.rule == Optimizer::Adamw)
-    names.append({"adam_beta1", "adam_beta2", "adam_epsilon",
-                  "bias_correction1", "bias_correction2"});
-  else if (optimizer.rule == Optimizer::SgdMomentum)
-    names.push_back("momentum");
+  for (StringRef number : optimizer.numbers)
+    names.push_back(number.str());
   if (optimizer.hasRateOfB)
     names.push_back("rate_of_b");
   for (const std::string &name : names) {
-    int64_t layers = name == "gradient_scale" ? scaled
-                     : StringRef(name).starts_with("bias_correction")
-                         ? selectable
-                         : 0;
+    int64_t layers = name == "gradient_scale"                      ? scaled
+                     : StringRef(name).starts_with(biasCorrection) ? selectable
+                                                                   : 0;
     types.push_back(layers > 0 ? RankedTensorType::get(layers, real)
                                : RankedTensorType::get({}, real));
   }
   if (selectable > 0) {
     names.push_back("selected");
     types.push_back(RankedTensorType::get(selectable, word));
-    if (always > 0 && optimizer.rule == Optimizer::Adamw)
-      for (StringRef name : {"bias_correction1", "bias_correction2"}) {
+    for (StringRef name : optimizer.numbers)
+      if (always > 0 && name.starts_with(biasCorrection)) {
         names.push_back((alwaysPrefix + name).str());
         types.push_back(RankedTensorType::get({}, real));
       }
   }
-  if (rounds) {
+  if (rounds || optimizer.roundsState) {
     names.push_back("rounding_key");
     types.push_back(RankedTensorType::get(4, word));
   }
@@ -57,24 +53,28 @@ struct GradientSource {
 } // namespace
 
 /// Creates the optimizer's op on `given`, which `meaning` says.
-static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
+static void createUpdate(OpBuilder &builder, Location loc,
+                         const Optimizer &optimizer,
                          const UpdateScalars &meaning, ValueRange given,
                          const GradientSource &from) {
-  Value rateOfB, rounding, mask;
-  IntegerAttr maskIndex;
+  UpdateOperands operands;
+  operands.gradient = from.ofLayer;
+  operands.key = from.key;
+  operands.coefficients = from.coefficients;
+  operands.layers = from.layers;
   SmallVector<Value> scalars;
   for (auto [name, value] : llvm::zip_equal(meaning.names, given)) {
     const bool isAlways = StringRef(name).starts_with(alwaysPrefix);
     const bool isVector = cast<RankedTensorType>(value.getType()).getRank() > 0;
     if (name == "rate_of_b") {
-      rateOfB = value;
+      operands.rateOfB = value;
     } else if (name == "rounding_key") {
-      rounding = value;
+      operands.rounding = value;
     } else if (from.isAlways ? isVector : isAlways) {
       continue;
     } else if (name == "selected") {
-      mask = value;
-      maskIndex = builder.getI64IntegerAttr(from.index);
+      operands.mask = value;
+      operands.maskIndex = builder.getI64IntegerAttr(from.index);
     } else if (isVector) {
       auto real = RankedTensorType::get({}, builder.getF64Type());
       scalars.push_back(
@@ -83,23 +83,13 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
       scalars.push_back(value);
     }
   }
-  auto s = [&](size_t i) -> Value {
-    return i < scalars.size() ? scalars[i] : Value();
-  };
-  if (optimizer.rule == Optimizer::Adamw)
-    AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
-                    s(7), rateOfB, rounding, from.ofLayer, from.key,
-                    from.coefficients, from.layers, mask, maskIndex);
-  else
-    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rateOfB, rounding,
-                  from.ofLayer, from.key, from.coefficients, from.layers, mask,
-                  maskIndex);
+  optimizer.create(builder, loc, optimizer, scalars, operands);
 }
 
 /// @name(scalars, more), whose updates have their gradients from where `from`
 /// says of `more`.
 static EntryOp
-createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
+createUpdateEntry(ModuleOp module, StringRef name, const Optimizer &optimizer,
                   const UpdateScalars &scalars, TypeRange more,
                   function_ref<SmallVector<GradientSource>(ValueRange)> from) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -116,7 +106,8 @@ createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
   return entry;
 }
 
-EntryOp createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
+EntryOp createUpdateEntry(ModuleOp module, StringRef name,
+                          const Optimizer &optimizer,
                           const ParameterTable &parameters, ArrayAttr layers) {
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
   return createUpdateEntry(module, name, optimizer, scalars, {},
@@ -138,7 +129,7 @@ static SmallVector<GradientSource> splitByLayer(MLIRContext *context,
 }
 
 EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
-                                  Optimizer optimizer,
+                                  const Optimizer &optimizer,
                                   const ParameterTable &parameters,
                                   ArrayRef<StringRef> selectable,
                                   ArrayRef<StringRef> always) {
@@ -157,7 +148,7 @@ EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
 }
 
 EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
-                               Optimizer optimizer,
+                               const Optimizer &optimizer,
                                const ParameterTable &parameters,
                                ArrayAttr layers, Type coefficients,
                                ArrayRef<StringRef> scaled) {
@@ -244,7 +235,7 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
   }
 }
 
-EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
+EntryOp createUpdatingCopy(EntryOp gradient, const Optimizer &optimizer,
                            const ParameterTable &parameters,
                            ArrayRef<StringRef> selectable,
                            ArrayRef<StringRef> always) {

@@ -10,15 +10,9 @@
 #pragma once
 
 #include "passes/module/ParameterTable.h"
+#include "passes/optimizers/Optimizer.h"
 
 namespace hone {
-
-/// The optimizers of UpdateOpInterface.
-struct Optimizer {
-  enum Rule { Sgd, SgdMomentum, Adamw } rule = Adamw;
-  /// Parameter::hasRateOfB() have a rate of their own.
-  bool hasRateOfB = false;
-};
 
 /// Begins the names of what only an update takes that is of every step, beside
 /// updates of layers that take others.
@@ -35,18 +29,20 @@ struct UpdateScalars {
   /// updated by a mask of that many, "selected", and have bias corrections of
   /// their own; `always` beside them are of no layer and have those of every
   /// step. With `scaled`, so many have gradient scales of their own.
-  UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds,
-                int64_t selectable = 0, int64_t always = 0, int64_t scaled = 0);
+  UpdateScalars(mlir::MLIRContext *context, const Optimizer &optimizer,
+                bool rounds, int64_t selectable = 0, int64_t always = 0,
+                int64_t scaled = 0);
 };
 
 /// @name, which updates the parameters of `layers`, or all that are trainable.
 EntryOp createUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
-                          Optimizer optimizer, const ParameterTable &parameters,
+                          const Optimizer &optimizer,
+                          const ParameterTable &parameters,
                           mlir::ArrayAttr layers);
 
 /// @name, which updates those of `selectable` that a mask says, and `always`.
 EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
-                                  Optimizer optimizer,
+                                  const Optimizer &optimizer,
                                   const ParameterTable &parameters,
                                   llvm::ArrayRef<llvm::StringRef> selectable,
                                   llvm::ArrayRef<llvm::StringRef> always);
@@ -56,7 +52,7 @@ EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
 /// With `scaled`, which are then all of `layers`, these have gradient scales of
 /// their own.
 EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
-                               Optimizer optimizer,
+                               const Optimizer &optimizer,
                                const ParameterTable &parameters,
                                mlir::ArrayAttr layers, mlir::Type coefficients,
                                llvm::ArrayRef<llvm::StringRef> scaled = {});
@@ -69,7 +65,7 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters);
 /// A copy of `gradient` that updates each layer as soon as it can; the update's
 /// scalars come after the arguments of `gradient`. With `selectable`, those of
 /// them that a mask says, and `always`, which are then all others.
-EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
+EntryOp createUpdatingCopy(EntryOp gradient, const Optimizer &optimizer,
                            const ParameterTable &parameters,
                            llvm::ArrayRef<llvm::StringRef> selectable = {},
                            llvm::ArrayRef<llvm::StringRef> always = {});

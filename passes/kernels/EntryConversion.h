@@ -13,6 +13,7 @@
 
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
+#include "passes/module/OptimizerState.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -25,8 +26,8 @@ public:
                   const llvm::StringMap<BlockInterface> &interfaces,
                   SharedFunctions &shared, const TileOptions &options)
       : entry(entry), module(entry->getParentOfType<mlir::ModuleOp>()),
-        table(table), interfaces(interfaces), shared(shared),
-        settings(options.settings), offsets(options.offsets),
+        table(table), state(module, table), interfaces(interfaces),
+        shared(shared), settings(options.settings), offsets(options.offsets),
         maxRows(options.maxRows), builder(entry) {}
 
   mlir::LogicalResult run();
@@ -102,6 +103,9 @@ private:
   /// What `layers` of `op` say that it is of.
   mlir::FailureOr<ThetaSlice> sliceOf(mlir::Operation *op,
                                       mlir::ArrayAttr layers);
+  /// A view of what the optimizer remembers of `slice`.
+  mlir::FailureOr<mlir::Value>
+  stateOf(mlir::Operation *op, const StateSlot &slot, const ThetaSlice &slice);
   /// A constant that a function of `op` takes.
   mlir::Value tableOf(mlir::Operation *op, llvm::StringRef name,
                       mlir::DenseElementsAttr values);
@@ -111,9 +115,7 @@ private:
   /// Emits the tile op of the same name for each tensor that the call reads.
   template <typename TileOp, typename ResidencyOp>
   mlir::LogicalResult convertResidency(ResidencyOp op);
-  mlir::LogicalResult convert(SgdOp op);
-  mlir::LogicalResult convert(AdamwOp op);
-  template <typename UpdateOp> mlir::LogicalResult convertUpdate(UpdateOp op);
+  mlir::LogicalResult convert(UpdateOpInterface op);
   /// The sums of squares of a vector, into the result of `op`.
   template <typename SquaresOp>
   mlir::LogicalResult convertSquares(SquaresOp op, llvm::StringRef vector,
@@ -131,6 +133,7 @@ private:
   EntryOp entry;
   mlir::ModuleOp module;
   const ParameterTable &table;
+  const OptimizerState state;
   const llvm::StringMap<BlockInterface> &interfaces;
   SharedFunctions &shared;
   const KernelSettings &settings;

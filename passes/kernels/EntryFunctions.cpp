@@ -298,7 +298,7 @@ LogicalResult EntryConversion::run() {
             .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
                   KeptOp, ElementOp, ZeroGradientOp, ZeroStateOp,
                   GradientSquaresOp, ParameterSquaresOp, ReadGradientOp,
-                  AddGradientOp, EstimateGradientOp, SgdOp, AdamwOp>(
+                  AddGradientOp, EstimateGradientOp, UpdateOpInterface>(
                 [&](auto typed) { return convert(typed); })
             .Case([&](PrefetchOp prefetch) {
               return convertResidency<tile::PrefetchOp>(prefetch);

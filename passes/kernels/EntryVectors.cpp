@@ -28,13 +28,13 @@ LogicalResult EntryConversion::convert(ZeroStateOp op) {
   FailureOr<ThetaSlice> slice = sliceOf(op, op.getLayersAttr());
   if (failed(slice))
     return failure();
-  const auto type = MemRefType::get(slice->elements, table.gradientElement());
-  for (unsigned i = 0; findRegion(module, "state" + std::to_string(i)); ++i) {
-    FailureOr<Value> state =
-        region(op, "state" + Twine(i), type, slice->offset);
-    if (failed(state))
+  if (slice->parameters.empty())
+    return success();
+  for (const StateSlot &slot : state.slots()) {
+    FailureOr<Value> own = stateOf(op, slot, *slice);
+    if (failed(own))
       return failure();
-    callShared(op, "zeros", *state,
+    callShared(op, "zeros", *own,
                [&](KernelBuilder &k, Buffers &, ValueRange given) {
                  emitZeros(given[0], k);
                });
@@ -49,6 +49,13 @@ FailureOr<ThetaSlice> EntryConversion::sliceOf(Operation *op,
     return op->emitOpError(
         "expects layers that lie one after another in theta");
   return *slice;
+}
+
+FailureOr<Value> EntryConversion::stateOf(Operation *op, const StateSlot &slot,
+                                          const ThetaSlice &slice) {
+  OptimizerState::Range range = state.rangeOf(slot, slice);
+  return region(op, slot.name, MemRefType::get(range.elements, slot.element),
+                range.offset);
 }
 
 Value EntryConversion::tableOf(Operation *op, StringRef name,
@@ -245,11 +252,11 @@ LogicalResult EntryConversion::convert(FoldGradientOp op) {
   return success();
 }
 
-template <typename UpdateOp>
-LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
+LogicalResult EntryConversion::convert(UpdateOpInterface op) {
   ArrayAttr layers = op.getLayersAttr();
-  if (Value own = op.getGradient()) {
-    StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
+  Value window = op.getLayerGradient();
+  if (window) {
+    StringRef prefix = window.getDefiningOp<LayerGradientOp>().getPrefix();
     layers = builder.getStrArrayAttr(prefix);
     layerGradients.erase(prefix);
   }
@@ -258,39 +265,46 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
     return failure();
   if (slice->parameters.empty())
     return success();
-  if (bool(op.getRounding()) !=
-      (table.thetaElement() != table.gradientElement()))
-    return op.emitOpError("expects 'rounding' exactly when parameters are "
-                          "stored as bfloat16; run hone-schedule-step first");
-  // The vectors, then the scalars, then the chunks if it matters what
-  // parameter an element is of.
+  const auto slots = op.getStateSlots(table.gradientElement());
+  const bool roundsState = llvm::any_of(
+      slots, [](const StateSlot &slot) { return slot.element.isBF16(); });
+  if (bool(op.getRounding()) != (table.isRounded() || roundsState))
+    return op->emitOpError("expects 'rounding' exactly when parameters or what "
+                           "the optimizer remembers are stored as bfloat16; "
+                           "run hone-schedule-step first");
+  // The vectors, then the scalars, then the tables.
   SmallVector<Value> arguments;
   LogicalResult found = success();
-  auto appendSlice = [&](const Twine &name, Type element) {
-    FailureOr<Value> view = region(
-        op, name, MemRefType::get(slice->elements, element), slice->offset);
+  auto append = [&](FailureOr<Value> view) {
     if (failed(view))
       found = failure();
     arguments.push_back(view.value_or(Value()));
   };
+  auto appendSlice = [&](const Twine &name, Type element) {
+    append(region(op, name, MemRefType::get(slice->elements, element),
+                  slice->offset));
+  };
   appendSlice("theta", table.thetaElement());
-  const bool hasGradient = !op.getCoefficients();
-  if (op.getGradient())
-    arguments.push_back(buffers.ofValue.at(op.getGradient()));
+  const bool hasGradient = !op.getDirectionCoefficients();
+  if (window)
+    arguments.push_back(buffers.ofValue.at(window));
   else if (hasGradient)
     appendSlice("gradient", table.gradientElement());
-  for (unsigned i = 0; i < op.getNumStateVectors(); ++i)
-    appendSlice("state" + Twine(i), table.gradientElement());
+  for (const StateSlot &slot : slots)
+    append(stateOf(op, slot, *slice));
   if (failed(found))
     return failure();
   SmallVector<Value> scalars;
   for (Value operand : op->getOperands())
-    if (operand != op.getGradient() && operand != op.getMask())
+    if (operand != window && operand != op.getMask())
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
+  const bool hasBlocks = llvm::any_of(slots, [](const StateSlot &slot) {
+    return slot.extent == StateSlot::Extent::Blocks;
+  });
   const bool hasChunks =
-      op.getRounding() || op.getCoefficients() || op.getRateOfB();
+      op.getRounding() || !hasGradient || op.getRateOfB() || hasBlocks;
   if (hasChunks)
     arguments.push_back(tableOf(
         op, "parameter_chunks",
@@ -300,7 +314,6 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   emitWhen(op.getLoc(), op.getMask(), op.getMaskIndex(), [&] {
     callShared(op, "update", arguments,
                [&](KernelBuilder &k, Buffers &own, ValueRange given) {
-                 unsigned states = op.getNumStateVectors();
                  UpdateVectors vectors{given[0], {}, {}, {}};
                  given = given.drop_front();
                  if (hasChunks) {
@@ -311,16 +324,13 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
                    vectors.gradient = given.front();
                    given = given.drop_front();
                  }
-                 llvm::append_range(vectors.state, given.take_front(states));
+                 llvm::append_range(vectors.state,
+                                    given.take_front(slots.size()));
                  for (auto [scalar, argument] :
-                      llvm::zip_equal(scalars, given.drop_front(states)))
+                      llvm::zip_equal(scalars, given.drop_front(slots.size())))
                    own.ofValue[scalar] = argument;
                  emitUpdate(op, vectors, k);
                });
   });
   return success();
 }
-
-LogicalResult EntryConversion::convert(SgdOp op) { return convertUpdate(op); }
-
-LogicalResult EntryConversion::convert(AdamwOp op) { return convertUpdate(op); }

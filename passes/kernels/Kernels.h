@@ -134,16 +134,17 @@ struct UpdateVectors {
   /// Null if the update says along which directions it is.
   mlir::Value theta, gradient;
   /// As parameterChunks() makes it, for an update that rounds to bfloat16, goes
-  /// along random directions or has a rate of B; else null.
+  /// along random directions, has a rate of B or scales of blocks; else null.
   mlir::Value chunks;
-  llvm::SmallVector<mlir::Value, 2> state;
+  llvm::SmallVector<mlir::Value, 4> state; ///< by slot of the update
 };
 
 /// How a loop over vectors is divided, into parts of at most `most`, in which
 /// it matters what parameter an element is of; `parameters` lie one after the
 /// other in the vectors. Rows of first element, count, first index in the
-/// tensor, hashStream() of its name for the purposes Round and Perturb, and
-/// whether it hasRateOfB().
+/// tensor, hashStream() of its name for the purposes Round and Perturb, whether
+/// it hasRateOfB(), and the number of its first block of numerics::kStateBlock
+/// elements of a tensor; no two rows have elements of one block.
 mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
                                         int64_t most,
                                         mlir::MLIRContext *context);
@@ -152,7 +153,7 @@ mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
 void emitEstimate(EstimateGradientOp op, mlir::Value gradient,
                   mlir::Value chunks, KernelBuilder &k);
 
-void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);
-void emitUpdate(AdamwOp op, const UpdateVectors &vectors, KernelBuilder &k);
+void emitUpdate(UpdateOpInterface op, const UpdateVectors &vectors,
+                KernelBuilder &k);
 
 } // namespace hone

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Hone/StateCodes.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/kernels/PhiloxKernel.h"
 #include "runtime/src/base/Philox.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/FunctionExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
@@ -125,6 +127,9 @@ void hone::emitSquares(Value ranges, Value vector, Value squares,
 DenseElementsAttr hone::parameterChunks(ArrayRef<Parameter> parameters,
                                         int64_t most, MLIRContext *context) {
   SmallVector<int64_t> rows;
+  constexpr int64_t inBlock = numerics::kStateBlock;
+  most = std::max(most / inBlock, int64_t(1)) * inBlock;
+  int64_t blocks = 0;
   for (const Parameter &parameter : parameters) {
     int64_t start = parameter.offset - parameters.front().offset;
     int64_t elements = parameter.type.getNumElements();
@@ -135,9 +140,10 @@ DenseElementsAttr hone::parameterChunks(ArrayRef<Parameter> parameters,
       rows.append({start + first, std::min(most, elements - first), first,
                    hash(rt::RandomPurpose::Round),
                    hash(rt::RandomPurpose::Perturb),
-                   int64_t(parameter.hasRateOfB())});
+                   int64_t(parameter.hasRateOfB()), blocks + first / inBlock});
+    blocks += llvm::divideCeil(elements, inBlock);
   }
-  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 6, 6},
+  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 7, 7},
                                     IntegerType::get(context, 64));
   return DenseElementsAttr::get(type, ArrayRef(rows));
 }
@@ -148,6 +154,7 @@ struct ParameterChunk {
   Value first, count, inTensor; ///< index
   Value round, perturb;         ///< i64: what names the streams
   Value hasRateOfB;             ///< i64: not 0
+  Value block;                  ///< index: of its first
 };
 } // namespace
 
@@ -163,7 +170,8 @@ static void forEachChunk(KernelBuilder &k, Value chunks,
     auto word = [&](int64_t at) {
       return k.load(chunks, {chunk, k.index(at)});
     };
-    body({place(0), place(1), place(2), word(3), word(4), word(5)}, buffers);
+    body({place(0), place(1), place(2), word(3), word(4), word(5), place(6)},
+         buffers);
   });
 }
 
@@ -260,119 +268,371 @@ static Value roundToBfloat16(Value value, Value random, KernelBuilder &k) {
 // Optimizer steps
 //===----------------------------------------------------------------------===//
 
-/// The new element of theta for the old one and the gradient there, at place
-/// `i` of the vectors.
-using Rule = llvm::unique_function<Value(Value theta, Value gradient, Value i)>;
+namespace {
+/// What the elements of one tensor's chunk share.
+struct UpdateChunk {
+  ParameterChunk at;
+  Value rate;         ///< f64
+  RandomKey rounding; ///< if values are rounded
+  Value sums;         ///< the gradient, if it is in no memory
+};
 
-/// The type that an update computes in: of bfloat16, float32.
-static Type elementOf(const UpdateVectors &vectors) {
-  return computeType(
-      cast<MemRefType>(vectors.theta.getType()).getElementType());
-}
+/// One element, in the type that updates compute in.
+struct UpdateElement {
+  Value theta, gradient;
+  Value place;  ///< in the vectors
+  Value random; ///< i32, see Hone_UpdateOp; null if nothing is rounded
+};
 
-/// Replaces each element of theta by what a rule makes of it. `makeRule` emits
-/// what the rule's elements share, for a chunk of them with that learning rate.
-template <typename UpdateOp>
-static void updateTheta(UpdateOp op, const UpdateVectors &vectors,
-                        KernelBuilder &k,
-                        function_ref<Rule(Value rate)> makeRule) {
-  Type element = elementOf(vectors);
-  auto scalar = [&](Value value) { return k.load(k.buffer(value), {}); };
-  Rule rule;
-  auto updated = [&](Value gradient, Value i) {
-    return rule(k.loadAs(element, vectors.theta, i), gradient, i);
-  };
-  if (!vectors.chunks)
-    return forEachElement(
-        k, vectors.theta,
-        [&] { rule = makeRule(scalar(op.getLearningRate())); },
-        [&](Value i) {
-          k.store(updated(k.load(vectors.gradient, i), i), vectors.theta, i);
-        });
-  std::optional<Directions> directions;
-  SmallVector<MemRefType> scratch;
-  if (op.getCoefficients()) {
-    directions.emplace(k, k.buffer(op.getKey()),
-                       k.buffer(op.getCoefficients()));
-    scratch.push_back(directions->scratch());
+/// What all rules have in common: where elements are from, and how they are
+/// stored.
+class ThetaUpdate {
+public:
+  ThetaUpdate(UpdateOpInterface op, const UpdateVectors &vectors,
+              KernelBuilder &k)
+      : k(k), vectors(vectors),
+        element(computeType(
+            cast<MemRefType>(vectors.theta.getType()).getElementType())),
+        rate(op.getLearningRate()), rateOfB(op.getRateOfB()),
+        rounding(op.getRounding()) {
+    if (op.getDirectionCoefficients())
+      directions.emplace(k, k.buffer(op.getDirectionKey()),
+                         k.buffer(op.getDirectionCoefficients()));
   }
-  forEachChunk(
-      k, vectors.chunks, scratch, [&](ParameterChunk chunk, ValueRange sums) {
-        if (directions)
-          directions->sum(chunk, sums[0]);
-        Value rate = scalar(op.getLearningRate());
-        if (op.getRateOfB())
-          rate = arith::SelectOp::create(
-              k, arith::TruncIOp::create(k, k.getI1Type(), chunk.hasRateOfB),
-              scalar(op.getRateOfB()), rate);
-        rule = makeRule(rate);
-        RandomKey rounding;
-        if (op.getRounding())
-          rounding = streamKey(k, keyWords(k, k.buffer(op.getRounding())),
-                               chunk.round);
-        k.map(chunk.count, [&](ValueRange j) {
-          Value i = k.add(chunk.first, j[0]);
-          Value gradient = directions
-                               ? k.convert(element, k.load(sums[0], j[0]))
-                               : k.load(vectors.gradient, i);
-          Value value = updated(gradient, i);
-          if (op.getRounding())
-            value = roundToBfloat16(
-                value, randomWord(k, rounding, k.add(chunk.inTensor, j[0])), k);
-          k.store(value, vectors.theta, i);
-        });
+
+  /// A number of the op, f64.
+  Value number(Value operand) const { return k.load(k.buffer(operand), {}); }
+  /// The same in the type that updates compute in.
+  Value rounded(Value value) const { return k.convert(element, value); }
+
+  /// Runs the body for each chunk of vectors that are divided by tensors, in
+  /// parallel, with memory of the types `scratch` of its own.
+  void
+  forEachChunk(ArrayRef<MemRefType> scratch,
+               function_ref<void(const UpdateChunk &, ValueRange)> body) const;
+  /// Element `j` of a chunk.
+  UpdateElement read(const UpdateChunk &chunk, Value j) const;
+  /// Element `i` of vectors that are not divided so.
+  UpdateElement read(Value i) const {
+    return {k.loadAs(element, vectors.theta, i),
+            k.load(vectors.gradient, i),
+            i,
+            {}};
+  }
+  void write(const UpdateElement &at, Value theta) const {
+    store(theta, vectors.theta, at, at.random);
+  }
+  /// What is remembered of an element in a slot of `Extent::Elements`.
+  Value recall(const UpdateElement &at, unsigned slot) const {
+    return k.loadAs(element, vectors.state[slot], at.place);
+  }
+  void remember(const UpdateElement &at, unsigned slot, Value value) const;
+
+  KernelBuilder &k;
+  const UpdateVectors &vectors;
+  const Type element; ///< that it computes in
+
+private:
+  /// Rounded by `random` if `to` holds bfloat16.
+  void store(Value value, Value to, const UpdateElement &at,
+             Value random) const;
+
+  Value rate, rateOfB, rounding; ///< operands
+  std::optional<Directions> directions;
+};
+} // namespace
+
+void ThetaUpdate::forEachChunk(
+    ArrayRef<MemRefType> scratch,
+    function_ref<void(const UpdateChunk &, ValueRange)> body) const {
+  SmallVector<MemRefType> memory(scratch);
+  if (directions)
+    memory.push_back(directions->scratch());
+  ::forEachChunk(
+      k, vectors.chunks, memory, [&](ParameterChunk at, ValueRange buffers) {
+        UpdateChunk chunk{at, {}, {}, {}};
+        if (directions) {
+          chunk.sums = buffers.back();
+          directions->sum(at, chunk.sums);
+        }
+        chunk.rate = number(rate);
+        if (rateOfB)
+          chunk.rate = arith::SelectOp::create(
+              k, arith::TruncIOp::create(k, k.getI1Type(), at.hasRateOfB),
+              number(rateOfB), chunk.rate);
+        if (rounding)
+          chunk.rounding =
+              streamKey(k, keyWords(k, k.buffer(rounding)), at.round);
+        body(chunk, buffers.take_front(scratch.size()));
       });
 }
 
-void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
-                      KernelBuilder &k) {
-  Type element = elementOf(vectors);
-  auto scalar = [&](Value value) {
-    return k.loadAs(element, k.buffer(value), {});
+UpdateElement ThetaUpdate::read(const UpdateChunk &chunk, Value j) const {
+  Value i = k.add(chunk.at.first, j);
+  UpdateElement at{k.loadAs(element, vectors.theta, i),
+                   chunk.sums ? k.convert(element, k.load(chunk.sums, j))
+                              : k.load(vectors.gradient, i),
+                   i,
+                   {}};
+  if (rounding)
+    at.random = randomWord(k, chunk.rounding, k.add(chunk.at.inTensor, j));
+  return at;
+}
+
+void ThetaUpdate::store(Value value, Value to, const UpdateElement &at,
+                        Value random) const {
+  if (cast<MemRefType>(to.getType()).getElementType().isBF16())
+    value = roundToBfloat16(k.convert(k.getF32Type(), value), random, k);
+  k.store(value, to, at.place);
+}
+
+void ThetaUpdate::remember(const UpdateElement &at, unsigned slot,
+                           Value value) const {
+  Value random;
+  if (at.random)
+    random = arith::ShLIOp::create(
+        k, at.random,
+        arith::ConstantOp::create(k, k.getIntegerAttr(k.getI32Type(), 16)));
+  store(value, vectors.state[slot], at, random);
+}
+
+/// The new element of theta.
+using Rule = llvm::unique_function<Value(const UpdateElement &)>;
+
+/// Replaces each element of theta by what a rule makes of it. `makeRule` emits
+/// what the rule's elements share, for a chunk of them with that learning rate.
+static void updateElements(UpdateOpInterface op, const ThetaUpdate &update,
+                           function_ref<Rule(Value rate)> makeRule) {
+  KernelBuilder &k = update.k;
+  Rule rule;
+  auto replace = [&](const UpdateElement &at) { update.write(at, rule(at)); };
+  if (!update.vectors.chunks)
+    return forEachElement(
+        k, update.vectors.theta,
+        [&] { rule = makeRule(update.number(op.getLearningRate())); },
+        [&](Value i) { replace(update.read(i)); });
+  update.forEachChunk({}, [&](const UpdateChunk &chunk, ValueRange) {
+    rule = makeRule(chunk.rate);
+    k.map(chunk.at.count,
+          [&](ValueRange j) { replace(update.read(chunk, j[0])); });
+  });
+}
+
+static void emitRule(SgdOp op, const ThetaUpdate &update) {
+  KernelBuilder &k = update.k;
+  auto scalar = [&](Value operand) {
+    return update.rounded(update.number(operand));
   };
-  updateTheta(op, vectors, k, [&](Value rate) -> Rule {
+  updateElements(op, update, [&](Value rate) -> Rule {
     Value gradientScale = scalar(op.getGradientScale());
-    Value learningRate = k.convert(element, rate);
+    Value learningRate = update.rounded(rate);
     Value decay = scalar(op.getWeightDecay());
     Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
-    return [=, &k, &vectors](Value theta, Value gradient, Value i) {
-      Value step = k.add(k.mul(gradientScale, gradient), k.mul(decay, theta));
+    return [=, &k, &update](const UpdateElement &at) {
+      Value step =
+          k.add(k.mul(gradientScale, at.gradient), k.mul(decay, at.theta));
       if (momentum) {
-        step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
-        k.store(step, vectors.state[0], i);
+        step = k.add(k.mul(momentum, update.recall(at, 0)), step);
+        update.remember(at, 0, step);
       }
-      return k.sub(theta, k.mul(learningRate, step));
+      return k.sub(at.theta, k.mul(learningRate, step));
     };
   });
 }
 
-void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
-                      KernelBuilder &k) {
-  Type element = elementOf(vectors);
-  auto scalar = [&](Value value) { return k.load(k.buffer(value), {}); };
-  auto rounded = [&](Value value) { return k.convert(element, value); };
-  updateTheta(op, vectors, k, [&](Value rate) -> Rule {
+static void emitRule(LionOp op, const ThetaUpdate &update) {
+  KernelBuilder &k = update.k;
+  updateElements(op, update, [&](Value rate) -> Rule {
     Value one = k.real(k.getF64Type(), 1.0);
-    Value beta1 = scalar(op.getBeta1()), beta2 = scalar(op.getBeta2());
-
-    Value gradientScale = rounded(scalar(op.getGradientScale()));
-    Value keep = rounded(k.sub(one, k.mul(rate, scalar(op.getWeightDecay()))));
-    Value keepFirst = rounded(beta1), addFirst = rounded(k.sub(one, beta1));
-    Value keepSecond = rounded(beta2), addSecond = rounded(k.sub(one, beta2));
-    Value step = rounded(k.div(rate, scalar(op.getBiasCorrection1())));
-    Value correction = rounded(scalar(op.getBiasCorrection2()));
-    Value epsilon = rounded(scalar(op.getEpsilon()));
-    return [=, &k, &vectors](Value theta, Value gradient, Value i) {
-      Value g = k.mul(gradientScale, gradient);
-      Value first = k.add(k.mul(keepFirst, k.load(vectors.state[0], i)),
-                          k.mul(addFirst, g));
-      Value second = k.add(k.mul(keepSecond, k.load(vectors.state[1], i)),
-                           k.mul(addSecond, k.mul(g, g)));
-      k.store(first, vectors.state[0], i);
-      k.store(second, vectors.state[1], i);
-      Value root = math::SqrtOp::create(k, k.div(second, correction));
-      Value change = k.div(k.mul(step, first), k.add(root, epsilon));
-      return k.sub(k.mul(theta, keep), change);
+    Value beta1 = update.number(op.getBeta1());
+    Value beta2 = update.number(op.getBeta2());
+    Value gradientScale = update.rounded(update.number(op.getGradientScale()));
+    Value keep = update.rounded(
+        k.sub(one, k.mul(rate, update.number(op.getWeightDecay()))));
+    Value learningRate = update.rounded(rate);
+    Value keepInSum = update.rounded(beta1);
+    Value addInSum = update.rounded(k.sub(one, beta1));
+    Value keepFirst = update.rounded(beta2);
+    Value addFirst = update.rounded(k.sub(one, beta2));
+    return [=, &k, &update](const UpdateElement &at) {
+      Value g = k.mul(gradientScale, at.gradient);
+      Value before = update.recall(at, 0);
+      Value sum = k.add(k.mul(keepInSum, before), k.mul(addInSum, g));
+      update.remember(at, 0,
+                      k.add(k.mul(keepFirst, before), k.mul(addFirst, g)));
+      // Zero stays zero, and NaN must be seen.
+      Value zero = k.real(update.element, 0.0);
+      auto chosen = [&](arith::CmpFPredicate is, double sign, Value otherwise) {
+        return arith::SelectOp::create(k,
+                                       arith::CmpFOp::create(k, is, sum, zero),
+                                       k.real(update.element, sign), otherwise);
+      };
+      Value sign = chosen(arith::CmpFPredicate::OGT, 1,
+                          chosen(arith::CmpFPredicate::OLT, -1, sum));
+      return k.sub(k.mul(at.theta, keep), k.mul(learningRate, sign));
     };
   });
+}
+
+namespace {
+/// AdamW, of moments that are wherever they are.
+class AdamwRule {
+public:
+  template <typename UpdateOp>
+  AdamwRule(UpdateOp op, const ThetaUpdate &update, Value rate) : k(update.k) {
+    Value one = k.real(k.getF64Type(), 1.0);
+    auto rounded = [&](Value value) { return update.rounded(value); };
+    Value beta1 = update.number(op.getBeta1());
+    Value beta2 = update.number(op.getBeta2());
+    gradientScale = rounded(update.number(op.getGradientScale()));
+    keep = rounded(k.sub(one, k.mul(rate, update.number(op.getWeightDecay()))));
+    keepFirst = rounded(beta1);
+    addFirst = rounded(k.sub(one, beta1));
+    keepSecond = rounded(beta2);
+    addSecond = rounded(k.sub(one, beta2));
+    step = rounded(k.div(rate, update.number(op.getBiasCorrection1())));
+    correction = rounded(update.number(op.getBiasCorrection2()));
+    epsilon = rounded(update.number(op.getEpsilon()));
+  }
+
+  /// The new theta; the moments become the new ones.
+  Value apply(const UpdateElement &at, Value &first, Value &second) const {
+    Value g = k.mul(gradientScale, at.gradient);
+    first = k.add(k.mul(keepFirst, first), k.mul(addFirst, g));
+    second = k.add(k.mul(keepSecond, second), k.mul(addSecond, k.mul(g, g)));
+    Value root = math::SqrtOp::create(k, k.div(second, correction));
+    Value change = k.div(k.mul(step, first), k.add(root, epsilon));
+    return k.sub(k.mul(at.theta, keep), change);
+  }
+
+private:
+  KernelBuilder &k;
+  Value gradientScale, keep, keepFirst, addFirst, keepSecond, addSecond, step,
+      correction, epsilon;
+};
+} // namespace
+
+static void emitRule(AdamwOp op, const ThetaUpdate &update) {
+  updateElements(op, update, [&](Value rate) -> Rule {
+    return
+        [rule = AdamwRule(op, update, rate), &update](const UpdateElement &at) {
+          Value first = update.recall(at, 0), second = update.recall(at, 1);
+          Value theta = rule.apply(at, first, second);
+          update.remember(at, 0, first);
+          update.remember(at, 1, second);
+          return theta;
+        };
+  });
+}
+
+namespace {
+/// Moments as bytes, a block at a time. See hone.adamw_coded.
+class CodedMoment {
+public:
+  CodedMoment(const ThetaUpdate &update, bool isSigned, Value codes,
+              Value largest)
+      : k(update.k), element(update.element), isSigned(isSigned), codes(codes),
+        largest(largest) {
+    StateCode code = dynamicStateCode(isSigned);
+    auto table = [&](StringRef name, ArrayRef<float> content) {
+      auto type = RankedTensorType::get(256, k.getF32Type());
+      return k.table(name, DenseElementsAttr::get(type, content));
+    };
+    values = table("state_codes", code.values);
+    bounds = table("state_code_bounds", code.bounds);
+  }
+
+  MemRefType scratch() const {
+    return MemRefType::get(numerics::kStateBlock, element);
+  }
+
+  /// Writes the moments of `count` elements from `first` on, those of `block`,
+  /// to `to`.
+  void decode(Value block, Value first, Value count, Value to) const {
+    Value scale = k.load(largest, block);
+    k.map(count, [&](ValueRange j) {
+      Value code = arith::IndexCastUIOp::create(
+          k, k.getIndexType(), k.load(codes, k.add(first, j[0])));
+      k.store(k.mul(k.loadAs(element, values, code), scale), to, j[0]);
+    });
+  }
+
+  /// What decode() reads.
+  void encode(Value block, Value first, Value count, Value from) const {
+    Value scale =
+        k.reduce(count, tile::Combine::max, element, [&](Value j) -> Value {
+          Value moment = k.load(from, j);
+          return isSigned ? Value(math::AbsFOp::create(k, moment)) : moment;
+        });
+    k.store(scale, largest, block);
+    Value zero = k.real(element, 0.0);
+    Value isZero =
+        arith::CmpFOp::create(k, arith::CmpFPredicate::OEQ, scale, zero);
+    k.map(count, [&](ValueRange j) {
+      Value ratio = arith::SelectOp::create(k, isZero, zero,
+                                            k.div(k.load(from, j[0]), scale));
+      Value code =
+          arith::IndexCastUIOp::create(k, k.getI8Type(), search(ratio));
+      k.store(code, codes, k.add(first, j[0]));
+    });
+  }
+
+private:
+  /// The number of bounds that `ratio` is above, by halving.
+  Value search(Value ratio) const {
+    Value code = k.index(0);
+    for (int64_t half = 128; half > 0; half /= 2) {
+      Value bound = k.loadAs(element, bounds, k.add(code, k.index(half - 1)));
+      Value isAbove =
+          arith::CmpFOp::create(k, arith::CmpFPredicate::OGT, ratio, bound);
+      code =
+          arith::SelectOp::create(k, isAbove, k.add(code, k.index(half)), code);
+    }
+    return code;
+  }
+
+  KernelBuilder &k;
+  Type element;
+  bool isSigned;
+  Value codes, largest, values, bounds;
+};
+} // namespace
+
+static void emitRule(AdamwCodedOp op, const ThetaUpdate &update) {
+  KernelBuilder &k = update.k;
+  ArrayRef<Value> state = update.vectors.state;
+  const CodedMoment moments[] = {
+      {update, /*isSigned=*/true, state[0], state[2]},
+      {update, /*isSigned=*/false, state[1], state[3]}};
+  MemRefType scratch[] = {moments[0].scratch(), moments[1].scratch()};
+  update.forEachChunk(scratch, [&](const UpdateChunk &chunk, ValueRange now) {
+    const AdamwRule rule(op, update, chunk.rate);
+    k.loop(k.index(0), chunk.at.count, numerics::kStateBlock, [&](Value start) {
+      Value inBlock = k.index(numerics::kStateBlock);
+      Value block = k.add(chunk.at.block, k.div(start, inBlock));
+      Value first = k.add(chunk.at.first, start);
+      Value count = k.min(inBlock, k.sub(chunk.at.count, start));
+      for (auto [moment, own] : llvm::zip_equal(moments, now))
+        moment.decode(block, first, count, own);
+      k.map(count, [&](ValueRange j) {
+        UpdateElement at = update.read(chunk, k.add(start, j[0]));
+        Value m = k.load(now[0], j[0]), v = k.load(now[1], j[0]);
+        Value theta = rule.apply(at, m, v);
+        k.store(m, now[0], j[0]);
+        k.store(v, now[1], j[0]);
+        update.write(at, theta);
+      });
+      for (auto [moment, own] : llvm::zip_equal(moments, now))
+        moment.encode(block, first, count, own);
+    });
+  });
+}
+
+void hone::emitUpdate(UpdateOpInterface op, const UpdateVectors &vectors,
+                      KernelBuilder &k) {
+  const ThetaUpdate update(op, vectors, k);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<SgdOp, AdamwOp, AdamwCodedOp, LionOp>(
+          [&](auto rule) { emitRule(rule, update); })
+      .DefaultUnreachable("every update has a kernel");
 }

@@ -31,12 +31,7 @@ Type StepModel::perParameter(ArrayAttr prefixes) const {
       Float64Type::get(EntryOp(loss).getContext()));
 }
 
-Optimizer TrainedPart::optimizer() const {
-  Optimizer::Rule rule = settings.optimizer == "adamw" ? Optimizer::Adamw
-                         : settings.momentum > 0       ? Optimizer::SgdMomentum
-                                                       : Optimizer::Sgd;
-  return {rule, settings.loraplus_lr_ratio != 1};
-}
+Optimizer TrainedPart::optimizer() const { return describeOptimizer(settings); }
 
 ArrayAttr TrainedPart::prefixes(const StepModel &model) const {
   if (name.empty())

@@ -181,14 +181,17 @@ std::optional<Problem> findUnread(const rt::MethodSettings &own,
   if (found && found->findUnread && setting.isReadBy(method.str()))
     if (std::optional<Problem> problem = found->findUnread(own, setting))
       return problem;
-  const char *optimizer = setting.readBy.optimizer;
-  if (!optimizer || own.optimizer == optimizer)
+  ArrayRef<const char *> optimizers = setting.readBy.optimizers;
+  if (optimizers.empty() || llvm::is_contained(optimizers, own.optimizer))
     return std::nullopt;
-  return Problem{setting,
-                 "only optimizer " + std::string(optimizer) +
-                     " reads it, but optimizer is " + own.optimizer,
-                 "remove " + setting.key() + ", or set " + own.optimizer.key() +
-                     " to " + optimizer};
+  return Problem{
+      setting,
+      (optimizers.size() == 1 ? "only optimizer " : "only optimizers ") +
+          llvm::join(optimizers, " and ") +
+          (optimizers.size() == 1 ? " reads" : " read") +
+          " it, but optimizer is " + own.optimizer,
+      "remove " + setting.key() + ", or set " + own.optimizer.key() + " to " +
+          optimizers.front()};
 }
 
 /// That the second method is one that can be compared.

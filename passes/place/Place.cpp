@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
-#include "passes/module/ParameterTable.h"
+#include "passes/module/OptimizerState.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/place/SchedulePlacement.h"
 
@@ -88,13 +88,16 @@ public:
   explicit RegionBuilder(ModuleOp module)
       : module(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
 
-  void add(const Twine &name, MemoryClass memoryClass, int64_t bytes) {
+  /// `element`: see hone.region.
+  void add(const Twine &name, MemoryClass memoryClass, int64_t bytes,
+           Type element = {}) {
     auto others = ArrayRef(fewer);
     RegionOp::create(
         builder, module.getLoc(), name.str(), memoryClass, next, bytes,
         llvm::all_of(others, [&](int64_t other) { return other == next; })
             ? DenseI64ArrayAttr()
-            : builder.getDenseI64ArrayAttr(others));
+            : builder.getDenseI64ArrayAttr(others),
+        element ? TypeAttr::get(element) : TypeAttr());
     skip(ArenaPlan::align(bytes));
   }
   void skip(int64_t bytes) {
@@ -384,18 +387,16 @@ Place::GradientPlace Place::findGradientPlace(ModuleOp module) {
 void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
                          GradientPlace gradient, RegionBuilder &regions) {
   int64_t vector = vectorBytes(parameters, parameters.gradientElement());
-  unsigned states = 0;
-  module.walk([&](UpdateOpInterface update) {
-    states = std::max(states, update.getNumStateVectors());
-  });
   regions.add("theta", MemoryClass::Adapter,
               vectorBytes(parameters, parameters.thetaElement()));
   if (gradient == GradientPlace::Arena)
     regions.add("gradient", MemoryClass::Gradient, vector);
   if (compares(module)) // after the gradient: see hone_module
     regions.add("comparison", MemoryClass::Comparison, vector);
-  for (unsigned state = 0; state < states; ++state)
-    regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);
+  const OptimizerState state(module, parameters);
+  for (const StateSlot &slot : state.slots())
+    regions.add(slot.name, MemoryClass::Optimizer, state.bytesOf(slot),
+                slot.element);
 }
 
 LogicalResult Place::placeCaches(ModuleOp module, const SymbolTable &symbols,

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
-#include "passes/module/ParameterTable.h"
+#include "passes/module/OptimizerState.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/place/SchedulePlacement.h"
 
@@ -172,8 +172,10 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
                element.getIntOrFloatBitWidth() / 8;
       };
       needed["theta"] = bytesOf(parameters->thetaElement());
-      for (const char *name : {"gradient", "state0", "state1"})
-        needed[name] = bytesOf(parameters->gradientElement());
+      needed["gradient"] = bytesOf(parameters->gradientElement());
+      const OptimizerState state(module, *parameters);
+      for (const StateSlot &slot : state.slots())
+        needed[slot.name] = state.bytesOf(slot);
     }
     SymbolTable symbols(module);
     for (EntryOp entry : module.getOps<EntryOp>())

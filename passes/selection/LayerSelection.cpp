@@ -156,7 +156,7 @@ UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
           : b.scalar("false", {}, b.integer);
   if (restartsState())
     b.runEither(restarts, zeroState, {}, {}, {});
-  if (part.optimizer().rule == Optimizer::Adamw)
+  if (part.optimizer().countsUpdates())
     counts = b.scalar(
         "count_updates",
         {b.setting("before." + setting("updates"), floats), selected, restarts},

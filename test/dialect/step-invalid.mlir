@@ -530,6 +530,50 @@ hone.entry @adamw_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
 
 // -----
 
+hone.entry @adamw_coded_c1(%g: tensor<f64>, %d: tensor<16xf32>) {
+  // expected-error @+1 {{'hone.adamw_coded' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
+  hone.adamw_coded %g, %g, %g, %g, %g, %g, %g, %g from %d : tensor<16xf32>
+}
+
+// -----
+
+hone.entry @adamw_coded_c2(%g: tensor<f64>) {
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.adamw_coded' op expects one layer or several but got both}}
+  hone.adamw_coded %g, %g, %g, %g, %g, %g, %g, %g from %d : tensor<16xf32> on ["layers.0."]
+}
+
+// -----
+
+hone.entry @adamw_coded_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.adamw_coded' op expects an element of the 2 of 'mask' but got 2}}
+  hone.adamw_coded %g, %g, %g, %g, %g, %g, %g, %g on ["layers.2."] when %mask[2] : tensor<2xi32>
+}
+
+// -----
+
+hone.entry @lion_c1(%g: tensor<f64>, %d: tensor<16xf32>) {
+  // expected-error @+1 {{'hone.lion' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
+  hone.lion %g, %g, %g, %g, %g from %d : tensor<16xf32>
+}
+
+// -----
+
+hone.entry @lion_c2(%g: tensor<f64>) {
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.lion' op expects one layer or several but got both}}
+  hone.lion %g, %g, %g, %g, %g from %d : tensor<16xf32> on ["layers.0."]
+}
+
+// -----
+
+hone.entry @lion_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.lion' op expects an element of the 2 of 'mask' but got 2}}
+  hone.lion %g, %g, %g, %g, %g on ["layers.2."] when %mask[2] : tensor<2xi32>
+}
+
+// -----
+
 hone.entry @element_c1(%rates: tensor<2xf64>) {
   // expected-error @+1 {{'hone.element' op expects an element of the 2 of 'numbers' but got 2}}
   %0 = hone.element %rates[2] : tensor<2xf64>

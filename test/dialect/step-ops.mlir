@@ -112,6 +112,10 @@ hone.entry @sgd(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
   hone.sgd %g, %l, %w momentum %m from %d : tensor<16xf32>
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] round %[[K]]{{$}}
   hone.sgd %g, %l, %w round %k
+  // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]] in_bfloat16 round %[[K]]{{$}}
+  hone.sgd %g, %l, %w momentum %m in_bfloat16 round %k
+  // CHECK: hone.lion %[[G]], %[[L]], %[[W]], %[[M]], %[[M]] in_bfloat16 round %[[K]]{{$}}
+  hone.lion %g, %l, %w, %m, %m in_bfloat16 round %k
 }
 
 // CHECK-LABEL: hone.entry @adamw(

@@ -103,8 +103,9 @@ static bool promisesBits() {
       testing::UnitTest::GetInstance()->current_test_info();
   const llvm::StringRef suite = test->test_suite_name(), name = test->name();
   constexpr llvm::StringLiteral suites[] = {
-      "KernelsMatmulTest", "KernelsDropoutTest", "PerturbedTest",
-      "DirectionsTest",    "KernelsUpdateTest",  "KernelsRoundedUpdateTest"};
+      "KernelsMatmulTest",   "KernelsDropoutTest", "PerturbedTest",
+      "DirectionsTest",      "KernelsUpdateTest",  "KernelsRoundedUpdateTest",
+      "KernelsOptimizerTest"};
   constexpr llvm::StringLiteral names[] = {"AddAndScale",
                                            "Convert",
                                            "Rope",

@@ -147,6 +147,53 @@ module @adamw_has_two_states attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
+// Bytes are as long as theta; each tensor of 300 elements has two blocks.
+// CHECK-LABEL: module @blocks_begin_at_tensors
+// CHECK: hone.region "gradient" gradient at 2432 bytes 2400
+// CHECK-NEXT: hone.region "state0.codes" optimizer at 4864 bytes 600 of i8
+// CHECK-NEXT: hone.region "state1.codes" optimizer at 5504 bytes 600 of i8
+// CHECK-NEXT: hone.region "state0.largest" optimizer at 6144 bytes 16 of f32
+// CHECK-NEXT: hone.region "state1.largest" optimizer at 6208 bytes 16 of f32
+// CHECK-NOT: optimizer
+module @blocks_begin_at_tensors attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<30x10xf32>
+    hone.return
+  }
+  hone.entry @loss() {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+  }
+  hone.entry update @update(%g: tensor<f64>) {
+    hone.adamw_coded %g, %g, %g, %g, %g, %g, %g, %g
+  }
+}
+
+// -----
+
+// Updates of some layers each have a place for what any of them remembers.
+// CHECK-LABEL: module @slots_of_several_optimizers
+// CHECK: hone.region "gradient" gradient
+// CHECK-NEXT: hone.region "state0" optimizer at 512 bytes 200 of f32
+// CHECK-NEXT: hone.region "state0.bfloat16" optimizer at 768 bytes 100 of bf16
+// CHECK-NOT: optimizer
+module @slots_of_several_optimizers attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @loss() {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+  }
+  hone.entry update @update(%g: tensor<f64>, %k: tensor<4xi32>) {
+    hone.sgd %g, %g, %g momentum %g on ["layers.0."]
+    hone.lion %g, %g, %g, %g, %g in_bfloat16 round %k on ["layers.1."]
+  }
+}
+
+// -----
+
 // Scratch of layers that run one after the other is the same memory: the arena
 // does not grow with depth.
 // CHECK-LABEL: module @layers_share_scratch

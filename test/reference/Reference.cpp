@@ -546,6 +546,78 @@ void adamwStep(Matrix &theta, const Matrix &gradient, Matrix &first,
   }
 }
 
+void lionStep(Matrix &theta, const Matrix &gradient, Matrix &momentum,
+              const LionRates &rates) {
+  for (size_t i = 0; i < theta.values.size(); ++i) {
+    double g = rates.gradientScale * gradient.values[i];
+    double &m = momentum.values[i];
+    double c = rates.beta1 * m + (1 - rates.beta1) * g;
+    theta.values[i] *= 1 - rates.learningRate * rates.weightDecay;
+    theta.values[i] -= rates.learningRate * ((c > 0) - (c < 0));
+    m = rates.beta2 * m + (1 - rates.beta2) * g;
+  }
+}
+
+std::vector<double> dynamicCode(bool isSigned) {
+  // As written there: boundaries by linspace, then the means of neighbours.
+  std::vector<double> data = {0, 1};
+  for (int i = 0; i < 7; ++i) {
+    const int items = (isSigned ? 1 << i : 1 << (i + 1)) + 1;
+    std::vector<double> boundaries;
+    for (int k = 0; k < items; ++k)
+      boundaries.push_back(0.1 + 0.9 * k / (items - 1));
+    for (int k = 0; k + 1 < items; ++k) {
+      double mean = (boundaries[k] + boundaries[k + 1]) / 2;
+      double value = std::pow(10, i - 6) * mean;
+      data.push_back(value);
+      if (isSigned)
+        data.push_back(-value);
+    }
+  }
+  std::sort(data.begin(), data.end());
+  for (double &value : data)
+    value = static_cast<float>(value); // as torch keeps it
+  return data;
+}
+
+CodedMoment::CodedMoment(std::vector<double> code, bool isFloored,
+                         std::vector<size_t> starts, size_t block)
+    : code(std::move(code)), isFloored(isFloored) {
+  size_t blocks = 0;
+  for (size_t tensor = 0; tensor + 1 < starts.size(); ++tensor)
+    for (size_t i = starts[tensor]; i < starts[tensor + 1]; ++i) {
+      blocks += (i - starts[tensor]) % block == 0;
+      blockOf.push_back(blocks - 1);
+    }
+  codes.resize(blockOf.size());
+  largest.resize(blocks);
+}
+
+Matrix CodedMoment::decoded() const {
+  Matrix moment(1, static_cast<int64_t>(codes.size()));
+  for (size_t i = 0; i < codes.size(); ++i)
+    moment.values[i] = code[codes[i]] * largest[blockOf[i]];
+  return moment;
+}
+
+void CodedMoment::encode(const Matrix &moment) {
+  std::fill(largest.begin(), largest.end(), 0.0);
+  for (size_t i = 0; i < codes.size(); ++i)
+    largest[blockOf[i]] =
+        std::max(largest[blockOf[i]], std::abs(moment.values[i]));
+  for (size_t i = 0; i < codes.size(); ++i) {
+    double scale = largest[blockOf[i]];
+    double ratio = scale > 0 ? moment.values[i] / scale : 0;
+    auto above = std::lower_bound(code.begin() + 1, code.end() - 1, ratio);
+    int best = static_cast<int>(above - code.begin());
+    // Half way, as a float32: what is within its rounding may go either way.
+    best -= ratio <= static_cast<float>((code[best - 1] + code[best]) / 2);
+    if (isFloored && ratio > 0)
+      best = std::max(best, 1);
+    codes[i] = best;
+  }
+}
+
 double directionalDerivative(const std::function<Matrix(const Matrix &)> &f,
                              const Matrix &x, const Matrix &direction,
                              const Matrix &dy) {

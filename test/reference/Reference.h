@@ -176,6 +176,37 @@ struct AdamwRates {
 void adamwStep(Matrix &theta, const Matrix &gradient, Matrix &first,
                Matrix &second, const AdamwRates &rates);
 
+/// Chen et al. 2023, program 1, with decoupled decay.
+struct LionRates {
+  double gradientScale, learningRate, weightDecay, beta1, beta2;
+};
+void lionStep(Matrix &theta, const Matrix &gradient, Matrix &momentum,
+              const LionRates &rates);
+
+/// What moments become between steps: codes by a table, in blocks of
+/// consecutive elements that have one scale.
+class CodedMoment {
+public:
+  /// `code` ascends; `isFloored`: what is not zero becomes no zero. `starts`
+  /// are the first elements of tensors, and one beyond the last.
+  CodedMoment(std::vector<double> code, bool isFloored,
+              std::vector<size_t> starts, size_t block);
+
+  Matrix decoded() const;
+  void encode(const Matrix &moment);
+
+  std::vector<int> codes;
+  std::vector<double> largest; ///< by block
+
+private:
+  std::vector<double> code;
+  bool isFloored;
+  std::vector<size_t> blockOf; ///< by element
+};
+
+/// The dynamic code of bitsandbytes' create_dynamic_map with 8 bits.
+std::vector<double> dynamicCode(bool isSigned);
+
 /// d/dt <dy, f(x + t * direction)> at 0, by central differences.
 double directionalDerivative(const std::function<Matrix(const Matrix &)> &f,
                              const Matrix &x, const Matrix &direction,

@@ -389,12 +389,16 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.max_rows = rows;
   m.arena_bytes = m.accumulation_end = m.gradient_end = arenaBytes;
   m.thread_bytes = scratch;
-  m.state_vectors = Optimizer;
   m.trainable_dtype = sizeof(T) == 8 ? HONE_F64 : HONE_F32;
+  static const int64_t stateShape[] = {elements};
+  static const hone_slot states[] = {
+      {"state0", m.trainable_dtype, 1, stateShape, state},
+      {"state1", m.trainable_dtype, 1, stateShape, state + stride}};
+  m.states = states;
+  m.state_count = Optimizer;
   m.trainable_elements = elements;
   m.theta_offset = theta;
   m.gradient_offset = gradient;
-  m.state_offset = state;
   m.schedules = schedules;
   m.inputs = inputs;
   m.weights = weights;

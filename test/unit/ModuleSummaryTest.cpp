@@ -36,13 +36,17 @@ TEST(ModuleSummary, ARegionThatIsMissingIsAnError) {
 TEST(ModuleSummary, StateVectorsAreTheRegionsOfTheModule) {
   ParsedModule module(moduleWith(R"(
     hone.region "input.hidden" batch at 128 bytes 64
-    hone.region "state0" optimizer at 192 bytes 64
-    hone.region "state1" optimizer at 256 bytes 64
-    hone.region "state2" optimizer at 320 bytes 64
+    hone.region "state0" optimizer at 192 bytes 64 of f32
+    hone.region "state1" optimizer at 256 bytes 64 of f32
+    hone.region "state1.codes" optimizer at 320 bytes 64 of i8
   )"));
   auto description = describe(module);
   ASSERT_TRUE(mlir::succeeded(description));
-  EXPECT_EQ(description->stateVectors, 3u);
-  EXPECT_EQ(description->stateOffset, 192u);
+  ASSERT_EQ(description->states.size(), 3u);
+  EXPECT_EQ(description->states[0].offset, 192u);
+  EXPECT_EQ(description->states[0].shape.at(0), 16);
+  EXPECT_EQ(description->states[2].name, "state1.codes");
+  EXPECT_EQ(description->states[2].dtype, HONE_U8);
+  EXPECT_EQ(description->states[2].shape.at(0), 64);
   EXPECT_EQ(description->inputs.at(0).offset, 128u);
 }

@@ -40,7 +40,8 @@ TEST(Setting, SaysWhatItExpects) {
   EXPECT_EQ(settings.train.adam_beta1.expected(),
             "a number at least 0 and below 1");
   EXPECT_EQ(settings.train.warmup_steps.expected(), "an integer at least 0");
-  EXPECT_EQ(settings.train.optimizer.expected(), "one of adamw, sgd");
+  EXPECT_EQ(settings.train.optimizer.expected(),
+            "one of adamw, sgd, lion, adamw-8bit");
   EXPECT_EQ(settings.model.expected(), "a path");
 }
 

@@ -122,8 +122,11 @@ TEST(Module, RefusesWhatReachesBeyondTheArena) {
   module.arena_bytes = 64;
   EXPECT_NE(refusal(module).find("arena"), std::string::npos);
   module = bigramModule(HONE_ADAMW);
-  module.state_offset = module.arena_bytes - 8;
-  EXPECT_NE(refusal(module).find("state"), std::string::npos);
+  std::vector<hone_slot> states(module.states,
+                                module.states + module.state_count);
+  states[1].offset = module.arena_bytes - 8;
+  module.states = states.data();
+  EXPECT_NE(refusal(module).find("state 'state1'"), std::string::npos);
   module = bigramModule(HONE_SGD);
   module.gradient_offset = module.gradient_end - 8;
   EXPECT_NE(refusal(module).find("gradient"), std::string::npos);

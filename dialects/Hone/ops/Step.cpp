@@ -101,29 +101,6 @@ LogicalResult FoldGradientOp::verify() {
   return success();
 }
 
-static LogicalResult verifyUpdate(UpdateOpInterface op) {
-  // (C1)
-  Value gradient = op.getLayerGradient();
-  if (gradient && !gradient.getDefiningOp<LayerGradientOp>())
-    return op->emitOpError("expects 'gradient' to be the result of a "
-                           "'hone.layer_gradient'");
-  // (C2)
-  if (gradient && op.getDirectionCoefficients())
-    return op->emitOpError("expects a gradient or directions but got both");
-  if (gradient && op.getLayersAttr())
-    return op->emitOpError("expects one layer or several but got both");
-  return ShapeChecks(op).isOfEntry("mask", op.getMask(),
-                                   op.getMaskIndex()); // (C3)
-}
-
-LogicalResult SgdOp::verify() { return verifyUpdate(*this); }
-
-unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }
-
-LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
-
-unsigned AdamwOp::getNumStateVectors() { return 2; }
-
 LogicalResult ElementOp::verify() {
   return ShapeChecks(*this).isOfEntry("numbers", getNumbers(),
                                       getIndex()); // (C1)

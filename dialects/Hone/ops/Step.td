@@ -1,7 +1,7 @@
 //===- Step.td - What a training step adds --------------------------------===//
 //
 // Ops that only passes create and that belong to no op of a model: the gradient's
-// sink, tiles of rows, pools, updates, and the record of where memory is.
+// sink, tiles of rows, pools, and the record of where memory is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -236,125 +236,6 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
   let extraClassDeclaration = "LayerGradientOp getLayerGradient();";
 }
 
-// An optimizer step. `gradient` restricts it to one layer, `layers` to some; with
-// `when` it is done only if that element of the mask is not zero. With `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
-// formed where it is read. `rate_of_b` is in place of `learning_rate` for B of
-// adapters and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
-// exactly when the parameters are stored as bfloat16: each new value is computed
-// in the type of the gradient and becomes one of its two neighbours, the upper
-// one with the probability (value - lower) / (upper - lower). Element i of a
-// tensor takes the upper 16 of the bits at i of the random stream whose purpose
-// is Round and whose name is the tensor's.
-class Hone_UpdateOp<string mnemonic, list<Trait> traits = []>
-    : Hone_Op<mnemonic, !listconcat(traits, [ParentOneOf<["EntryOp"]>,
-        DeclareOpInterfaceMethods<Hone_UpdateOpInterface,
-                                  ["getNumStateVectors"]>])> {
-  let hasVerifier = 1;
-}
-
-def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
-  let summary = "stochastic gradient descent";
-  let description = [{
-    As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
-    with `momentum`, `m = momentum * m + g` and `g = m`;
-    `theta = theta - learning_rate * g`. On all trainable parameters, or with
-    `on` on those of some layers, which lie one after another, or with `from` on
-    those of one; with `rate_of_b`, B of adapters and vectors have that learning
-    rate; with `round`, parameters are bfloat16 and rounded at random without bias.
-
-    1. (C1) `gradient` is the result of a `hone.layer_gradient`.
-    2. (C2) `from` stands together with neither `along` nor `on`.
-    3. (C3) `mask` is an argument of the entry and has an element `mask_index`.
-
-    Example:
-    ```mlir
-    hone.entry update @update(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
-      hone.sgd %g, %l, %w
-    }
-    hone.entry update @some(
-        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %mask: tensor<8xi32>) {
-      hone.sgd %g, %l, %w on ["model.layers.3."] when %mask[3] : tensor<8xi32>
-    }
-    hone.entry gradient @step(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
-      %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
-      hone.sgd %g, %l, %w from %d : tensor<16xf32>
-    }
-    hone.entry update @move(
-        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
-        %key: tensor<4xi32>, %c: tensor<1xf32>) {
-      hone.sgd %g, %l, %w along %key, %c : tensor<1xf32> on ["model.layers.0."]
-    }
-    ```
-  }];
-  let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
-                       Hone_Scalar:$weight_decay,
-                       Optional<Hone_Scalar>:$momentum,
-                       Optional<Hone_Scalar>:$rate_of_b,
-                       Optional<Hone_RandomKey>:$rounding,
-                       Optional<Hone_Vector>:$gradient,
-                       Optional<Hone_RandomKey>:$key,
-                       Optional<Hone_Coefficients>:$coefficients,
-                       OptionalAttr<StrArrayAttr>:$layers,
-                       Optional<Hone_OfLayers>:$mask,
-                       OptionalAttr<I64Attr>:$mask_index);
-  let assemblyFormat = [{
-    $gradient_scale `,` $learning_rate `,` $weight_decay
-    (`momentum` $momentum^)? (`rate_of_b` $rate_of_b^)?
-    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
-    (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
-    (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
-  }];
-}
-
-def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
-  let summary = "AdamW";
-  let description = [{
-    As torch.optim.AdamW (Loshchilov and Hutter 2019, alg. 2), with
-    `g = gradient_scale * gradient`:
-    `theta = theta * (1 - learning_rate * weight_decay)`,
-    `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
-    `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
-    `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
-    parameters, or with `on` on those of some layers, which lie one after another,
-    or with `from` on those of one; with `rate_of_b`, B of adapters and vectors
-    have that learning rate; with `round`, parameters are bfloat16 and rounded at
-    random without bias.
-
-    1. (C1) `gradient` is the result of a `hone.layer_gradient`.
-    2. (C2) `from` stands together with neither `along` nor `on`.
-    3. (C3) `mask` is an argument of the entry and has an element `mask_index`.
-
-    Example:
-    ```mlir
-    hone.entry update @update(
-        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %b1: tensor<f64>,
-        %b2: tensor<f64>, %e: tensor<f64>, %c1: tensor<f64>, %c2: tensor<f64>) {
-      hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
-    }
-    ```
-  }];
-  let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
-                       Hone_Scalar:$weight_decay, Hone_Scalar:$beta1,
-                       Hone_Scalar:$beta2, Hone_Scalar:$epsilon,
-                       Hone_Scalar:$bias_correction1,
-                       Hone_Scalar:$bias_correction2,
-                       Optional<Hone_Scalar>:$rate_of_b,
-                       Optional<Hone_RandomKey>:$rounding,
-                       Optional<Hone_Vector>:$gradient,
-                       Optional<Hone_RandomKey>:$key,
-                       Optional<Hone_Coefficients>:$coefficients,
-                       OptionalAttr<StrArrayAttr>:$layers,
-                       Optional<Hone_OfLayers>:$mask,
-                       OptionalAttr<I64Attr>:$mask_index);
-  let assemblyFormat = [{
-    $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
-    `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
-    (`rate_of_b` $rate_of_b^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
-    (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
-    (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
-  }];
-}
-
 def Hone_ElementOp : Hone_Op<"element", [ParentOneOf<["EntryOp"]>,
     Hone_View]> {
   let summary = "one of the numbers that an entry is given";
@@ -433,24 +314,30 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
-    each optimizer state vector, each named input of the first batch in flight,
+    what the optimizer remembers, each named input of the first batch in flight,
     where the batches of a step but the first have one layer's gradients
     (`accumulation`), and each `hone.cache` of each layer. Where layers are updated one by one, `gradient` stands after
     the arena, and where a spec does not accumulate `accumulation` does: only a
     run that asks for them has memory for them. What stands there is elsewhere
     in placements for fewer rows: `fewer` has its offset in each.
 
+    Of the optimizer's memory, `of` says the type of the elements.
+
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
-    Names are `theta`, `gradient`, `state0`, `state1`, `accumulation`, `scalars`,
-    `input.<name>` and `cache.<prefix><name>`.
+    Names are `theta`, `gradient`, those of the slots of the updates (`state0`,
+    `state0.codes`), `accumulation`, `scalars`, `input.<name>` and
+    `cache.<prefix><name>`.
 
     Example: `hone.region "theta" adapter at 0 bytes 4096`
   }];
   let arguments = (ins StrAttr:$name, Hone_MemoryClassAttr:$memory_class,
                        I64Attr:$offset, I64Attr:$bytes,
-                       OptionalAttr<DenseI64ArrayAttr>:$fewer);
-  let assemblyFormat = "$name $memory_class `at` $offset `bytes` $bytes attr-dict";
+                       OptionalAttr<DenseI64ArrayAttr>:$fewer,
+                       OptionalAttr<TypeAttr>:$element);
+  let assemblyFormat = [{
+    $name $memory_class `at` $offset `bytes` $bytes (`of` $element^)? attr-dict
+  }];
   let extraClassDeclaration = [{
     /// See #hone.slot.
     int64_t offsetIn(unsigned placement);

@@ -361,10 +361,9 @@ typedef struct hone_module {
   /* What a step of several batches needs in its place: arena_bytes, or more
      where the spec did not say that there are several. */
   uint64_t accumulation_end;
-  uint64_t thread_bytes;  /* private scratch of each thread, multiple of 64 */
-  uint32_t state_vectors; /* that the optimizer keeps, each as long as theta */
-  /* Of theta. Gradient and state vectors have this type, or HONE_F32 if it is
-     HONE_BF16. */
+  uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
+  uint32_t state_count;  /* of states */
+  /* Of theta. The gradient has this type, or HONE_F32 if it is HONE_BF16. */
   uint32_t trainable_dtype;
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
@@ -374,9 +373,9 @@ typedef struct hone_module {
      after it. */
   uint64_t gradient_offset;
   uint64_t gradient_end;
-  /* The first state vector; the second begins at the next multiple of 64 bytes
-     after its end. */
-  uint64_t state_offset;
+  /* What the optimizer remembers: vectors of one dimension, in bytes of the
+     arena, under their names in checkpoints. All zero before the first step. */
+  const hone_slot *states;
   const hone_schedule *schedules;
   const hone_slot *inputs;
   const hone_weight *weights;

@@ -19,7 +19,7 @@
 
 namespace hone::rt {
 
-/// A vector to save: "theta", "state0", "state1", ... F32 or F64.
+/// A vector to save: "theta", "state0", "state1", ...
 struct CheckpointVector {
   std::string name;
   Dtype dtype = Dtype::F32;

@@ -34,6 +34,22 @@ static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
   return product;
 }
 
+/// Of what is trained and remembered; none for another type.
+static std::optional<Dtype> dtypeOf(uint32_t dtype) {
+  switch (dtype) {
+  case HONE_F64:
+    return Dtype::F64;
+  case HONE_F32:
+    return Dtype::F32;
+  case HONE_BF16:
+    return Dtype::BF16;
+  case HONE_U8:
+    return Dtype::U8;
+  default:
+    return std::nullopt;
+  }
+}
+
 static uint64_t dtypeSize(uint32_t dtype) {
   return dtype == HONE_F64 ? 8 : dtype == HONE_BF16 ? 2 : 4;
 }
@@ -113,18 +129,27 @@ static Status findSchedules(const hone_module &m,
 static Status checkTrainables(const Module &module) {
   const hone_module &m = module.abi();
   struct Region {
-    const char *name;
+    std::string name;
     uint64_t offset, bytes, limit;
   };
-  const Region regions[] = {
+  std::vector<Region> regions = {
       {"theta", m.theta_offset, module.thetaBytes(), m.arena_bytes},
       {"gradient", m.gradient_offset,
        module.generates() ? 0 : module.vectorBytes(),
        module.arenaBytes({/*withGradients=*/true})},
       {"comparison", module.comparisonOffset(),
        module.compares() ? module.vectorBytes() : 0, m.arena_bytes},
-      {"state", m.state_offset, module.stateBytes(), m.arena_bytes},
   };
+  for (uint32_t i = 0; i < m.state_count; ++i) {
+    const hone_slot &state = m.states[i];
+    if (state.rank != 1 || !dtypeOf(state.dtype) ||
+        elementsOf(state.shape, state.rank) == 0)
+      return mismatch(std::string("state '") + state.name + "'",
+                      "expects a vector of numbers");
+  }
+  for (const Module::State &state : module.states())
+    regions.push_back({"state '" + state.name + "'", state.offset,
+                       state.bytes(), m.arena_bytes});
   for (const Region &region : regions)
     if (region.bytes != 0 &&
         (region.offset % 8 != 0 || region.offset > region.limit ||
@@ -147,14 +172,7 @@ static Status checkTrainables(const Module &module) {
 }
 
 Dtype Module::trainableDtype() const {
-  switch (compiled->trainable_dtype) {
-  case HONE_F64:
-    return Dtype::F64;
-  case HONE_BF16:
-    return Dtype::BF16;
-  default:
-    return Dtype::F32;
-  }
+  return *dtypeOf(compiled->trainable_dtype);
 }
 
 Dtype Module::gradientDtype() const {
@@ -170,11 +188,14 @@ uint64_t Module::vectorBytes() const {
   return compiled->trainable_elements * dtypeBytes(gradientDtype());
 }
 
-unsigned Module::stateVectors() const { return compiled->state_vectors; }
-
-uint64_t Module::stateBytes() const {
-  unsigned vectors = stateVectors();
-  return vectors == 0 ? 0 : (vectors - 1) * stateStride() + vectorBytes();
+std::vector<Module::State> Module::states() const {
+  std::vector<State> states;
+  for (uint32_t i = 0; i < compiled->state_count; ++i) {
+    const hone_slot &state = compiled->states[i];
+    states.push_back({state.name, *dtypeOf(state.dtype),
+                      static_cast<uint64_t>(state.shape[0]), state.offset});
+  }
+  return states;
 }
 
 uint64_t Module::arenaBytes(Extent extent) const {
@@ -214,7 +235,7 @@ Result<Module> Module::open(const hone_module &compiled) {
         "CPU as the target");
 
   if (compiled.max_rows < 1 || compiled.max_rows > (int64_t(1) << 31) ||
-      compiled.state_vectors > 16 || compiled.thread_bytes % 64 != 0 ||
+      compiled.state_count > 16 || compiled.thread_bytes % 64 != 0 ||
       (compiled.trainable_dtype != HONE_F32 &&
        compiled.trainable_dtype != HONE_F64 &&
        compiled.trainable_dtype != HONE_BF16) ||

@@ -50,7 +50,7 @@ public:
   bool generates() const { return schedules[HONE_GENERATE]; }
   /// Where the run's own gradient is copied to then, in bytes of the arena.
   uint64_t comparisonOffset() const {
-    return compiled->gradient_offset + stateStride();
+    return compiled->gradient_offset + (vectorBytes() + 63) / 64 * 64;
   }
   /// Whether training updates layer by layer. The gradients of all parameters
   /// are then after the arena, as they are where steps go along directions.
@@ -65,13 +65,18 @@ public:
 
   /// Element type of theta; updates round bfloat16 stochastically.
   Dtype trainableDtype() const;
-  Dtype gradientDtype() const; ///< and of the state
+  Dtype gradientDtype() const;
   uint64_t thetaBytes() const;
-  uint64_t vectorBytes() const; ///< of the gradient, of a state
-  unsigned stateVectors() const;
-  /// From one vector to the next: each begins at a multiple of 64 bytes.
-  uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
-  uint64_t stateBytes() const; ///< of all state vectors
+  uint64_t vectorBytes() const; ///< of the gradient
+  /// A vector that the optimizer keeps, at `offset` in the arena.
+  struct State {
+    std::string name;
+    Dtype dtype;
+    uint64_t elements, offset;
+
+    uint64_t bytes() const { return elements * dtypeBytes(dtype); }
+  };
+  std::vector<State> states() const;
   /// Memory that not every run needs.
   struct Extent {
     bool withGradients = false; ///< gradients that training does not need

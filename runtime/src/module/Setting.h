@@ -22,7 +22,10 @@ namespace hone::rt {
 /// Which bits of a run a setting changes.
 enum class Bits {
   None,
-  Run,      ///< with another value it is another run
+  Run, ///< with another value it is another run
+  /// The same, of a key that checkpoints may lack which are older than it: they
+  /// had its default.
+  RunUnlessStandard,
   Numerics, ///< the same run, computed otherwise
 };
 
@@ -71,17 +74,17 @@ class NamedNumbers;
 using Methods = std::vector<const char *>;
 /// Who reads a setting.
 struct Readers {
-  Methods methods;                 ///< of train.method, or a part's; empty: all
-  const char *optimizer = nullptr; ///< the only one that does; null: each
+  Methods methods; ///< of train.method, or a part's; empty: all
+  std::vector<const char *> optimizers = {}; ///< empty: all
   /// Whether the method that a run's is compared with reads it. Not what says
   /// how a gradient is used, or asks for one of less precision.
   bool isCompared = true;
 
   Readers(Methods methods = {}) : methods(std::move(methods)) {}
   Readers(std::initializer_list<const char *> methods) : methods(methods) {}
-  static Readers onlyWith(const char *optimizer) {
+  static Readers onlyWith(std::vector<const char *> optimizers) {
     Readers readers;
-    readers.optimizer = optimizer;
+    readers.optimizers = std::move(optimizers);
     return readers;
   }
   static Readers ofTrainingAlone(Methods methods) {

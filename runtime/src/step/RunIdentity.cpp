@@ -29,10 +29,18 @@ CheckpointIdentity identityOf(const Module &module, const Settings &settings,
   identity.run["data"] = data;
   identity.run["adapter layout"] = adapterLayout(module.abi());
   std::vector<const Setting *> all = settings.all();
+  // Sections list their members in one order.
+  const Settings defaults;
+  const std::vector<const Setting *> standard = defaults.all();
+  for (size_t i = 0; i < standard.size(); ++i)
+    if (all[i]->bits == Bits::RunUnlessStandard &&
+        all[i]->text() == standard[i]->text())
+      all[i] = nullptr;
   all.insert(all.end(), more.begin(), more.end());
   for (const Setting *setting : all)
-    if (setting->bits != Bits::None && settings.isReadByTraining(*setting))
-      (setting->bits == Bits::Run ? identity.run : identity.numerics)
+    if (setting && setting->bits != Bits::None &&
+        settings.isReadByTraining(*setting))
+      (setting->bits == Bits::Numerics ? identity.numerics : identity.run)
           .emplace(setting->identity(), setting->text());
   // Constant rates and ratios do not know how long the run is, so it may grow.
   std::vector<const MethodSettings *> methods = settings.methods();

@@ -24,8 +24,9 @@ Trainables::Trainables(const Module &module, const Weights &weights,
     : module(module), weights(weights),
       theta(device, arena + module.abi().theta_offset),
       gradient(device, arena + module.abi().gradient_offset),
-      compared(device, arena + module.comparisonOffset()),
-      state(device, arena + module.abi().state_offset) {
+      compared(device, arena + module.comparisonOffset()) {
+  for (const Module::State &state : module.states())
+    states.push_back({state, MemoryView(device, arena + state.offset)});
   if (module.generates())
     return;
   const hone_schedule &step = module.schedule(HONE_TRAIN);
@@ -58,8 +59,8 @@ static void fillUniform(Dtype dtype, MemoryView tensor, uint64_t elements,
 void Trainables::zero() {
   auto clear = [](char *part, uint64_t size) { memset(part, 0, size); };
   theta.write(module.thetaBytes(), clear);
-  if (module.stateVectors() != 0)
-    state.write(module.stateBytes(), clear);
+  for (Remembers &own : states)
+    own.data.write(own.state.bytes(), clear);
   for (Remembered &own : memory)
     std::fill(own.values.begin(), own.values.end(), 0.0f);
 }
@@ -190,10 +191,6 @@ Status Trainables::compareGradients(GradientComparison &out) const {
   return Status::ok();
 }
 
-static std::string stateName(unsigned index) {
-  return "state" + std::to_string(index);
-}
-
 std::vector<CheckpointVector> Trainables::checkpointVectors() {
   std::vector<CheckpointVector> vectors;
   for (CheckpointTarget &target : checkpointTargets())
@@ -203,13 +200,12 @@ std::vector<CheckpointVector> Trainables::checkpointVectors() {
 }
 
 std::vector<CheckpointTarget> Trainables::checkpointTargets() {
-  Dtype dtype = module.gradientDtype();
-  uint64_t elements = module.abi().trainable_elements;
-  std::vector<CheckpointTarget> targets{
-      {"theta", module.trainableDtype(), elements, theta}};
-  for (unsigned i = 0; i < module.stateVectors(); ++i)
+  std::vector<CheckpointTarget> targets{{"theta", module.trainableDtype(),
+                                         module.abi().trainable_elements,
+                                         theta}};
+  for (Remembers &own : states)
     targets.push_back(
-        {stateName(i), dtype, elements, state + i * module.stateStride()});
+        {own.state.name, own.state.dtype, own.state.elements, own.data});
   for (Remembered &own : memory)
     targets.push_back({own.setting, Dtype::F32, own.values.size(),
                        MemoryView(own.values.data())});

@@ -59,7 +59,7 @@ public:
   };
   std::vector<Remembered> &remembered() { return memory; }
 
-  /// "theta", "state0", "state1", "before.updates".
+  /// "theta", "state0", "state0.codes", "before.updates".
   std::vector<CheckpointVector> checkpointVectors();
   std::vector<CheckpointTarget> checkpointTargets();
 
@@ -73,7 +73,12 @@ private:
 
   const Module &module;
   const Weights &weights;
-  MemoryView theta, gradient, compared, state;
+  MemoryView theta, gradient, compared;
+  struct Remembers {
+    Module::State state;
+    MemoryView data;
+  };
+  std::vector<Remembers> states; ///< of the optimizer
   std::vector<Remembered> memory;
 };
 

@@ -44,12 +44,12 @@ static ModuleDescription sampleDescription() {
   schedule.items.push_back(send);
   schedule.values = {{0, 8, 8, 0, 1, 0, 0}, {64, 8, 8, 0, 1, 0, 7}};
   schedule.settings = {{"seed", HONE_I64, 0}};
-  d.stateVectors = 2;
   d.trainableDtype = HONE_F64;
   d.trainableElements = 77;
   d.thetaOffset = 64;
   d.gradientOffset = 1024;
-  d.stateOffset = 2048;
+  d.states = {{"state0.codes", HONE_U8, {77}, 2048},
+              {"state0.largest", HONE_F64, {1}, 2176}};
   d.inputs = {{"input_ids", HONE_I32, {256}, 128},
               {"targets", HONE_I32, {256}, 8}};
   d.weights = {{"model.norm.weight", HONE_BF16, {896}},
@@ -75,12 +75,14 @@ TEST(CpuTarget, TablesReadBackThroughTheHeader) {
   EXPECT_EQ(m.max_rows, 256);
   EXPECT_EQ(m.arena_bytes, 4096u);
   EXPECT_EQ(m.thread_bytes, 64u);
-  EXPECT_EQ(m.state_vectors, 2u);
+  EXPECT_EQ(m.state_count, 2u);
   EXPECT_EQ(m.trainable_dtype, uint32_t(HONE_F64));
   EXPECT_EQ(m.trainable_elements, 77u);
   EXPECT_EQ(m.theta_offset, 64u);
   EXPECT_EQ(m.gradient_offset, 1024u);
-  EXPECT_EQ(m.state_offset, 2048u);
+  EXPECT_STREQ(m.states[0].name, "state0.codes");
+  EXPECT_EQ(m.states[0].dtype, uint32_t(HONE_U8));
+  EXPECT_EQ(m.states[1].offset, 2176u);
   ASSERT_EQ(m.schedule_count, 1u);
   const hone_schedule &s = m.schedules[0];
   EXPECT_EQ(s.purpose, uint32_t(HONE_EVALUATE));

@@ -1,0 +1,31 @@
+//===- StateSlot.h - What an optimizer remembers --------------------------===//
+
+#pragma once
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace hone {
+
+/// A vector that an optimizer keeps from step to step, of all trainable
+/// parameters one after the other. All its bytes are zero before the first
+/// step.
+struct StateSlot {
+  /// What it has of each parameter.
+  enum class Extent {
+    Elements, ///< one number for each element
+    Blocks, ///< one for each numerics::kStateBlock elements, the last may have
+            ///< fewer: whatever is beside it, a tensor begins a block
+  };
+
+  /// Of the region, and of the vector in a checkpoint. Slots of one name are
+  /// the same in all else.
+  llvm::StringRef name;
+  mlir::Type element;
+  Extent extent = Extent::Elements;
+
+  /// How many numbers it has of a parameter.
+  int64_t elementsOf(mlir::RankedTensorType parameter) const;
+};
+
+} // namespace hone

@@ -1,0 +1,55 @@
+//===- Optimizer.h - What the compiler knows of an optimizer --------------===//
+//
+// One description for each optimizer, made by the function that the list in
+// Settings.h names. Its formula, and what it remembers from step to step, are
+// at the op that it makes (dialects/Hone/ops/Optimizer.td). README.md says how
+// one is added.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "dialects/Hone/HoneOps.h"
+
+namespace hone {
+
+namespace rt {
+struct UpdateSettings;
+} // namespace rt
+
+/// What an update takes beside the numbers of its rule; null or empty: it has
+/// no such thing. See Hone_UpdateOp.
+struct UpdateOperands {
+  mlir::Value rateOfB = {}, rounding = {};
+  mlir::Value gradient = {};               ///< a hone.layer_gradient
+  mlir::Value key = {}, coefficients = {}; ///< of random directions
+  mlir::ArrayAttr layers = {};
+  mlir::Value mask = {};
+  mlir::IntegerAttr maskIndex = {};
+};
+
+struct Optimizer {
+  /// What its op takes after `gradient_scale`, `learning_rate` and
+  /// `weight_decay`, in order: settings, and what ScheduleBuilder computes of
+  /// them. Those that count updates come last.
+  llvm::SmallVector<llvm::StringRef, 5> numbers;
+  /// Creates its op; `numbers` begin with those three.
+  void (*create)(mlir::OpBuilder &builder, mlir::Location loc,
+                 const Optimizer &optimizer, mlir::ValueRange numbers,
+                 const UpdateOperands &operands) = nullptr;
+  /// What it remembers is rounded to bfloat16 at random.
+  bool roundsState = false;
+  /// Parameter::hasRateOfB() have a rate of their own.
+  bool hasRateOfB = false;
+
+  /// Whether a number depends on how many updates there were.
+  bool countsUpdates() const;
+};
+
+/// Begins the names of numbers that depend on how many updates there were.
+inline constexpr llvm::StringLiteral biasCorrection = "bias_correction";
+
+/// The one that `settings` name, as they set it.
+Optimizer describeOptimizer(const rt::UpdateSettings &settings);
+
+} // namespace hone

@@ -1,0 +1,328 @@
+//===- KernelsOptimizerTest.cpp - 200 steps of each optimizer -------------===//
+//
+// Beside the published formulas in double precision. What is kept between steps
+// is compared too: a code that differs is one that a resumed run would go on
+// from.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/StateCodes.h"
+#include "runtime/src/base/Philox.h"
+#include "test/numerics/KernelCase.h"
+
+#include <cmath>
+
+using namespace hone;
+using namespace hone::reference;
+
+namespace {
+constexpr int kSteps = 200;
+
+/// Two matrices and a vector, none of which is a whole number of blocks.
+class KernelsOptimizerTest : public KernelTest {
+protected:
+  static constexpr size_t inA = 40 * 131, inB = 15 * 40;
+  static constexpr int64_t length = inA + inB + 150;
+  const std::vector<size_t> starts = {0, inA, inA + inB, size_t(length)};
+
+  /// A module whose entry runs `update` on so many numbers, %0 and further.
+  std::string updateModule(size_t numbers, const std::string &update) const {
+    std::string arguments;
+    for (size_t i = 0; i < numbers; ++i)
+      arguments += "%n" + std::to_string(i) + ": tensor<f64>, ";
+    std::string ir = R"(module attributes {hone.max_rows = 4 : i64} {
+      hone.block @sink() {
+        %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<40x131xT>
+        %b = hone.parameter "b" trainable init <zero> : tensor<15x40xT>
+        %v = hone.parameter "v" trainable init <pretrained> : tensor<150xT>
+        %da = hone.input "da" : tensor<40x131xT>
+        %db = hone.input "db" : tensor<15x40xT>
+        %dv = hone.input "dv" : tensor<150xT>
+        hone.gradient %da of "a" : tensor<40x131xT>
+        hone.gradient %db of "b" : tensor<15x40xT>
+        hone.gradient %dv of "v" : tensor<150xT>
+        hone.return
+      }
+      hone.entry update @test()" +
+                     arguments + R"(%key: tensor<4xi32>) {
+        hone.call @sink "x." () : () -> ()
+        )" + update + "}}";
+    for (size_t at; (at = ir.find("xT>")) != std::string::npos;)
+      ir.replace(at, 3, "x" + element() + ">");
+    return ir;
+  }
+
+  /// What a step is given.
+  void give(HoneProgram &program, const Matrix &gradient,
+            const std::vector<double> &numbers) {
+    for (size_t i = 0; i < numbers.size(); ++i)
+      program.write("argument." + std::to_string(i),
+                    std::vector<double>{numbers[i]});
+    // The sinks add to it.
+    program.write("gradient", std::vector<double>(length));
+    auto begin = gradient.values.begin();
+    for (auto [name, tensor] : {std::pair("da", 0), {"db", 1}, {"dv", 2}})
+      program.write(std::string("input.") + name,
+                    std::vector<double>(begin + starts[tensor],
+                                        begin + starts[tensor + 1]));
+  }
+
+  /// Gradients of seven orders of magnitude, some of them zero.
+  Matrix wideGradient() {
+    Matrix gradient = random(1, length), decades = random(1, length);
+    for (size_t i = 0; i < gradient.values.size(); ++i)
+      gradient.values[i] =
+          i % 37 == 0
+              ? 0
+              : static_cast<float>(gradient.values[i] *
+                                   std::pow(10, -7 * (double(i % 8) / 8)) *
+                                   (1 + decades.values[i]));
+    return gradient;
+  }
+
+  std::string codedModule() const {
+    return updateModule(
+        8, "hone.adamw_coded %n0, %n1, %n2, %n3, %n4, %n5, %n6, %n7");
+  }
+
+  static std::vector<double> numbersOf(const AdamwRates &rates) {
+    return {rates.gradientScale,   rates.learningRate,   rates.weightDecay,
+            rates.beta1,           rates.beta2,          rates.epsilon,
+            rates.biasCorrection1, rates.biasCorrection2};
+  }
+
+  static void clearCoded(HoneProgram &program, size_t blocks) {
+    for (const char *codes : {"state0.codes", "state1.codes"})
+      program.write(codes, std::vector<double>(length));
+    for (const char *largest : {"state0.largest", "state1.largest"})
+      program.write(largest, std::vector<double>(blocks));
+  }
+
+  Matrix readAll(const HoneProgram &program, const char *region) const {
+    Matrix values;
+    values.values = program.read(region, length);
+    return values;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Elements, KernelsOptimizerTest,
+                         testing::Values("f32", "f64"));
+} // namespace
+
+TEST_P(KernelsOptimizerTest, Lion) {
+  HoneProgram program(updateModule(5, "hone.lion %n0, %n1, %n2, %n3, %n4"));
+  LionRates rates{0.5, 1e-3, 0.1, 0.9, 0.99};
+  Matrix theta = random(1, length), momentum(1, length);
+  program.write("theta", theta.values);
+  program.write("state0", momentum.values);
+  for (int step = 0; step < kSteps; ++step) {
+    Matrix gradient = wideGradient();
+    give(program, gradient,
+         {rates.gradientScale, rates.learningRate, rates.weightDecay,
+          rates.beta1, rates.beta2});
+    program.run(1, 1 + step % 3);
+    lionStep(theta, gradient, momentum, rates);
+  }
+  // A decay that is rounded is as wrong in each step: errors add up.
+  expectClose(readAll(program, "theta"), theta, element(), kSteps * kSteps / 4,
+              "lion");
+  expectClose(readAll(program, "state0"), momentum, element(), kSteps,
+              "momentum");
+}
+
+TEST_P(KernelsOptimizerTest, AdamwCoded) {
+  HoneProgram program(codedModule());
+  AdamwRates rates{0.5, 1e-3, 0.1, 0.9, 0.999, 1e-8, 0, 0};
+  Matrix theta = random(1, length);
+  constexpr size_t block = numerics::kStateBlock;
+  CodedMoment first(dynamicCode(true), false, starts, block),
+      second(dynamicCode(false), true, starts, block);
+  const size_t blocks = first.largest.size();
+  ASSERT_EQ(blocks, 21u + 3 + 1);
+  program.write("theta", theta.values);
+  clearCoded(program, blocks);
+  size_t others = 0, codes = 0;
+  for (int step = 1; step <= kSteps; ++step) {
+    rates.biasCorrection1 = 1 - std::pow(rates.beta1, step);
+    rates.biasCorrection2 = 1 - std::pow(rates.beta2, step);
+    Matrix gradient = wideGradient();
+    give(program, gradient, numbersOf(rates));
+    program.run(1, 1 + step % 3);
+    Matrix m = first.decoded(), v = second.decoded();
+    adamwStep(theta, gradient, m, v, rates);
+    first.encode(m);
+    second.encode(v);
+    if (step % 40 != 0)
+      continue;
+    for (auto [name, want] : {std::pair("state0.codes", &first.codes),
+                              {"state1.codes", &second.codes}}) {
+      Matrix got = readAll(program, name);
+      for (size_t i = 0; i < got.values.size(); ++i)
+        others += got.values[i] != (*want)[i];
+      codes += got.values.size();
+    }
+  }
+  // Half way between two codes float32 may be on the other side; what such an
+  // element does is then another, by a code's distance.
+  const bool isExact = element() == "f64";
+  RecordProperty("codes_that_differ", static_cast<int>(others));
+  EXPECT_LE(double(others), isExact ? 0 : 1e-3 * double(codes));
+  Matrix got = readAll(program, "theta");
+  if (isExact) {
+    expectClose(got, theta, element(), kSteps, "theta");
+  } else {
+    double most = 0;
+    for (size_t i = 0; i < got.values.size(); ++i)
+      most = std::max(most, std::abs(got.values[i] - theta.values[i]));
+    // A step moves each by about the learning rate.
+    EXPECT_LE(most, 0.1 * rates.learningRate * kSteps);
+    expectClose(got, theta, element(), 1000000, "theta");
+  }
+  Matrix largest, want;
+  largest.values = program.read("state1.largest", blocks);
+  want.values = second.largest;
+  expectClose(largest, want, element(), isExact ? kSteps : 1000000, "largest");
+}
+
+// The momentum takes the 16 bits below those that a parameter takes.
+TEST_P(KernelsOptimizerTest, MomentumInBfloat16) {
+  for (bool isLion : {false, true}) {
+    HoneProgram program(updateModule(
+        5, isLion ? "hone.lion %n0, %n1, %n2, %n3, %n4 in_bfloat16 round %key"
+                  : "hone.sgd %n0, %n1, %n2 momentum %n3 in_bfloat16 "
+                    "round %key"));
+    // All but the products with rates is exact in float32.
+    SgdRates sgd{1, 1.0 / 1024, 0, 0.5};
+    LionRates lion{1, 1.0 / 1024, 0, 0.5, 0.75};
+    Matrix theta(1, length), momentum(1, length);
+    program.write("theta", theta.values);
+    program.write("state0.bfloat16", momentum.values);
+    for (uint64_t step = 0; step < 20; ++step) {
+      Matrix gradient(1, length);
+      for (size_t i = 0; i < gradient.values.size(); ++i)
+        gradient.values[i] =
+            (static_cast<double>((i * 37 + step * 11) % 255) - 127) / 256;
+      give(program, gradient,
+           isLion ? std::vector<double>{1, lion.learningRate, 0, lion.beta1,
+                                        lion.beta2}
+                  : std::vector<double>{1, sgd.learningRate, 0, sgd.momentum});
+      constexpr uint64_t seed = 0x123456789abcdef0;
+      std::vector<int32_t> key;
+      for (uint64_t word : {seed, step}) {
+        key.push_back(static_cast<int32_t>(word));
+        key.push_back(static_cast<int32_t>(word >> 32));
+      }
+      program.write("argument.5", key);
+      program.run(1, 1 + step % 3);
+      if (isLion)
+        lionStep(theta, gradient, momentum, lion);
+      else
+        sgdStep(theta, gradient, &momentum, sgd);
+      const char *names[] = {"x.a", "x.b", "x.v"};
+      for (size_t tensor = 0; tensor < 3; ++tensor) {
+        rt::RandomStream stream(seed, step, rt::RandomPurpose::Round,
+                                names[tensor]);
+        for (size_t i = starts[tensor]; i < starts[tensor + 1]; ++i)
+          if (momentum.values[i] != 0)
+            momentum.values[i] = roundToBfloat16(
+                momentum.values[i],
+                (stream.bits(i - starts[tensor]) >> 32) & 0xffff);
+      }
+    }
+    EXPECT_EQ(program.read("state0.bfloat16", length), momentum.values)
+        << isLion;
+    EXPECT_EQ(program.read("theta", length), theta.values) << isLion;
+  }
+}
+
+TEST(StateCodes, AreThePublishedOnes) {
+  for (bool isSigned : {true, false}) {
+    StateCode code = dynamicStateCode(isSigned);
+    std::vector<double> want = dynamicCode(isSigned);
+    ASSERT_EQ(want.size(), 256u);
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_EQ(code.values[i], want[i]) << i;
+  }
+  // Middles of the outermost of 64 parts of [0.1, 1], and of the one of 1e-6.
+  StateCode code = dynamicStateCode(true);
+  EXPECT_FLOAT_EQ(code.values[0], -0.99296875f);
+  EXPECT_FLOAT_EQ(code.values[128], 5.5e-7f);
+  EXPECT_EQ(code.values[127], 0);
+  EXPECT_EQ(code.values[255], 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Why the code is not linear
+//===----------------------------------------------------------------------===//
+
+/// A quadratic whose curvatures are of three orders of magnitude in each block,
+/// with noise in its gradients, of which one in eight is zero as those of rows
+/// that a batch does not use: the loss after kSteps of `update`.
+static double
+lossAfter(int64_t length,
+          const std::function<void(Matrix &theta, const Matrix &gradient,
+                                   const AdamwRates &rates)> &update) {
+  Matrix theta(1, length);
+  auto curvature = [](size_t i) { return i % 2 ? 1.0 : 1e-3; };
+  for (double &value : theta.values)
+    value = 1;
+  for (int step = 1; step <= kSteps; ++step) {
+    Matrix gradient = randomMatrix(1, length, step, "f32");
+    for (size_t i = 0; i < theta.values.size(); ++i)
+      gradient.values[i] =
+          (7 * i + step) % 8 == 0
+              ? 0
+              : static_cast<float>(curvature(i) * (theta.values[i] +
+                                                   0.5 * gradient.values[i]));
+    update(theta, gradient,
+           {1, 0.01, 0, 0.9, 0.999, 1e-8, 1 - std::pow(0.9, step),
+            1 - std::pow(0.999, step)});
+  }
+  double loss = 0;
+  for (size_t i = 0; i < theta.values.size(); ++i)
+    loss += curvature(i) * theta.values[i] * theta.values[i] / 2;
+  return loss;
+}
+
+// In 256 equal steps the second moment of what is small beside its block's
+// largest becomes zero, and the next step divides by epsilon. That code alone
+// differs from the op's.
+TEST_P(KernelsOptimizerTest, ALinearSecondMomentDiverges) {
+  const double before =
+      lossAfter(length, [](Matrix &, const Matrix &, const AdamwRates &) {});
+  Matrix m(1, length), v(1, length);
+  const double exact =
+      lossAfter(length, [&](Matrix &theta, const Matrix &gradient,
+                            const AdamwRates &rates) {
+        adamwStep(theta, gradient, m, v, rates);
+      });
+  std::vector<double> steps;
+  for (int i = 0; i < 256; ++i)
+    steps.push_back(i / 255.0);
+  CodedMoment first(dynamicCode(true), false, starts, numerics::kStateBlock),
+      second(steps, false, starts, numerics::kStateBlock);
+  const double linear =
+      lossAfter(length, [&](Matrix &theta, const Matrix &gradient,
+                            const AdamwRates &rates) {
+        Matrix m = first.decoded(), v = second.decoded();
+        adamwStep(theta, gradient, m, v, rates);
+        first.encode(m);
+        second.encode(v);
+      });
+  HoneProgram program(codedModule());
+  clearCoded(program, first.largest.size());
+  const double own =
+      lossAfter(length, [&](Matrix &theta, const Matrix &gradient,
+                            const AdamwRates &rates) {
+        program.write("theta", theta.values);
+        give(program, gradient, numbersOf(rates));
+        program.run(1, 2);
+        theta = readAll(program, "theta");
+      });
+  RecordProperty("losses",
+                 std::to_string(before) + " " + std::to_string(exact) + " " +
+                     std::to_string(own) + " " + std::to_string(linear));
+  EXPECT_LT(exact, 0.1 * before);
+  EXPECT_LT(own, 1.2 * exact);
+  EXPECT_GT(linear, 10 * before);
+}
