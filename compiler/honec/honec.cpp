@@ -155,7 +155,7 @@ static Status sayLongSamples(const CompileRequest &request,
                                             {"", /*skipUnusable=*/true},
                                             spec.chat_template}));
   sayLonger(LongSamples::of(survey.lengths(), spec.train.max_seq_length,
-                            /*areSplit=*/false));
+                            survey.canSplit()));
   return Status::ok();
 }
 

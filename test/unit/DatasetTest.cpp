@@ -144,6 +144,78 @@ TEST(Dataset, LongSamplesAreCountedAndLeftOut) {
       << data.value().notes();
 }
 
+static Ids idsOfAll(const Dataset &data) {
+  Ids all;
+  for (uint64_t i = 0; i < data.sampleCount(); ++i) {
+    const Ids ids = idsAt(data, i);
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  return all;
+}
+
+TEST(Dataset, TextsAreSplitAndOthersLeftOut) {
+  LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
+  TemporaryFolder folder;
+  // The second has more than a conversation may have.
+  std::string book;
+  while (book.size() < 2 * DataLines::LongestConversation)
+    book += "the blade gets thinner and thinner ";
+  const std::string line = "{\"text\":\"the whetstone turns and turns\"}\n",
+                    lines = line + "{\"text\":\"" + book + "\"}\n";
+  const auto make = [&](const char *name, const std::string &content,
+                        int64_t length) {
+    return prepare(folder, folder.write(name, content), &loaded.tokenizer,
+                   length);
+  };
+  Result<Dataset> whole = make("d.jsonl", lines, 1 << 20),
+                  split = make("d.jsonl", lines, 16),
+                  table = make("d.csv", "text\n\"" + book + "\"\n", 16);
+  ASSERT_TRUE(whole.isOk() && split.isOk()) << split.status().render();
+  ASSERT_EQ(whole.value().sampleCount(), 2u);
+  EXPECT_EQ(idsOfAll(split.value()), idsOfAll(whole.value()));
+  uint64_t pieces = 0;
+  for (uint64_t i = 0; i < 2; ++i) {
+    const auto length = uint64_t(whole.value().sample(i).length);
+    pieces += length > 16 ? (length + 15) / 16 : 0;
+  }
+  EXPECT_TRUE(hasNote(split.value(), "are longer than 16 tokens and are split "
+                                     "into " +
+                                         std::to_string(pieces) + " samples"))
+      << split.value().notes();
+  ASSERT_TRUE(table.isOk()) << table.status().render();
+  EXPECT_EQ(idsAt(table.value(), table.value().sampleCount() - 1),
+            idsAt(split.value(), split.value().sampleCount() - 1));
+  Result<Dataset> pairs =
+      make("p.jsonl",
+           "{\"prompt\":\"the\",\"completion\":\" blade\"}\n"
+           "{\"prompt\":\"the blade gets\",\"completion\":\" thinner and "
+           "thinner and thinner and thinner\"}\n",
+           16);
+  ASSERT_TRUE(pairs.isOk()) << pairs.status().render();
+  EXPECT_EQ(pairs.value().sampleCount(), 1u);
+  EXPECT_TRUE(hasNote(pairs.value(), "are left out"));
+}
+
+// 32 KiB of its end have no place to cut.
+TEST(Dataset, ATextThatIsPassedOverLeavesNoPiece) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  TemporaryFolder folder;
+  const auto make = [&](const std::string &more) {
+    DatasetOptions options{
+        folder.write("d.jsonl", "{\"text\":\"the whetstone\"}\n" + more), 4, "",
+        Vocabulary};
+    options.skipUnusable = true;
+    return Dataset::prepare(options, &loaded.tokenizer);
+  };
+  const std::string endless(1 << 16, 'x');
+  Result<Dataset> alone = make(""),
+                  both = make("{\"text\":\"the blade gets thinner " + endless +
+                              "\"}\n");
+  ASSERT_TRUE(alone.isOk() && both.isOk()) << both.status().render();
+  EXPECT_TRUE(hasNote(both.value(), "cannot be used and are left out: 1"));
+  EXPECT_EQ(idsOfAll(both.value()), idsOfAll(alone.value()));
+}
+
 TEST(Dataset, SamplesWithoutTargetAreCountedAndLeftOut) {
   TemporaryFolder folder;
   Result<Dataset> data = prepare(

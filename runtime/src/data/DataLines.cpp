@@ -173,10 +173,9 @@ static constexpr unsigned ListKeys = SeenIds | SeenLabels | SeenMask |
                                      SeenHistory | SeenTools;
 
 DataLines::DataLines(std::string_view content, std::string path,
-                     int64_t vocabularySize, uint64_t keptIds, uint64_t longest,
-                     KeyMap given)
+                     int64_t vocabularySize, uint64_t keptIds, KeyMap given)
     : path(std::move(path)), vocabularySize(vocabularySize), keptIds(keptIds),
-      longest(std::min(longest, LongestLine)), map(std::move(given)) {
+      map(std::move(given)) {
   const FileKind kind = kindOf(this->path);
   if (!isTable(kind)) {
     records = std::make_unique<JsonRecords>(content, this->path);
@@ -475,11 +474,15 @@ Status DataLines::detectFrom(std::string_view text) {
         keys += (&key == &ignored.front() ? ": \"" : ", \"") + key + "\"";
     return bad(ErrorCode::MixedFormats, line.number,
                "expected the keys of one data format but found " + keys,
-               ShapeRemedy);
+               std::string(ShapeRemedy) +
+                   (seen == 0 && !ignored.empty()
+                        ? "; --map prompt=question,completion=answer reads "
+                          "keys of other names"
+                        : ""));
   }
   if (shape == DataFormat::Messages || shape == DataFormat::ShareGpt ||
       shape == DataFormat::Alpaca)
-    longest = std::min(longest, LongestConversation);
+    limitTo(LongestConversation);
   isDetected = true;
   return Status::ok();
 }

@@ -15,6 +15,7 @@
 #include "data/JsonRecords.h"
 #include "data/KeyMap.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -67,10 +68,10 @@ public:
 
   /// Reads `content`, the bytes of the file `path` without empty lines at the
   /// end. Ids and labels are checked against `vocabularySize`; of each line
-  /// the first `keptIds` are kept, and lines longer than `longest` refused.
-  /// The end of `path` says whether it is a table, `map` what keys mean.
+  /// the first `keptIds` are kept. The end of `path` says whether it is a
+  /// table, `map` what keys mean.
   DataLines(std::string_view content, std::string path, int64_t vocabularySize,
-            uint64_t keptIds, uint64_t longest = LongestLine, KeyMap map = {});
+            uint64_t keptIds, KeyMap map = {});
 
   DataLines(const DataLines &) = delete;
   DataLines &operator=(const DataLines &) = delete;
@@ -85,6 +86,8 @@ public:
   /// the first line.
   Status detect(bool passesOver = false);
   DataFormat format() const { return shape; }
+  /// Refuses lines of more than `bytes` from here on, at most LongestLine.
+  void limitTo(uint64_t bytes) { longest = std::min(longest, bytes); }
 
   /// Reads the next line into `line`; `more` becomes false at the end.
   /// Errors: BadData with file, line and column or key; the next call goes on
@@ -119,7 +122,7 @@ private:
 
   std::string path;
   int64_t vocabularySize;
-  uint64_t keptIds, longest;
+  uint64_t keptIds, longest = LongestLine;
   bool isDetected = false;
   KeyMap map;
   std::unique_ptr<Records> records;

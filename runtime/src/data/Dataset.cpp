@@ -57,20 +57,29 @@ private:
                : uint64_t(options.maxSequenceLength);
   }
   Status finishSample(uint64_t length, const std::string &place);
+  Status finishText(const std::string &place);
   Status refuseLong(uint64_t length, const std::string &place) const;
   Status addPart(uint64_t begin, uint64_t length);
   Status checkTokenizer(const std::string &place) const;
   Status checkIds(const std::string &place) const;
-  void addTemplate(uint32_t count,
+  bool put(int32_t id) { return append(&id, 1); }
+  bool addTemplate(uint32_t count,
                    uint32_t (TokenizerTable::*token)(uint32_t) const);
   Status encodeText(std::string_view text, const std::string &place,
                     TokenSink &sink);
   Status checkSpecialTokens() const;
-  void addEos();
+  bool addEos();
   std::string leftOut() const;
   std::string notes() const;
   bool append(const int32_t *newIds, size_t count) override;
   bool passed(size_t bytes) override;
+  bool isOneText() const { return format == DataFormat::PlainText; }
+  bool splitsTexts() const {
+    return isOneText() ||
+           (format == DataFormat::Text && (options.tooLong == TooLong::ByKind ||
+                                           options.tooLong == TooLong::Split));
+  }
+  Status takePiece();
   Status letGo(uint64_t bytes);
 
   const DatasetOptions &options;
@@ -86,7 +95,9 @@ private:
   std::optional<ChatModel> chat;
   ConversationCounts counts;
   UnusableSamples unusable;
-  Status packed = Status::ok();
+  std::string textPlace;       ///< of the text whose ids come
+  uint64_t ofText = 0;         ///< ids of it that pieces have
+  Status taken = Status::ok(); ///< why append() said no
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
            mergedPrompts = 0, parts = 0, specialAsText = 0;
   uint64_t ofLine = 0;           ///< samples that the line at hand gave
@@ -110,18 +121,22 @@ Status Preparation::checkIds(const std::string &place) const {
   return checkLargest(sample, options.vocabularySize, place);
 }
 
-/// Appends the post-processor's tokens before or after a text.
-void Preparation::addTemplate(uint32_t count,
+/// Appends the post-processor's tokens before or after a text. Returns as
+/// append().
+bool Preparation::addTemplate(uint32_t count,
                               uint32_t (TokenizerTable::*token)(uint32_t)
                                   const) {
   for (uint32_t i = 0; i < count; ++i)
-    sample.add(int32_t((tokenizer->contents().*token)(i)));
+    if (!put(int32_t((tokenizer->contents().*token)(i))))
+      return false;
+  return true;
 }
 
-void Preparation::addEos() {
+/// Returns as append().
+bool Preparation::addEos() {
   const int32_t eos = tokenizer->eosToken();
-  if (eos >= 0 && (sample.count == 0 || sample.last != eos))
-    sample.add(eos);
+  const bool isThere = sample.count > 0 && sample.last == eos;
+  return eos < 0 || isThere || put(eos);
 }
 
 /// Takes a part of the sample and `labels`, or counts why not.
@@ -157,6 +172,7 @@ Status Preparation::finishSample(uint64_t length, const std::string &place) {
     return addPart(0, length);
   ++tooLong;
   switch (options.tooLong) {
+  case TooLong::ByKind: // texts come in pieces
   case TooLong::LeaveOut:
     return Status::ok();
   case TooLong::Refuse:
@@ -181,26 +197,47 @@ Status Preparation::letGo(uint64_t bytes) {
 }
 
 bool Preparation::passed(size_t bytes) {
-  packed = letGo(bytes);
-  return packed.isOk();
+  taken = isOneText() ? letGo(bytes) : Status::ok();
+  return taken.isOk();
 }
 
+/// Takes the sample as a piece of a text.
+Status Preparation::takePiece() {
+  HONE_TRY(checkIds(textPlace));
+  labels = sample.kept;
+  if (isOneText())
+    ofLine = 0; // there are no lines whose pieces belong together
+  ofText += sample.count;
+  ++(isOneText() ? samples : parts);
+  HONE_TRY(addPart(0, sample.count));
+  sample.clear();
+  return Status::ok();
+}
+
+/// A text that is split is never held as a whole.
 bool Preparation::append(const int32_t *newIds, size_t count) {
-  const size_t length = size_t(options.maxSequenceLength);
-  for (size_t i = 0; i < count; ++i) {
+  if (!splitsTexts())
+    return sample.append(newIds, count);
+  for (size_t i = 0; i < count && taken.isOk(); ++i) {
+    if (sample.count == uint64_t(options.maxSequenceLength))
+      taken = takePiece();
     sample.add(newIds[i]);
-    if (sample.count < length)
-      continue;
-    packed = checkIds(options.path);
-    labels = sample.kept;
-    ofLine = 0; // a text has no lines that belong together
-    if (packed.isOk())
-      packed = finishSample(sample.count, options.path);
-    sample.clear();
-    if (!packed.isOk())
-      return false;
   }
-  return true;
+  return taken.isOk();
+}
+
+/// Takes the end of a text whose ids append() had.
+Status Preparation::finishText(const std::string &place) {
+  HONE_TRY(taken);
+  if (isOneText())
+    return sample.count == 0 ? Status::ok() : takePiece();
+  if (ofText == 0) // it was not split
+    return finishSample(sample.count, place);
+  ++samples;
+  ++tooLong;
+  HONE_TRY(takePiece());
+  longest = std::max(longest, ofText);
+  return Status::ok();
 }
 
 /// The tokenizer checks too, but does not know lines.
@@ -251,46 +288,44 @@ Status Preparation::packText() {
   HONE_TRY(checkUtf8());
   // Template tokens are fewer than a sequence has room for only by chance, so
   // they take the same way as text.
-  const TokenizerTable &table = tokenizer->contents();
-  const auto put = [&](uint32_t token) {
-    const int32_t id = int32_t(token);
-    return append(&id, 1);
-  };
+  textPlace = options.path;
   const bool parse = options.parseSpecialTokens;
-  for (uint32_t i = 0; i < tokenizer->missingBefore(content, parse); ++i)
-    if (!put(table.before(i)))
-      return packed;
-  Status status = encodeText(content, options.path, *this);
-  if (!status.isOk() || !packed.isOk())
-    return status.isOk() ? packed : status;
-  for (uint32_t i = 0; i < tokenizer->missingAfter(content, parse); ++i)
-    if (!put(table.after(i)))
-      return packed;
-  if (sample.count == 0)
-    return Status::ok();
-  HONE_TRY(checkIds(options.path));
-  labels = sample.kept;
-  ofLine = 0;
-  return finishSample(sample.count, options.path);
+  if (addTemplate(tokenizer->missingBefore(content, parse),
+                  &TokenizerTable::before)) {
+    HONE_TRY(encodeText(content, options.path, *this));
+    if (taken.isOk())
+      addTemplate(tokenizer->missingAfter(content, parse),
+                  &TokenizerTable::after);
+  }
+  return finishText(options.path);
 }
 
-/// Leaves the text with its completion in `line.text`.
+/// Leaves the text with its completion in `line.text`. Of a text that is split
+/// the sample is the last piece then.
 Status Preparation::encodeLine(DataLine &line, const std::string &place) {
   sample.clear();
+  textPlace = place;
+  ofText = 0;
+  taken = Status::ok();
   const bool parse = options.parseSpecialTokens;
   addTemplate(tokenizer->missingBefore(line.text, parse),
               &TokenizerTable::before);
   const uint64_t begin = sample.count;
   uint64_t masked = 0;
-  if (format != DataFormat::Text) {
+  // A text that is passed over at its end would have left pieces.
+  const bool checksFirst = splitsTexts() && options.skipUnusable;
+  if (format != DataFormat::Text || checksFirst) {
     prompt.clear();
     const uint64_t before = specialAsText; // it is counted with the whole
     HONE_TRY(encodeText(line.text, place, prompt));
     specialAsText = before;
+  }
+  if (format != DataFormat::Text) {
     line.text += line.completion;
     masked = begin + prompt.count;
   }
-  HONE_TRY(encodeText(line.text, place, sample));
+  HONE_TRY(encodeText(line.text, place, *this));
+  HONE_TRY(taken);
   if (format != DataFormat::Text) {
     const auto text = sample.kept.begin() +
                       ptrdiff_t(std::min<uint64_t>(begin, sample.kept.size()));
@@ -326,8 +361,8 @@ Status Preparation::addConversation(DataLine &line, const std::string &place) {
         std::string("the data is ") + describe(format) +
             ", but this program was compiled from a model folder without a "
             "chat template",
-        "compile with --set chat_template=plain or another preset, or with "
-        "the model's chat_template in its folder, or write the data as "
+        "compile with --set chat_template=plain or another preset, put the "
+        "model's chat_template into its folder, or write the data as "
         "{\"prompt\", \"completion\"}");
   HONE_TRY(joinSystem(line, place));
   ConversationEncoder encoder(*chat, *tokenizer, scratch, counts);
@@ -396,7 +431,7 @@ Status Preparation::addLine(DataLine &line, const std::string &place) {
     line.text = alpacaPrompt(line);
   }
   HONE_TRY(encodeLine(line, place));
-  return finishSample(sample.count, place);
+  return finishText(place);
 }
 
 /// Whether an error is of a sample that is left out, which is then counted.
@@ -411,15 +446,14 @@ bool Preparation::passesOver(const Status &status) {
 }
 
 Status Preparation::readLines() {
-  const bool splits = options.tooLong == TooLong::Split;
   // A tab at the end of a table may be an empty cell.
   DataLines lines(
       isTable(kindOf(options.path)) ? content : input.withoutSpaceAtEnd(),
-      options.path, options.vocabularySize, keptIds(options),
-      splits ? DataLines::LongestConversation : DataLines::LongestLine,
-      options.map);
+      options.path, options.vocabularySize, keptIds(options), options.map);
   HONE_TRY(lines.detect(options.skipUnusable));
   format = lines.format();
+  if (options.tooLong == TooLong::Split && !splitsTexts())
+    lines.limitTo(DataLines::LongestConversation);
   if (format != DataFormat::TokenIds)
     HONE_TRY(checkTokenizer(options.path));
   const bool isChat =
@@ -539,18 +573,14 @@ static std::string countOf(uint64_t part, uint64_t all) {
 /// What is left out and why, a line each.
 std::string Preparation::leftOut() const {
   std::string out;
-  const std::string pieces =
-      options.tooLong != TooLong::Split
-          ? ""
-          : " into " + std::to_string(parts) + " samples";
   if (tooLong != 0)
     out += "\n" + countOf(tooLong, samples) + "are longer than " +
            std::to_string(options.maxSequenceLength) + " tokens and are " +
            (options.tooLong == TooLong::Cut && options.task
                 ? "cut at the beginning"
-            : options.tooLong == TooLong::Cut   ? "cut at the end"
-            : options.tooLong == TooLong::Split ? "split" + pieces
-                                                : "left out") +
+            : options.tooLong == TooLong::Cut ? "cut at the end"
+            : parts != 0 ? "split into " + std::to_string(parts) + " samples"
+                         : "left out") +
            "; the longest has " + std::to_string(longest);
   if (withoutTarget != 0)
     out += "\n" +
@@ -611,7 +641,7 @@ Result<MappedFile> Preparation::run(const std::string &directory,
 /// What the samples depend on, and nothing else.
 static std::string nameOf(const DatasetOptions &options,
                           const Tokenizer *tokenizer, const MappedFile &file) {
-  std::string key = "token cache 4\n";
+  std::string key = "token cache 5\n";
   if (options.task)
     key += std::string("task ") + options.task->name() + "\n";
   if (options.parseSpecialTokens)

@@ -26,6 +26,7 @@ namespace hone::rt {
 
 /// What becomes of samples longer than maxSequenceLength.
 enum class TooLong : uint8_t {
+  ByKind,   ///< texts as with Split, all others as with LeaveOut
   LeaveOut, ///< they are not trained on
   Refuse,   ///< an error
   Cut,      ///< their ends are not trained on
@@ -42,7 +43,7 @@ struct DatasetOptions {
   /// Called at least once for each 256 KiB that were read; an error ends the
   /// preparation with it.
   std::function<Status()> onProgress = {};
-  TooLong tooLong = TooLong::LeaveOut;
+  TooLong tooLong = TooLong::ByKind;
   /// The block of buildChatBlock; empty: conversations are refused.
   std::string_view chat = {};
   std::string chatPlace = "chat template"; ///< names the block in messages

@@ -25,9 +25,10 @@ struct Options : Section {
   Word data{*this, "data", "", Bits::None, SetBy::Option,
       "data to train on: .txt, or .jsonl, .json, .csv or .tsv of texts, prompts, "
       "conversations or ids, also .gz of these", aFile};
-  Word tooLong{*this, "too_long", "leave-out", Bits::None, SetBy::Option,
-      "samples longer than max_seq_length: leave-out, refuse, cut their ends, or "
-      "split them into several", {{"leave-out", "refuse", "cut", "split"}}};
+  Word tooLong{*this, "too_long", "by-kind", Bits::None, SetBy::Option,
+      "samples longer than max_seq_length: split texts and leave others out "
+      "(by-kind), or of every kind leave-out, refuse, cut their ends, or split",
+      {{"by-kind", "leave-out", "refuse", "cut", "split"}}};
   Word map{*this, "map", "", Bits::None, SetBy::Option,
       "keys of the data that have other names: prompt=question,completion=answer"};
   Truth skipUnusable{*this, "skip_unusable", false, Bits::None, SetBy::Flag,

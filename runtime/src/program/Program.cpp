@@ -58,10 +58,11 @@ struct Setup {
 } // namespace
 
 static TooLong tooLongOf(const Options &options) {
-  return options.tooLong == "refuse"  ? TooLong::Refuse
-         : options.tooLong == "cut"   ? TooLong::Cut
-         : options.tooLong == "split" ? TooLong::Split
-                                      : TooLong::LeaveOut;
+  return options.tooLong == "leave-out" ? TooLong::LeaveOut
+         : options.tooLong == "refuse"  ? TooLong::Refuse
+         : options.tooLong == "cut"     ? TooLong::Cut
+         : options.tooLong == "split"   ? TooLong::Split
+                                        : TooLong::ByKind;
 }
 
 /// How data at `path` is tokenised: into --output, or into a file without a
@@ -352,10 +353,8 @@ static Status execute(const hone_module &compiled,
   if (findTask)
     setup.task = findTask(options.settings.train.task);
 
-  if (options.help) {
-    fputs(Options::usage(defaults).c_str(), stdout);
-    return flushOutput();
-  }
+  if (options.help)
+    return printUsage(Options::usage(defaults));
   if (options.version)
     return printVersion("train", setup.module);
   if (options.listDevices) {
@@ -452,7 +451,7 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
                       : execute(compiled, arguments, use, findTask, outcome);
   if (!status.isOk()) {
     fflush(stdout);
-    fputs(status.render().c_str(), stderr);
+    printError(status);
     if (status.errorCode() == ErrorCode::Stopped)
       outcome = stopRequested();
     // Of a run that a signal stopped, the code says that it can be resumed.
