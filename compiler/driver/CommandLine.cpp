@@ -3,6 +3,8 @@
 #include "compiler/driver/CommandLine.h"
 #include "base/MappedFile.h"
 #include "base/Process.h"
+#include "base/Wording.h"
+#include "compiler/driver/CommandLineError.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -13,7 +15,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace hone;
 
@@ -69,6 +74,10 @@ static void installSignals() {
 // Standard output
 //===----------------------------------------------------------------------===//
 
+std::string hone::inWords(const Status &status) {
+  return rt::Wording::given().apply(status.render());
+}
+
 /// LLVM's streams end a program that they could not write for as a bug of it.
 static Status takeOutputError() {
   llvm::errs().clear_error(); // there is nowhere to tell it
@@ -83,10 +92,53 @@ static Status takeOutputError() {
                 "check the destination and its free space");
 }
 
+namespace {
+/// While it lives, standard error goes to memory: LLVM's parser writes there
+/// what it finds, in its own words.
+class HeldErrors {
+public:
+  HeldErrors() {
+    text = memfd_create("errors", MFD_CLOEXEC);
+    if (text < 0)
+      return; // then both are read
+    llvm::errs().flush();
+    standard = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(text, STDERR_FILENO);
+  }
+  ~HeldErrors() {
+    release();
+    close(text);
+  }
+  /// Standard error is itself again.
+  static void release() {
+    if (standard < 0)
+      return;
+    dup2(standard, STDERR_FILENO);
+    close(standard);
+    standard = -1;
+  }
+  std::string take() {
+    release();
+    std::string out;
+    char part[4096];
+    lseek(text, 0, SEEK_SET);
+    for (ssize_t size; (size = read(text, part, sizeof(part))) > 0;)
+      out.append(part, size_t(size));
+    return out;
+  }
+
+private:
+  int text = -1;
+  static int standard; ///< -1: nothing is held
+};
+int HeldErrors::standard = -1;
+} // namespace
+
 /// For --help and --version, with which LLVM exits by itself.
 static void endAtExit() {
+  HeldErrors::release();
   if (Status status = takeOutputError(); !status.isOk()) {
-    llvm::errs() << status.render();
+    llvm::errs() << inWords(status);
     rt::endProcess(status.exitCode());
   }
 }
@@ -102,6 +154,15 @@ void hone::beginTool() {
   std::atexit(endAtExit);
 }
 
+/// The first command that argv names, or the tool itself.
+static llvm::cl::SubCommand &commandOf(int argc, char **argv) {
+  for (llvm::cl::SubCommand *command : llvm::cl::getRegisteredSubcommands())
+    if (argc > 1 && !command->getName().empty() &&
+        command->getName() == argv[1])
+      return *command;
+  return llvm::cl::SubCommand::getTopLevel();
+}
+
 Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   const std::string tool = llvm::sys::path::filename(argv[0]).str();
   llvm::cl::SetVersionPrinter([tool](llvm::raw_ostream &out) {
@@ -109,27 +170,34 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   });
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  bool isParsed =
+  HeldErrors errors;
+  const bool isParsed =
       llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream);
-  for (llvm::cl::SubCommand *command : llvm::cl::getRegisteredSubcommands())
-    for (auto [name, option] : llvm::cl::getRegisteredOptions(*command))
-      if (isParsed && option->getNumOccurrences() > 1 &&
-          option->getNumOccurrencesFlag() == llvm::cl::Optional) {
-        isParsed = false;
-        stream << "--" << name << " is given more than once";
-      }
-  if (isParsed)
-    return Status::ok();
-  if (problem.empty()) // LLVM has printed what is wrong with a value
-    problem = "the option above has no value or an invalid one";
-  return Status(ErrorCode::WrongOption, tool,
-                llvm::StringRef(problem).trim().str(),
-                "see " + tool + " --help");
+  problem += errors.take();
+  llvm::cl::SubCommand &given = commandOf(argc, argv);
+  std::string command = tool;
+  if (!given.getName().empty())
+    command += " " + given.getName().str();
+  if (!isParsed) {
+    std::string usage = command;
+    for (const llvm::cl::Option *argument : given.PositionalOpts)
+      usage += " " + argument->HelpStr.str();
+    return commandLineError(command, usage, problem);
+  }
+  llvm::errs() << problem; // such as a note
+  for (auto [name, option] : llvm::cl::getRegisteredOptions(given))
+    if (option->getNumOccurrences() > 1 &&
+        option->getNumOccurrencesFlag() == llvm::cl::Optional)
+      return Status(ErrorCode::WrongOption,
+                    (name.size() == 1 ? "-" : "--") + name.str(),
+                    "is given more than once",
+                    "keep one of them; none overrides another");
+  return Status::ok();
 }
 
 int hone::reportStatus(const Status &status) {
   Status output = takeOutputError();
   const Status &said = status.isOk() ? output : status;
-  llvm::errs() << said.render();
+  llvm::errs() << inWords(said);
   return static_cast<int>(said.exitCode());
 }

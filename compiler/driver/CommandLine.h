@@ -4,6 +4,8 @@
 
 #include "base/Status.h"
 
+#include <string>
+
 namespace hone {
 
 /// Call first in main(), after llvm::InitLLVM. From here on a signal ends the
@@ -26,6 +28,9 @@ public:
 /// Reads the command line into the tool's llvm::cl options; --help prints
 /// `overview` and exits. Errors: Usage.
 Status parseCommandLine(int argc, char **argv, const char *overview);
+
+/// The error as it is printed: in hone's words, if it is hone that was called.
+std::string inWords(const Status &status);
 
 /// Prints the error, if there is one. Returns the exit code.
 int reportStatus(const Status &status);

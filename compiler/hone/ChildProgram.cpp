@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <spawn.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -80,23 +82,54 @@ private:
 };
 } // namespace
 
-/// Starts it with `files` open. Errors: CannotRead.
+/// Becomes `words` in a child: nothing here may take a lock or allocate. Writes
+/// errno to `failure`, which is closed when the program runs.
+[[noreturn]] static void beginChild(pid_t parent, char *const *words,
+                                    int output, int failure) {
+#ifdef __linux__
+  // A run whose front was killed would keep the folder of the next command.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(128 + SIGKILL);
+#else
+  (void)parent;
+#endif
+  restoreWriteSignals();
+  bool isReady = true;
+  if (output >= 0) {
+    const int in = open("/dev/null", O_RDONLY),
+              said = open("/dev/null", O_WRONLY);
+    isReady = dup2(output, STDOUT_FILENO) >= 0 && dup2(in, STDIN_FILENO) >= 0 &&
+              dup2(said, STDERR_FILENO) >= 0;
+  }
+  if (isReady)
+    execv(words[0], words);
+  const int error = errno;
+  (void)!write(failure, &error, sizeof(error));
+  _exit(127);
+}
+
+/// Starts it, with `output` (unless it is negative) in place of standard output
+/// and nothing else to read or to write to. Errors: CannotRead.
 static Result<pid_t> start(const std::string &path,
                            const std::vector<std::string> &arguments,
-                           const posix_spawn_file_actions_t *files) {
+                           int output) {
   llvm::outs().flush();
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t standard;
-  sigemptyset(&standard);
-  sigaddset(&standard, SIGPIPE);
-  sigaddset(&standard, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &standard);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, path.c_str(), files, &attributes,
-                                argumentsOf(path, arguments).data(), environ);
-  posix_spawnattr_destroy(&attributes);
+  const std::vector<char *> words = argumentsOf(path, arguments);
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0)
+    return cannotStart(path, errno);
+  const pid_t parent = getpid(), child = fork();
+  if (child == 0)
+    beginChild(parent, words.data(), output, failure[1]);
+  int error = child < 0 ? errno : 0;
+  close(failure[1]);
+  while (child > 0 && read(failure[0], &error, sizeof(error)) < 0 &&
+         errno == EINTR) {
+  }
+  close(failure[0]);
+  if (child > 0 && error != 0)
+    waitpid(child, nullptr, 0);
   if (error != 0)
     return cannotStart(path, error);
   running = child;
@@ -113,7 +146,7 @@ static int waitFor(pid_t child) {
 Result<int> hone::runProgram(const std::string &path,
                              const std::vector<std::string> &arguments) {
   PassedSignals signals;
-  HONE_ASSIGN(const pid_t child, start(path, arguments, nullptr));
+  HONE_ASSIGN(const pid_t child, start(path, arguments, /*output=*/-1));
   return waitFor(child);
 }
 
@@ -124,15 +157,7 @@ hone::captureProgram(const std::string &path,
   if (pipe2(ends, O_CLOEXEC) != 0)
     return cannotStart(path, errno);
   PassedSignals signals;
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
-                                   0);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY,
-                                   0);
-  const Result<pid_t> child = start(path, arguments, &files);
-  posix_spawn_file_actions_destroy(&files);
+  const Result<pid_t> child = start(path, arguments, ends[1]);
   close(ends[1]);
   ProgramOutput output;
   char part[4096];

@@ -3,11 +3,13 @@
 #include "compiler/hone/DataSurvey.h"
 
 #include "chat/TemplateText.h"
+#include "compiler/driver/CommandLine.h"
 #include "compiler/text/ChatBuilder.h"
 #include "compiler/text/TokenizerBuilder.h"
 #include "data/DataFile.h"
 #include "data/Gzip.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -38,6 +40,13 @@ uint64_t SampleLengths::longerThan(int64_t length) const {
                   std::upper_bound(sorted.begin(), sorted.end(), length));
 }
 
+uint64_t SampleLengths::splitAt(int64_t length) const {
+  uint64_t samples = 0;
+  for (uint32_t each : sorted)
+    samples += llvm::divideCeil(each, uint64_t(length));
+  return samples;
+}
+
 std::vector<llvm::StringRef> hone::linesOf(llvm::StringRef text) {
   std::vector<llvm::StringRef> lines;
   while (!text.empty()) {
@@ -55,6 +64,16 @@ std::vector<std::string> DataReading::options() const {
   if (skipUnusable)
     out.push_back("--skip-unusable");
   return out;
+}
+
+DataReading DataReading::among(llvm::ArrayRef<std::string> options) {
+  DataReading reading;
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (options[i] == "--map" && i + 1 < options.size())
+      reading.map = options[i + 1];
+    reading.skipUnusable |= options[i] == "--skip-unusable";
+  }
+  return reading;
 }
 
 /// Whether the file is one text, as Dataset::prepare will find.
@@ -76,7 +95,7 @@ static Status lastOf(const std::vector<Status> &errors, uint64_t count) {
     llvm::errs() << "; --skip-unusable leaves them out\n";
   }
   for (size_t i = 0; i + 1 < errors.size(); ++i)
-    llvm::errs() << errors[i].render();
+    llvm::errs() << inWords(errors[i]);
   return errors.back();
 }
 

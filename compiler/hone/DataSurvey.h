@@ -32,6 +32,8 @@ public:
   int64_t longest() const { return percentile(1); }
   /// How many are longer.
   uint64_t longerThan(int64_t length) const;
+  /// How many samples they become where longer ones are split.
+  uint64_t splitAt(int64_t length) const;
   uint64_t tokens() const { return sum; }
 
 private:
@@ -48,6 +50,8 @@ struct DataReading {
   bool skipUnusable = false; ///< --skip-unusable
 
   std::vector<std::string> options() const;
+  /// What `options`, of train, say of it.
+  static DataReading among(llvm::ArrayRef<std::string> options);
 };
 
 struct SurveyOptions {

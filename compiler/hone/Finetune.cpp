@@ -24,12 +24,18 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+#include <optional>
+
 using namespace hone;
 using llvm::StringRef;
 namespace platform = rt::platform;
 
 /// The options of train that go with the spec, a word a line.
 static constexpr const char *kRunOptions = "hone.options";
+
+/// Of a file with mistakes the first are printed.
+static constexpr unsigned kShownErrors = 5;
 
 //===----------------------------------------------------------------------===//
 // Choosing
@@ -65,20 +71,62 @@ static void sayLengths(const Chosen &chosen) {
                     lengths.percentile(0.99), lengths.longest()));
 }
 
-/// The number that follows `name` in `options`, options of train; `otherwise`
-/// if there is none.
-static int64_t optionOf(const std::vector<std::string> &options, StringRef name,
-                        int64_t otherwise) {
-  int64_t number = otherwise;
+/// What follows `name` in `options`, options of train.
+static std::optional<std::string>
+valueOf(const std::vector<std::string> &options, StringRef name) {
+  std::optional<std::string> found;
   for (size_t i = 0; i < options.size(); ++i)
     if (auto [option, value] = StringRef(options[i]).split('=');
         option == name) {
       if (value.empty() && i + 1 < options.size())
         value = options[i + 1];
-      if (value.trim().getAsInteger(10, number) || number < 1)
-        number = otherwise;
+      found = value.trim().str();
     }
-  return number;
+  return found;
+}
+
+/// The same as a number; `otherwise` if there is none.
+static int64_t optionOf(const std::vector<std::string> &options, StringRef name,
+                        int64_t otherwise) {
+  int64_t number = 0;
+  const std::optional<std::string> value = valueOf(options, name);
+  return value && !StringRef(*value).getAsInteger(10, number) && number > 0
+             ? number
+             : otherwise;
+}
+
+/// `chosen` and then `given`: an option of a person stands for the same one
+/// that was chosen, and data to evaluate on for a part that is held out.
+static std::vector<std::string>
+joinOptions(const std::vector<std::string> &chosen,
+            const std::vector<std::string> &given) {
+  std::vector<std::string> out;
+  for (size_t i = 0, next; i < chosen.size(); i = next) {
+    for (next = i + 1;
+         next < chosen.size() && !StringRef(chosen[next]).starts_with("--");)
+      ++next;
+    const StringRef name = chosen[i];
+    const bool isReplaced = llvm::any_of(given, [&](StringRef each) {
+      const StringRef own = each.split('=').first;
+      return own == name || (name == "--eval-split" && own == "--eval-data");
+    });
+    if (!isReplaced)
+      out.insert(out.end(), chosen.begin() + ptrdiff_t(i),
+                 chosen.begin() + ptrdiff_t(next));
+  }
+  out.insert(out.end(), given.begin(), given.end());
+  return out;
+}
+
+/// How many of `samples` `options` hold out, about.
+static uint64_t heldOutOf(const std::vector<std::string> &options,
+                          uint64_t samples) {
+  double part = 0;
+  if (const std::optional<std::string> value = valueOf(options, "--eval-split");
+      !value || StringRef(*value).getAsDouble(part) || part < 0)
+    return 0;
+  return std::min(
+      samples, uint64_t(std::ceil(part < 1 ? part * double(samples) : part)));
 }
 
 /// The length that was chosen, or that `overrides` set, or for this run
@@ -115,8 +163,9 @@ static Result<Chosen> choose(const std::string &modelFolder,
   say("model", describeSource(chosen.model));
   if (!dataPath.empty()) {
     HONE_ASSIGN(const DataSurvey survey,
-                DataSurvey::make(modelFolder, {dataPath, false, "", 0, reading,
-                                               chatTemplateOf(overrides)}));
+                DataSurvey::make(modelFolder,
+                                 {dataPath, false, "", 0, reading,
+                                  chatTemplateOf(overrides), kShownErrors}));
     chosen.data = DataFacts::of(survey, dataPath);
     say("data", dataPath);
     for (StringRef line : linesOf(survey.data().notes()))
@@ -157,7 +206,10 @@ static std::string inFolder(const std::string &folder, const char *name) {
   return folder + "/" + name;
 }
 
+/// None if there is no such file.
 static Result<std::vector<std::string>> readLines(const std::string &path) {
+  if (!platform::exists(path))
+    return std::vector<std::string>();
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return Status(ErrorCode::CannotRead, path,
@@ -196,12 +248,15 @@ static const rt::Json &placementFor(const rt::Json &plan, int64_t rows) {
 }
 
 /// What the plan that was made says of the whole run with `options`, of train.
-static void sayPlan(const rt::Json &plan, const Spec &spec, uint64_t samples,
+/// Without `data` the run goes on, and nothing is said of its time.
+static void sayPlan(const rt::Json &plan, const Spec &spec,
+                    const std::optional<DataFacts> &data,
                     const std::vector<std::string> &options) {
   const int64_t batch =
       optionOf(options, "--batch-size", spec.train.batch_size);
-  const int64_t rows =
-      batch * optionOf(options, "--max-seq-length", spec.train.max_seq_length);
+  const int64_t length =
+      optionOf(options, "--max-seq-length", spec.train.max_seq_length);
+  const int64_t rows = batch * length;
   auto number = [](const rt::Json &of, const char *key) {
     const rt::Json *found = of.find(key);
     return found && found->isNumber() ? found->number() : 0.0;
@@ -213,19 +268,29 @@ static void sayPlan(const rt::Json &plan, const Spec &spec, uint64_t samples,
                       " at the peak, planned; with mapped files " +
                       rt::describeBytes(
                           uint64_t(number(plan, "resident_bytes") - saved)));
-  if (samples == 0)
+  if (!data)
     return;
-  const auto each = int64_t(spec.train.gradient_accumulation_steps);
-  uint64_t steps = uint64_t(int64_t(spec.train.steps));
+  uint64_t samples = data->samplesUpTo(length);
+  samples -= heldOutOf(options, samples);
+  const int64_t each = optionOf(options, "--gradient-accumulation-steps",
+                                spec.train.gradient_accumulation_steps);
+  const bool hasEpochs = valueOf(options, "--epochs").has_value();
+  auto steps =
+      uint64_t(optionOf(options, "--steps", hasEpochs ? 0 : spec.train.steps));
   if (steps == 0)
     steps = llvm::divideCeil(samples, uint64_t(batch * each)) *
-            uint64_t(int64_t(spec.train.epochs));
+            uint64_t(optionOf(options, "--epochs", spec.train.epochs));
   // The estimate is of a batch of all rows.
   const double share = double(rows) / double(spec.maxRows());
-  say("time", llvm::formatv("about {0}: {1} steps of {2} samples",
+  auto some = [](uint64_t count, StringRef noun) {
+    return llvm::formatv("{0} {1}{2}", count, noun, count == 1 ? "" : "s")
+        .str();
+  };
+  say("time", llvm::formatv("about {0}: {1} of {2}",
                             duration(double(steps) * double(each) * share *
                                      number(plan, "estimated_seconds")),
-                            steps, batch * each));
+                            some(steps, "step"),
+                            some(uint64_t(batch * each), "sample")));
 }
 
 static Status makeRunFolder(const std::string &output, const Chosen &chosen,
@@ -255,8 +320,6 @@ static void removeRunFolder(const std::string &output) {
   for (const char *name : {kRunSpec, kRunOptions})
     llvm::sys::fs::remove(inFolder(output, name));
   llvm::sys::fs::remove(output); // only when it is empty
-  llvm::errs() << "note: nothing is left in " << output
-               << "; the next command chooses anew\n";
 }
 
 /// The same command, given again, says nothing new: what it sets is in the spec
@@ -277,7 +340,7 @@ static Status checkOverrides(const Spec &spec, const std::string &path,
 /// streamed weights that would take too long.
 static void sayTexts(const std::string &output, const Spec &spec,
                      const CachedPrograms &programs) {
-  if (spec.lora.none || spec.weights.streaming != "false")
+  if (spec.weights.streaming != "false")
     return;
   const Result<unsigned> texts =
       addGeneratedTexts(output, programs.path("generate"));
@@ -299,14 +362,18 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   const std::string output =
       request.output.empty() ? defaultOutput(request.data) : request.output;
   const std::string specPath = inFolder(output, kRunSpec);
-  uint64_t samples = 0;
+  std::optional<DataFacts> data;
   const bool isNew = !platform::exists(specPath);
   if (isNew) {
     HONE_ASSIGN(const Chosen chosen,
                 choose(request.model, request.data, request.reading,
                        request.overrides, request.options));
-    HONE_TRY(makeRunFolder(output, chosen, request));
-    samples = chosen.data.samples - chosen.choice.heldOut;
+    if (Status status = makeRunFolder(output, chosen, request);
+        !status.isOk()) {
+      removeRunFolder(output);
+      return status;
+    }
+    data = chosen.data;
     say("spec", specPath + ", which can be changed before the next run");
   } else {
     say("spec", specPath + ", as it is there");
@@ -318,27 +385,29 @@ Result<int> hone::finetune(const FinetuneRequest &request,
                   "this run trains the model " + spec.model.text() +
                       ", and not " + request.model,
                   "give -o another folder");
-  HONE_ASSIGN(const std::vector<std::string> chosenOptions,
-              readLines(inFolder(output, kRunOptions)));
+  HONE_ASSIGN(const RunSource run, sourceOf(output));
+  const std::vector<std::string> &chosenOptions = run.options;
   for (const std::string &option : request.reading.options())
     if (!llvm::is_contained(chosenOptions, option))
       return Status(ErrorCode::OptionsDisagree, option,
                     "the run in " + output + " reads its data otherwise",
                     "give -o another folder, or change " +
                         inFolder(output, kRunOptions));
-  HONE_ASSIGN(const RunSource run, sourceOf(output));
   Result<CachedPrograms> found = toolchain.find(run.source);
-  if (!found.isOk() && isNew)
+  if (!found.isOk() && isNew) {
     removeRunFolder(output);
+    llvm::errs() << "note: nothing is left in " << output
+                 << "; the next command chooses anew\n";
+  }
   HONE_ASSIGN(const CachedPrograms programs, std::move(found));
-  sayPlan(programs.plan, spec, samples, request.options);
+  const std::vector<std::string> options =
+      joinOptions(chosenOptions, request.options);
+  sayPlan(programs.plan, spec, data, options);
   llvm::outs() << "\n";
 
   std::vector<std::string> arguments{"--data", request.data, "--output",
                                      output};
-  arguments.insert(arguments.end(), chosenOptions.begin(), chosenOptions.end());
-  arguments.insert(arguments.end(), request.options.begin(),
-                   request.options.end());
+  arguments.insert(arguments.end(), options.begin(), options.end());
   const std::string chat = shellCommand({"hone", "chat", output});
   const bool opens = request.chats && hasTerminal();
   HONE_ASSIGN(const int code, runProgram(programs.path("train"), arguments));
@@ -363,10 +432,10 @@ Result<RunSource> hone::sourceOf(const std::string &path) {
   const std::string spec = inFolder(path, kRunSpec);
   if (platform::exists(spec)) {
     HONE_ASSIGN(const Spec read, readSpec(spec, {}));
-    run.source = {spec, {}, {Program::Train}};
-    if (!read.lora.none)
-      run.source.programs.push_back(Program::Generate);
+    run.source = {spec, {}, {Program::Train, Program::Generate}};
     run.adapter = path;
+    run.trainsAll = read.lora.none;
+    HONE_ASSIGN(run.options, readLines(inFolder(path, kRunOptions)));
     return run;
   }
   if (StringRef(path).ends_with(".yaml") || StringRef(path).ends_with(".yml")) {
@@ -385,5 +454,9 @@ Result<RunSource> hone::sourceOf(const std::string &path) {
 
 Result<std::string> hone::modelOf(const std::string &run) {
   HONE_ASSIGN(const Spec spec, readSpec(inFolder(run, kRunSpec), {}));
+  if (spec.lora.none)
+    return Status(ErrorCode::OptionsDisagree, run,
+                  "the run trained the whole model and has no adapter",
+                  "use the folder itself: it is the trained model");
   return spec.model.text();
 }

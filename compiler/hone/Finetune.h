@@ -43,7 +43,9 @@ Status writeChosenSpec(const InitRequest &request);
 /// Where programs for a folder come from: of a run, or of a model alone.
 struct RunSource {
   ProgramSource source;
-  std::string adapter; ///< empty: the model alone
+  std::string adapter;              ///< empty: the model alone
+  bool trainsAll = false;           ///< `adapter` is a model
+  std::vector<std::string> options; ///< of train, which the run remembers
 };
 
 /// Of a run's folder, a model's folder, or a spec file. Errors: NoInput.

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 
 using namespace hone;
 using llvm::StringRef;
@@ -33,12 +34,16 @@ Result<std::string> ProgramCache::defaultFolder() {
     const char *value = std::getenv(name);
     return std::string(value ? value : "");
   };
-  if (std::string own = variable("HONE_CACHE"); !own.empty())
-    return own;
-  if (std::string caches = variable("XDG_CACHE_HOME"); !caches.empty())
-    return caches + "/hone";
-  if (std::string home = variable("HOME"); !home.empty())
-    return home + "/.cache/hone";
+  std::string folder = variable("HONE_CACHE");
+  if (std::string caches = variable("XDG_CACHE_HOME");
+      folder.empty() && !caches.empty())
+    folder = caches + "/hone";
+  if (std::string home = variable("HOME"); folder.empty() && !home.empty())
+    folder = home + "/.cache/hone";
+  // A name that is to be unique is made in another folder if it is relative.
+  llvm::SmallString<128> absolute(folder);
+  if (!folder.empty() && !llvm::sys::fs::make_absolute(absolute))
+    return absolute.str().str();
   return Status(ErrorCode::CannotCreate, "HOME",
                 "expected a folder for compiled programs, but none of "
                 "HONE_CACHE, XDG_CACHE_HOME and HOME is set",
@@ -114,14 +119,33 @@ static std::vector<std::string> programsIn(const std::string &folder) {
   return programs;
 }
 
+/// Files that a program checks itself when it starts: too large to be hashed
+/// here. One that is missing or cut short is found by its size.
+static std::map<std::string, uint64_t> sizesIn(const std::string &folder) {
+  std::vector<std::string> names;
+  std::map<std::string, uint64_t> sizes;
+  if (platform::listFolder(folder, names))
+    return {};
+  for (const std::string &name : names)
+    if (platform::FileInfo info;
+        isTensors(name) && !platform::inspect(folder + "/" + name, info))
+      sizes[name] = info.size;
+  return sizes;
+}
+
 static Status writeManifest(const std::string &folder,
                             const std::string &plan) {
   std::string text = "{\"programs\":{";
+  auto add = [&](const std::string &name, const std::string &value) {
+    text += (text.back() == '{' ? "\"" : ",\"") + name + "\":" + value;
+  };
   for (const std::string &name : programsIn(folder)) {
     HONE_ASSIGN(const std::string digest, digestOf(folder + "/" + name));
-    text +=
-        (text.back() == '{' ? "\"" : ",\"") + name + "\":\"" + digest + "\"";
+    add(name, "\"" + digest + "\"");
   }
+  text += "},\"sizes\":{";
+  for (const auto &[name, size] : sizesIn(folder))
+    add(name, std::to_string(size));
   return rt::writeFile(folder + "/" + kManifest,
                        text + "},\"plan\":" + (plan.empty() ? "{}" : plan) +
                            "}\n");
@@ -132,9 +156,18 @@ bool ProgramCache::read(CachedPrograms &programs) const {
   if (!manifest.isOk())
     return false;
   const Json *digests = manifest.value().find("programs");
+  const Json *sizes = manifest.value().find("sizes");
   const Json *plan = manifest.value().find("plan");
-  if (!digests || !plan || programsIn(programs.folder).empty())
+  if (!digests || !sizes || !sizes->isObject() || !plan ||
+      programsIn(programs.folder).empty())
     return false;
+  const std::map<std::string, uint64_t> present = sizesIn(programs.folder);
+  for (const auto &[name, size] : sizes->object()) {
+    const auto own = present.find(name);
+    if (own == present.end() || !size.isInteger() ||
+        uint64_t(size.integer()) != own->second)
+      return false;
+  }
   for (const std::string &name : programsIn(programs.folder)) {
     const Json *wanted = digests->find(name);
     Result<std::string> found = digestOf(programs.path(name.c_str()));
@@ -155,11 +188,14 @@ void ProgramCache::removeAbandoned() const {
     if (!StringRef(name).contains(kTemporary))
       continue;
     const std::string path = folder + "/" + name;
-    // One that has no lock yet is younger than a minute.
+    // One that has no lock yet is younger than a minute; one from the future
+    // is older, and the clock was set back.
     llvm::sys::fs::file_status info;
-    const auto now = std::chrono::system_clock::now();
-    if (llvm::sys::fs::status(path, info) ||
-        now - info.getLastModificationTime() < std::chrono::minutes(1))
+    if (llvm::sys::fs::status(path, info))
+      continue;
+    const auto age =
+        std::chrono::system_clock::now() - info.getLastModificationTime();
+    if (age >= std::chrono::seconds(0) && age < std::chrono::minutes(1))
       continue;
     platform::File lock;
     if (!lock.open(path + "/" + kLock, platform::File::Mode::Update) &&
@@ -173,6 +209,7 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
                                           const Compile &compile) const {
   CachedPrograms programs;
   programs.folder = folder + "/" + key.substr(0, 32);
+  removeAbandoned();
   if (read(programs))
     return programs;
 
@@ -182,7 +219,6 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
   };
   if (std::error_code error = createFolder(folder))
     return cannot(folder, error.message());
-  removeAbandoned();
   llvm::SmallString<128> making;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory(
           programs.folder + kTemporary, making))

@@ -27,7 +27,15 @@ DataFacts DataFacts::of(const DataSurvey &survey, const std::string &path) {
           survey.data().sampleCount(),
           survey.isPacked(),
           survey.canSplit(),
-          survey.lengths()};
+          survey.lengths(),
+          survey.data().tokenCount()};
+}
+
+uint64_t DataFacts::samplesUpTo(int64_t length) const {
+  if (isPacked)
+    return llvm::divideCeil(tokens, uint64_t(length));
+  return canSplit ? lengths.splitAt(length)
+                  : samples - lengths.longerThan(length);
 }
 
 /// The least max_seq_length that is chosen for so many tokens.
@@ -61,12 +69,8 @@ public:
     chooseLength();
     chooseBatch();
     chooseBudget();
-    if (data.canSplit)
-      choice.options = {"--too-long", "split"};
-    if (data.samples >= kEnoughToHoldOut) {
-      choice.heldOut = (data.samples + 9) / 10;
-      choice.options.insert(choice.options.end(), {"--eval-split", "0.1"});
-    }
+    if (data.samples >= kEnoughToHoldOut)
+      choice.options = {"--eval-split", "0.1"};
     return std::move(choice);
   }
 
@@ -160,17 +164,17 @@ void Chooser::chooseLength() {
 }
 
 void Chooser::chooseBatch() {
-  const auto samples = int64_t(std::min<uint64_t>(data.samples, 1u << 30));
+  const uint64_t all = data.samplesUpTo(choice.maxSequenceLength);
+  const auto samples = int64_t(std::min<uint64_t>(all, 1u << 30));
   choice.batchSize =
       std::clamp(kMostTokens / choice.maxSequenceLength, int64_t(1),
                  std::max(int64_t(1), std::min(kMostSamples, samples / 4)));
   set("train.batch_size", std::to_string(choice.batchSize),
       "up to " + std::to_string(kMostTokens) + " tokens in a step");
-  choice.epochs = data.samples < kFewSamples ? 3 : 1;
+  choice.epochs = all < kFewSamples ? 3 : 1;
   set("train.epochs", std::to_string(choice.epochs),
-      data.format.empty()
-          ? "passes over the data"
-          : "passes over " + std::to_string(data.samples) + " samples");
+      data.format.empty() ? "passes over the data"
+                          : "passes over " + std::to_string(all) + " samples");
   set("train.learning_rate", "2e-4", "common for adapters with AdamW");
   if (samples > 0) {
     const int64_t steps =

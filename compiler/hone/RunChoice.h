@@ -24,11 +24,14 @@ namespace hone {
 /// A data file, as far as a choice depends on it.
 struct DataFacts {
   std::string path;
-  std::string format; ///< as a person names it; empty: there is no data
-  uint64_t samples = 0;
+  std::string format;   ///< as a person names it; empty: there is no data
+  uint64_t samples = 0; ///< as they are in the file
   bool isPacked = false, canSplit = false;
   SampleLengths lengths; ///< empty if packed
+  uint64_t tokens = 0;
 
+  /// Samples that are trained on where none has more than `length` tokens.
+  uint64_t samplesUpTo(int64_t length) const;
   static DataFacts of(const DataSurvey &survey, const std::string &path);
 };
 
@@ -43,8 +46,7 @@ struct RunChoice {
   /// Options of train that no spec has.
   std::vector<std::string> options;
 
-  uint64_t heldOut = 0; ///< samples, about
-  uint64_t longer = 0;  ///< samples that are longer than chosen
+  uint64_t longer = 0; ///< samples that are longer than chosen
 };
 
 /// What 99 % of the samples need, as a max_seq_length is chosen.

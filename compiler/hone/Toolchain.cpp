@@ -40,7 +40,8 @@ Result<std::string> Toolchain::identity() const {
   return out;
 }
 
-Result<CachedPrograms> Toolchain::find(const ProgramSource &source) const {
+Result<CachedPrograms> Toolchain::find(const ProgramSource &source,
+                                       bool isQuiet) const {
   HONE_ASSIGN(const Spec spec, readSpec(source.spec, source.overrides));
   HONE_ASSIGN(std::string compiler, identity());
   for (Program program : source.programs)
@@ -61,6 +62,8 @@ Result<CachedPrograms> Toolchain::find(const ProgramSource &source) const {
             HONE_TRY(compile(request));
             return plan;
           }));
+  if (isQuiet && !programs.isNew)
+    return programs;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

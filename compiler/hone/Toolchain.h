@@ -24,8 +24,10 @@ public:
   explicit Toolchain(std::string self) : self(std::move(self)) {}
 
   /// Compiles unless the cache has the programs, and says which on standard
-  /// error. Errors: those of readSpec, ProgramCache and compile().
-  Result<CachedPrograms> find(const ProgramSource &source) const;
+  /// error; with `isQuiet` only that it compiles. Errors: those of readSpec,
+  /// ProgramCache and compile().
+  Result<CachedPrograms> find(const ProgramSource &source,
+                              bool isQuiet = false) const;
 
   /// Prints the plan of a spec; compiles nothing.
   Status printPlan(const ProgramSource &source, PlanFormat format) const;

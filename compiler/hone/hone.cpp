@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/Wording.h"
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Explanation.h"
 #include "compiler/driver/Subcommand.h"
@@ -14,10 +15,14 @@
 #include "compiler/hone/Completion.h"
 #include "compiler/hone/DataReport.h"
 #include "compiler/hone/Finetune.h"
+#include "compiler/hone/FrontWording.h"
 #include "compiler/hone/JoinedReport.h"
 #include "compiler/spec/KeyReference.h"
 #include "platform/Files.h"
+#include "program/Options.h"
+#include "program/StandardOutput.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,8 +35,10 @@ namespace {
 /// A command. Its exit code is that of the program it runs, if it runs one.
 class Command : public Subcommand {
 public:
-  using Subcommand::Subcommand;
+  Command(const char *name, const char *help)
+      : Subcommand(name, help), name(name) {}
   virtual ~Command() = default;
+  const char *const name;
 
   virtual Result<int> run(const Toolchain &toolchain) const = 0;
 };
@@ -63,8 +70,9 @@ struct FinetuneCommand : Command {
   Opt<std::string> model{*this, cl::Positional, cl::Required,
                          cl::desc("MODEL")};
   Opt<std::string> data{*this, cl::Positional, cl::Required, cl::desc("DATA")};
-  List<std::string> options{*this, cl::Positional,
-                            cl::desc("[-- options of train]")};
+  List<std::string> options{
+      *this, cl::Positional,
+      cl::desc("[-- options of train; -- --help lists them]")};
   Opt<std::string> output{
       *this, "o", cl::value_desc("folder"),
       cl::desc("folder of the run; a run that is in it continues; default: the "
@@ -76,6 +84,11 @@ struct FinetuneCommand : Command {
   ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &toolchain) const override {
+    // Which options there are is known before anything is compiled.
+    if (llvm::any_of(options, [](const std::string &option) {
+          return option == "--help" || option == "-h";
+        }))
+      return done(rt::printUsage(rt::Options::usage(rt::Options())));
     return finetune({model,
                      data,
                      output,
@@ -193,8 +206,11 @@ struct GenerateCommand : Command {
   const std::vector<std::string> first;
 
   Result<int> run(const Toolchain &toolchain) const override {
+    speakAs(name, source);
     HONE_ASSIGN(const RunSource run, sourceOf(source));
-    HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
+    HONE_ASSIGN(
+        const CachedPrograms programs,
+        toolchain.find(run.source, llvm::is_contained(options, "--quiet")));
     std::vector<std::string> arguments = first;
     if (!run.adapter.empty())
       arguments.insert(arguments.end(), {"--adapter", run.adapter});
@@ -222,7 +238,11 @@ struct EvaluateCommand : Command {
     std::vector<std::string> arguments{"--eval-only", "--eval-data", data};
     if (!base)
       arguments.insert(arguments.end(), {"--adapter", run.adapter});
-    const DataReading how{reading.map, reading.skipUnusable};
+    // The run remembers how its data was read.
+    DataReading how = DataReading::among(run.options);
+    if (!reading.map.empty())
+      how.map = reading.map;
+    how.skipUnusable |= bool(reading.skipUnusable);
     const std::vector<std::string> options = how.options();
     arguments.insert(arguments.end(), options.begin(), options.end());
     return done(becomeProgram(programs.path("train"), arguments));
@@ -298,7 +318,7 @@ struct ExplainCommand : Command {
 
   Result<int> run(const Toolchain &) const override {
     HONE_ASSIGN(const std::string text, explain(code));
-    llvm::outs() << text;
+    llvm::outs() << rt::Wording::given().apply(text);
     return 0;
   }
 };
@@ -343,6 +363,21 @@ struct CompletionCommand : Command {
 
 } // namespace
 
+/// An option of train that nobody put after `--`.
+static Status adviseOptions(const Status &status) {
+  rt::Message message = status.message();
+  rt::Options options;
+  for (const rt::Setting *setting : options.all())
+    if (message.place.substr(0, message.place.find('=')) ==
+        setting->spelling()) {
+      message.problem = "is an option of train";
+      message.remedy = "write it after --, as in hone finetune MODEL DATA -- " +
+                       message.place;
+      return Status(*status.errorCode(), std::move(message));
+    }
+  return status;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
@@ -370,11 +405,12 @@ int main(int argc, char **argv) {
   if (Status status = parseCommandLine(
           argc, argv, "Fine-tunes language models in little memory\n");
       !status.isOk())
-    return reportStatus(status);
+    return reportStatus(finetune ? adviseOptions(status) : status);
   const Toolchain toolchain(llvm::sys::fs::getMainExecutable(
       argv[0], reinterpret_cast<void *>(bashCompletion)));
   for (Command *command : commands)
     if (*command) {
+      speakAs(command->name, "");
       const Result<int> code = command->run(toolchain);
       const int status = reportStatus(code.status());
       return status != 0 ? status : code.value();

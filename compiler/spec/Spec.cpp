@@ -133,7 +133,7 @@ static std::string describeNode(const YAML::Node &node) {
 }
 
 static std::string helpFor(const rt::Setting &setting) {
-  std::string text = setting.key() + " is " + setting.help;
+  std::string text = setting.key() + ": " + setting.help;
   std::string standard = defaultOf(setting);
   return text + (standard.empty() ? "" : "; the default is " + standard);
 }
@@ -424,7 +424,13 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
 Result<Spec> hone::readSpec(const std::string &path,
                             llvm::ArrayRef<SpecOverride> overrides) {
   if (llvm::sys::fs::is_directory(path)) {
-    std::string model = rt::jsonString(path); // which YAML reads
+    // A model's path is from its spec's folder, which would be the model's.
+    llvm::SmallString<128> absolute(path);
+    if (std::error_code error = llvm::sys::fs::make_absolute(absolute))
+      return Status(ErrorCode::CannotRead, path,
+                    "cannot be found: " + error.message(),
+                    "give the model's absolute path");
+    std::string model = rt::jsonString(absolute.str()); // which YAML reads
     return parseSpec("model: " + model + "\n", path, overrides);
   }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);

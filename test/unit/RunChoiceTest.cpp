@@ -48,6 +48,18 @@ TEST(SampleLengths, PercentilesAreTheLeastLengthThatSoManyDoNotExceed) {
   EXPECT_EQ(lengths.tokens(), 100u);
 }
 
+// What a run takes of data is what its steps and its time follow from.
+TEST(DataFacts, SamplesAreThoseThatAreTrainedOn) {
+  DataFacts data = conversations({10, 20, 21, 45});
+  EXPECT_EQ(data.samplesUpTo(20), 2u);
+  data.canSplit = true;
+  EXPECT_EQ(data.samplesUpTo(20), 7u);
+  data = {};
+  data.canSplit = data.isPacked = true;
+  data.tokens = 1001;
+  EXPECT_EQ(data.samplesUpTo(100), 11u);
+}
+
 TEST(SampleLengths, OfNoSampleAreZero) {
   EXPECT_EQ(SampleLengths().percentile(0.5), 0);
   EXPECT_EQ(SampleLengths().longerThan(0), 0u);
@@ -116,7 +128,7 @@ TEST(RunChoice, FewSamplesAreSeenThreeTimesAndBatchesAreSmall) {
                 conversations(std::vector<uint32_t>(2000, 30)), withFree(GiB));
   EXPECT_EQ(many.batchSize, 8);
   EXPECT_EQ(many.epochs, 1);
-  EXPECT_EQ(many.heldOut, 200u);
+  EXPECT_EQ(many.options, (std::vector<std::string>{"--eval-split", "0.1"}));
   // A run that is killed loses a tenth at most.
   EXPECT_EQ(valueOf(few, "train.save_every"), "5");
   EXPECT_EQ(valueOf(many, "train.save_every"), "25");

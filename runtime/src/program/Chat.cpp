@@ -8,6 +8,7 @@
 #include "platform/System.h"
 #include "program/Signals.h"
 #include "program/StandardInput.h"
+#include "program/StandardOutput.h"
 
 #include <cstdio>
 
@@ -65,7 +66,7 @@ void Chat::save(const std::string &path) {
     return say(path + " is there already; give another name");
   const std::string line = conversationLine(said);
   if (Status status = writeFile(path, line); !status.isOk()) {
-    fputs(status.render().c_str(), stderr);
+    printError(status);
     return;
   }
   saved = path;
@@ -115,7 +116,7 @@ Status Chat::leaveOut(const Status &why) {
   if (why.errorCode() == ErrorCode::PromptTooLong)
     message.remedy = "/reset begins another conversation; the room is "
                      "generate.max_length, which is compiled in";
-  fputs(Status(*why.errorCode(), std::move(message)).render().c_str(), stderr);
+  printError(Status(*why.errorCode(), std::move(message)));
   said.turns.pop_back();
   return Status::ok();
 }
@@ -162,7 +163,7 @@ Status Chat::run() {
     if (!status.isOk() && status.exitCode() != ExitCode::BadData)
       return status;
     if (!status.isOk()) {
-      fputs(status.render().c_str(), stderr);
+      printError(status);
       continue;
     }
     if (turn.find_first_not_of(" \t\n") == std::string::npos)

@@ -47,10 +47,8 @@ Status runGeneration(const hone_module &compiled,
                      ExitCode &outcome) {
   HONE_ASSIGN(const Module module, Module::open(compiled));
   HONE_ASSIGN(GenerateOptions options, GenerateOptions::parse(arguments));
-  if (options.help) {
-    fputs(GenerateOptions::usage().c_str(), stdout);
-    return flushOutput();
-  }
+  if (options.help)
+    return printUsage(GenerateOptions::usage());
   if (options.version)
     return printVersion("generate", module);
   if (!options.adapter.empty() && module.abi().trainable_count == 0)

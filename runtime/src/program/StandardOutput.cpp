@@ -2,6 +2,8 @@
 
 #include "program/StandardOutput.h"
 
+#include "base/Wording.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +21,15 @@ Status flushOutput() {
   if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
     return Status::ok();
   return outputFailed(errno);
+}
+
+void printError(const Status &status) {
+  fputs(Wording::given().apply(status.render()).c_str(), stderr);
+}
+
+Status printUsage(const std::string &usage) {
+  fputs(Wording::given().apply(usage).c_str(), stdout);
+  return flushOutput();
 }
 
 Status printVersion(const char *program, const Module &module) {

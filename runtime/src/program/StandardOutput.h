@@ -15,6 +15,13 @@ Status flushOutput();
 /// That writing failed with `error`, an errno; 0: not known.
 Status outputFailed(int error);
 
+/// Prints `status`, which is an error, in the words of whoever started the
+/// program.
+void printError(const Status &status);
+
+/// Prints the text of --help in these words. Errors: as flushOutput.
+Status printUsage(const std::string &usage);
+
 /// --version of `program`. Errors: as flushOutput.
 Status printVersion(const char *program, const Module &module);
 

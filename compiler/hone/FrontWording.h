@@ -1,0 +1,14 @@
+//===- FrontWording.h - Messages of other programs, in hone's words -------===//
+
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace hone {
+
+/// From here on messages of this process and of those that it starts name what
+/// a person wrote after `hone COMMAND`: "-o" for "--output" of train.
+/// `source`: the run, spec or model that the command was given.
+void speakAs(llvm::StringRef command, llvm::StringRef source);
+
+} // namespace hone
