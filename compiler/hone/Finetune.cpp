@@ -16,6 +16,7 @@
 #include "compiler/hone/RunChoice.h"
 #include "formats/JsonFile.h"
 #include "platform/Files.h"
+#include "program/Options.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,7 +26,9 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <map>
 #include <optional>
+#include <set>
 
 using namespace hone;
 using llvm::StringRef;
@@ -118,6 +121,32 @@ joinOptions(const std::vector<std::string> &chosen,
   return out;
 }
 
+/// `options` of a person as train spells them: names of other tools that mean
+/// the same are taken, and said. Of a key that is compiled in train says so.
+static std::vector<std::string>
+spelledAsTrain(std::vector<std::string> options) {
+  rt::Options known;
+  std::map<std::string, std::string> byKey; // of spec, to option
+  std::set<std::string> names;
+  for (const rt::Setting *setting : known.settings.all())
+    byKey[setting->key()] = "--" + setting->option();
+  for (const rt::Setting *setting : known.all())
+    names.insert("--" + setting->option());
+  for (std::string &option : options) {
+    const auto [name, value] = StringRef(option).split('=');
+    if (!name.starts_with("--") || names.count(name.str()))
+      continue;
+    std::string word = name.drop_front(2).str();
+    std::replace(word.begin(), word.end(), '-', '_');
+    const auto own = byKey.find(canonicalKey(word));
+    if (own == byKey.end() || own->second == name)
+      continue;
+    llvm::errs() << "note: " << name << " is " << own->second << " here\n";
+    option = own->second + option.substr(name.size());
+  }
+  return options;
+}
+
 /// How many of `samples` `options` hold out, about.
 static uint64_t heldOutOf(const std::vector<std::string> &options,
                           uint64_t samples) {
@@ -171,6 +200,10 @@ static Result<Chosen> choose(const std::string &modelFolder,
     for (StringRef line : linesOf(survey.data().notes()))
       say("", line.str());
   }
+  // Whether they go together is seen with what is chosen beside them.
+  if (const Result<Spec> asked = readSpec(modelFolder, overrides); asked.isOk())
+    for (const std::string &note : asked.value().notes)
+      llvm::errs() << "note: " << note << "\n";
   chosen.choice = chooseRun(chosen.model, chosen.data, Machine::read());
   sayLengths(chosen);
   sayLonger(LongSamples::of(chosen.data.lengths,
@@ -362,12 +395,13 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   const std::string output =
       request.output.empty() ? defaultOutput(request.data) : request.output;
   const std::string specPath = inFolder(output, kRunSpec);
+  const std::vector<std::string> given = spelledAsTrain(request.options);
   std::optional<DataFacts> data;
   const bool isNew = !platform::exists(specPath);
   if (isNew) {
     HONE_ASSIGN(const Chosen chosen,
                 choose(request.model, request.data, request.reading,
-                       request.overrides, request.options));
+                       request.overrides, given));
     if (Status status = makeRunFolder(output, chosen, request);
         !status.isOk()) {
       removeRunFolder(output);
@@ -400,8 +434,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
                  << "; the next command chooses anew\n";
   }
   HONE_ASSIGN(const CachedPrograms programs, std::move(found));
-  const std::vector<std::string> options =
-      joinOptions(chosenOptions, request.options);
+  const std::vector<std::string> options = joinOptions(chosenOptions, given);
   sayPlan(programs.plan, spec, data, options);
   llvm::outs() << "\n";
 

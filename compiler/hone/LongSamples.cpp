@@ -25,6 +25,23 @@ std::string LongSamples::text() const {
       longer, all, share(), length, areSplit ? "split" : "left out");
 }
 
+Status hone::sayLongSamples(const std::string &specPath,
+                            const std::vector<SpecOverride> &overrides,
+                            const DataReading &reading,
+                            const std::string &data) {
+  HONE_ASSIGN(const Spec spec, readSpec(specPath, overrides));
+  if (spec.isMlir())
+    return Status(ErrorCode::OptionsDisagree, "--data",
+                  "a model in an .mlir file has no tokenizer to read it with",
+                  "leave --data out");
+  HONE_ASSIGN(const DataSurvey survey,
+              DataSurvey::make(spec.model, {data, false, "", 0, reading,
+                                            spec.chat_template}));
+  sayLonger(LongSamples::of(survey.lengths(), spec.train.max_seq_length,
+                            survey.canSplit()));
+  return Status::ok();
+}
+
 void hone::sayLonger(const LongSamples &samples) {
   if (samples.longer == 0)
     return;

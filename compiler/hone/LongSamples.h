@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compiler/hone/DataSurvey.h"
+#include "compiler/spec/Spec.h"
 
 #include <cstdint>
 #include <string>
@@ -34,5 +35,10 @@ struct LongSamples {
 
 /// Prints them, if there are any: a line, or a loud one as a warning.
 void sayLonger(const LongSamples &samples);
+
+/// The same of `data` for a spec. Errors: those of readSpec and DataSurvey.
+Status sayLongSamples(const std::string &specPath,
+                      const std::vector<SpecOverride> &overrides,
+                      const DataReading &reading, const std::string &data);
 
 } // namespace hone

@@ -228,27 +228,47 @@ static std::string describeOrigin(const ModelFacts &model,
                "`hone keys` lists them.\n";
 }
 
+/// What was chosen and what a person set. A choice that does not go with that
+/// gives way, such as a number of epochs to one of steps.
+static Result<Spec> joinChoice(const std::string &folder,
+                               llvm::ArrayRef<ChosenKey> keys,
+                               llvm::ArrayRef<SpecOverride> overrides) {
+  std::vector<SpecOverride> chosen;
+  auto parse = [&] {
+    std::vector<SpecOverride> all = chosen;
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return parseSpec("model: " + rt::jsonString(folder) + "\n", folder + "/spec", all);
+  };
+  for (const ChosenKey &key : keys)
+    chosen.emplace_back(key.key, "hone", key.value);
+  if (Result<Spec> whole = parse(); whole.isOk())
+    return whole;
+  chosen.clear();
+  for (const ChosenKey &key : keys) {
+    chosen.emplace_back(key.key, "hone", key.value);
+    if (!parse().isOk())
+      chosen.pop_back();
+  }
+  return parse();
+}
+
 Result<std::string> hone::renderSpec(const ModelFacts &model,
                                      const DataFacts &data,
                                      const RunChoice &choice,
                                      llvm::ArrayRef<SpecOverride> overrides) {
-  std::vector<SpecOverride> all;
   std::map<std::string, std::string> reasons, values;
   for (const ChosenKey &chosen : choice.keys) {
-    all.emplace_back(chosen.key, "hone", chosen.value);
     reasons[chosen.key] = chosen.reason;
     values[chosen.key] = chosen.value;
   }
   for (const SpecOverride &override : overrides) {
-    all.push_back(override);
     const std::string key =
         canonicalKey(llvm::StringRef(override.setting).split('=').first);
     reasons.erase(key);
     values.erase(key);
   }
   HONE_ASSIGN(const Spec spec,
-              parseSpec("model: " + rt::jsonString(model.folder) + "\n",
-                        model.folder + "/spec", all));
+              joinChoice(model.folder, choice.keys, overrides));
   // Lines of one section have their reasons in a column.
   std::vector<std::pair<std::string, std::string>> lines;
   std::string out = describeOrigin(model, data), section;

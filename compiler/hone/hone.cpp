@@ -17,6 +17,7 @@
 #include "compiler/hone/Finetune.h"
 #include "compiler/hone/FrontWording.h"
 #include "compiler/hone/JoinedReport.h"
+#include "compiler/hone/LongSamples.h"
 #include "compiler/spec/KeyReference.h"
 #include "platform/Files.h"
 #include "program/Options.h"
@@ -130,14 +131,23 @@ struct PlanCommand : Command {
   List<std::string> set{*this, "set", cl::value_desc("section.key=value"),
                         cl::desc("override a key of the spec")};
   Opt<bool> json{*this, "json", cl::desc("for a program")};
+  Opt<std::string> data{
+      *this, "data", cl::value_desc("file"),
+      cl::desc("say how much of it is longer than max_seq_length")};
+  ReadingOptions reading{*this};
 
   Result<int> run(const Toolchain &toolchain) const override {
+    if (!rt::platform::exists(source))
+      HONE_TRY(sourceOf(source)); // which says what it may be
     const std::string inRun = source + "/" + kRunSpec;
-    return done(toolchain.printPlan(
-        {rt::platform::exists(inRun) ? inRun : source.getValue(),
-         overridesOf(set),
-         {Program::Train}},
-        json ? PlanFormat::Json : PlanFormat::Table));
+    const std::string spec =
+        rt::platform::exists(inRun) ? inRun : source.getValue();
+    if (!data.empty())
+      HONE_TRY(sayLongSamples(spec, overridesOf(set),
+                              {reading.map, reading.skipUnusable}, data));
+    return done(
+        toolchain.printPlan({spec, overridesOf(set), {Program::Train}},
+                            json ? PlanFormat::Json : PlanFormat::Table));
   }
 };
 

@@ -139,26 +139,6 @@ static int missing(const std::string &what) {
                              "write honec SPEC.yaml -o OUTDIR"));
 }
 
-/// Says how much of the data is longer than samples will be.
-static Status sayLongSamples(const CompileRequest &request,
-                             const std::string &data) {
-  HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
-  if (spec.isMlir())
-    return Status(ErrorCode::OptionsDisagree, "--data",
-                  "a model in an .mlir file has no tokenizer to read it with",
-                  "leave --data out");
-  HONE_ASSIGN(const DataSurvey survey,
-              DataSurvey::make(spec.model, {data,
-                                            false,
-                                            "",
-                                            0,
-                                            {"", /*skipUnusable=*/true},
-                                            spec.chat_template}));
-  sayLonger(LongSamples::of(survey.lengths(), spec.train.max_seq_length,
-                            survey.canSplit()));
-  return Status::ok();
-}
-
 static Artifact artifactOf(Emit emit) {
   switch (emit) {
   case Emit::Mlir:
@@ -244,7 +224,10 @@ int main(int argc, char **argv) {
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
   if (!options.data.empty())
-    if (Status status = sayLongSamples(request, options.data); !status.isOk())
+    if (Status status =
+            sayLongSamples(request.specPath, request.overrides,
+                           {"", /*skipUnusable=*/true}, options.data);
+        !status.isOk())
       return reportStatus(status);
   return reportStatus(compile(request));
 }

@@ -239,9 +239,37 @@ static const KeyAlias *aliasOf(StringRef name) {
   return found == std::end(keyAliases) ? nullptr : found;
 }
 
+/// The keys that end in `word` or in an alias of it. Parts repeat keys of
+/// train, and are not looked at.
+static std::vector<std::string> keysOfWord(const Spec &spec, StringRef word) {
+  std::vector<std::string> keys;
+  for (const rt::Setting *setting : spec.all())
+    if (word == setting->name && !StringRef(setting->section).contains('.'))
+      keys.push_back(setting->key());
+  for (const KeyAlias &alias : keyAliases)
+    if (StringRef(alias.alias).split('.').second == word)
+      keys.push_back(alias.key);
+  return keys;
+}
+
+/// What `name` is short for on a command line, where a key's last word is
+/// enough. An alias stays one: it is said, and its value may be another.
+static std::string fullName(const Spec &spec, StringRef name) {
+  if (name.contains('.') || isSection(spec, name))
+    return name.str();
+  for (const KeyAlias &alias : keyAliases)
+    if (StringRef(alias.alias).split('.').second == name)
+      return alias.alias;
+  return canonicalKey(name);
+}
+
 std::string hone::canonicalKey(StringRef name) {
-  const KeyAlias *alias = aliasOf(name);
-  return alias ? alias->key : name.str();
+  if (const KeyAlias *alias = aliasOf(name))
+    return alias->key;
+  std::vector<std::string> keys;
+  if (!name.contains('.'))
+    keys = keysOfWord(Spec(), name);
+  return keys.size() == 1 ? keys.front() : name.str();
 }
 
 Status SpecReader::setAlias(const KeyAlias &alias, const YAML::Node &node,
@@ -306,6 +334,13 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
   while (!section.empty() && !isSection(spec, section));
   StringRef word = StringRef(name).drop_front(section.size());
   word.consume_front(".");
+  const std::vector<std::string> longer = StringRef(option).empty()
+                                              ? std::vector<std::string>()
+                                              : keysOfWord(spec, name);
+  if (longer.size() > 1)
+    return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
+                 "write " + llvm::join(llvm::drop_end(longer), ", ") + " or " +
+                     longer.back());
   return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
                suggest(word.split('.').first, wordsIn(spec, section)));
 }
@@ -415,7 +450,7 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
                               "expected section.key=value but found '" +
                                   override.setting + "'",
                               "for example --set train.learning_rate=1e-3");
-    HONE_TRY(argument.setKey(name.str(), node, YAML::Node()));
+    HONE_TRY(argument.setKey(fullName(spec, name), node, YAML::Node()));
   }
   HONE_TRY(checkSpec(spec));
   return spec;

@@ -134,6 +134,29 @@ TEST(RunChoice, FewSamplesAreSeenThreeTimesAndBatchesAreSmall) {
   EXPECT_EQ(valueOf(many, "train.save_every"), "25");
 }
 
+// What a person sets is taken, whatever was chosen beside it.
+TEST(RunChoice, ChoicesGiveWayToWhatIsSet) {
+  const ModelFacts model = aModel(1000, rt::Dtype::F32);
+  const DataFacts data = conversations({30, 30, 30});
+  const RunChoice choice = chooseRun(model, data, withFree(16 * GiB));
+  const std::pair<const char *, const char *> cases[] = {
+      {"train.steps=5", "epochs"},
+      {"max_steps=5", "epochs"},
+      {"train.residuals=full", "memory_budget"},
+      {"train.compute_dtype=bfloat16", "float32"}};
+  for (auto [set, gone] : cases) {
+    const Result<std::string> spec =
+        renderSpec(model, data, choice, {SpecOverride(set)});
+    ASSERT_TRUE(spec.isOk()) << set << spec.status().render();
+    EXPECT_EQ(spec.value().find(gone), std::string::npos) << spec.value();
+    EXPECT_NE(spec.value().find("lora_alpha: 16"), std::string::npos);
+  }
+  EXPECT_EQ(renderSpec(model, data, choice, {SpecOverride("train.stesp=5")})
+                .status()
+                .errorCode(),
+            ErrorCode::UnknownKey);
+}
+
 TEST(RunChoice, WeightsShrinkUntilTheyTakeHalfOfTheMemory) {
   const ModelFacts model = aModel(GiB, rt::Dtype::F32); // 4 GiB of files
   auto stored = [&](uint64_t free) {
