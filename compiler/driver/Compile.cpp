@@ -583,13 +583,18 @@ static Status compileModel(const CompileRequest &request, const Spec &spec) {
 static std::vector<CompileRequest>
 requestsOfParts(const CompileRequest &request, const Spec &spec) {
   std::vector<CompileRequest> parts;
-  for (const rt::PartSettings *part : {&spec.lower, &spec.upper}) {
+  std::vector<std::string> names, ends;
+  for (const auto &part : spec.parts)
+    names.push_back(part->program);
+  for (int64_t below : cutsOf(spec))
+    ends.push_back(std::to_string(below));
+  const std::string cut =
+      "split-after=" + llvm::join(ends, ",") + " parts=" + llvm::join(names, ",");
+  for (const auto &part : spec.parts) {
     CompileRequest own = request;
     if (request.writesBinary())
       own.output += "/" + part->program;
-    own.stepOptions = "split-after=" + std::to_string(lowerLayers(spec)) +
-                      " parts=" + spec.lower.program + "," +
-                      spec.upper.program + " part=" + part->program +
+    own.stepOptions = cut + " part=" + part->program +
                       " exchange-dtype=" + spec.exchange.dtype +
                       " in-flight=" + spec.exchange.in_flight.text();
     parts.push_back(std::move(own));
@@ -609,7 +614,11 @@ Status hone::compile(const CompileRequest &request) {
   if (request.writesBinary())
     if (std::error_code error = createFolder(request.output))
       return cannotWrite(request.output, error.message());
-  for (const CompileRequest &part : requestsOfParts(request, spec))
-    HONE_TRY(compileModel(part, spec));
+  for (auto [part, own] :
+       llvm::zip_equal(spec.parts, requestsOfParts(request, spec))) {
+    Spec program = spec;
+    program.program = part->program;
+    HONE_TRY(compileModel(own, program));
+  }
   return Status::ok();
 }

@@ -109,6 +109,9 @@ Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
     HONE_ASSIGN(settled.model, HuggingFaceModel::open(spec.model));
     for (const std::string &note : settled.model->notes)
       llvm::errs() << "note: " << note << "\n";
+    if (spec.weights.untie && !settled.model->tiesEmbeddings)
+      llvm::errs() << "note: " << spec.placeOf(spec.weights.untie.key())
+                   << ": the model's head has a table of its own already\n";
     const std::string &target = settled.model->targetModule;
     if (!target.empty() && !spec.given.count(spec.lora.target_modules.key()))
       spec.lora.target_modules = {target};
@@ -141,8 +144,13 @@ Spec hone::settleParts(Spec spec, int64_t layers) {
     layers = (first < last ? std::to_string(first) + "-" : "") +
              std::to_string(last);
   };
-  write(spec.upper.layers, lowerLayers(spec), layers - 1);
-  write(spec.lower.layers, 0, lowerLayers(spec) - 1);
+  std::vector<int64_t> ends = cutsOf(spec);
+  ends.push_back(layers);
+  int64_t first = 0;
+  for (auto [part, end] : llvm::zip_equal(spec.parts, ends)) {
+    write(part->layers, first, end - 1);
+    first = end;
+  }
   return spec;
 }
 

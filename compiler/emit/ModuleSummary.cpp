@@ -189,6 +189,14 @@ static std::string sectionJson(const Spec &spec, const char *section,
   return rt::jsonString(section) + ":" + out;
 }
 
+/// The sections of all parts, in order, each with a comma after it.
+static std::string partsJson(const Spec &spec) {
+  std::string out;
+  for (const auto &part : spec.parts)
+    out += sectionJson(spec, part->section.c_str()) + ",";
+  return out;
+}
+
 /// Whether an adapter is of a matrix that the files hold as PEFT's
 /// fan_in_fan_out says.
 static bool adaptsConv1d(const ParameterTable &parameters) {
@@ -224,11 +232,12 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                      adaptsConv1d(parameters) ? ",\"fan_in_fan_out\":true"
                                               : "") +
          "," + sectionJson(spec, "train") + "," +
-         (spec.hasParts() ? sectionJson(spec, spec.lower.name) + "," +
-                                sectionJson(spec, spec.upper.name) + ","
-                          : "") +
-         (spec.hasPrograms() ? sectionJson(spec, spec.exchange.name) + ","
-                             : "") +
+         partsJson(spec) +
+         (spec.hasPrograms()
+              ? sectionJson(spec, spec.exchange.name,
+                            ",\"program\":" + jsonString(spec.program)) +
+                    ","
+              : "") +
          sectionJson(spec, "weights",
                      ",\"layout\":" + rt::jsonString(layout) +
                          ",\"source_hash\":" + rt::jsonString(sourceHash)) +

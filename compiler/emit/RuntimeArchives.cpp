@@ -41,7 +41,7 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
   if (use == RuntimeUse::Library)
     names.clear();
   else
-    names.push_back("libhone_program.a");
+    names.insert(names.end(), {"libhone_program.a", "libhone_exchange.a"});
   names.insert(names.end(), {"libhone_text.a", "libhone_core.a"});
   for (const char *name : names) {
     llvm::SmallString<128> path(folder);

@@ -215,7 +215,7 @@ Status TrainingChoice::check(ModuleOp module) const {
   return shapes.check();
 }
 
-void hone::untieSaved(ModuleOp module, const HuggingFaceModel &model,
+void hone::untieTrained(ModuleOp module, const HuggingFaceModel &model,
                       const Spec &spec) {
   auto isSaved = [&](StringRef path) {
     return llvm::any_of(
@@ -223,7 +223,8 @@ void hone::untieSaved(ModuleOp module, const HuggingFaceModel &model,
         [&](const std::string &saved) { return names(saved, path); });
   };
   if (!model.tiesEmbeddings ||
-      !(isSaved(headModule) || isSaved(model.embeddingModule)))
+      !(spec.weights.untie || isSaved(headModule) ||
+        isSaved(model.embeddingModule)))
     return;
   module.walk([&](LinearCrossEntropyOp op) {
     auto weight = op.getWeight().getDefiningOp<ParameterOp>();

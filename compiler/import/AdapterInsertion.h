@@ -19,9 +19,10 @@
 namespace hone {
 
 /// Where lora.modules_to_save names the head of `model` or the embedding whose
-/// table it reads, gives the head a weight of its own: copies of the two train
-/// apart, as in PEFT, and one that is frozen stays what it was.
-void untieSaved(mlir::ModuleOp module, const HuggingFaceModel &model,
+/// table it reads, or weights.untie asks for it, gives the head a weight of its
+/// own: copies of the two train apart, as in PEFT, and one that is frozen stays
+/// what it was.
+void untieTrained(mlir::ModuleOp module, const HuggingFaceModel &model,
                 const Spec &spec);
 
 /// Makes each hone.linear of `module` that lora.target_modules names a

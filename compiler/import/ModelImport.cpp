@@ -48,7 +48,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                      builder.getI64IntegerAttr(spec.maxRows()));
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
                      builder.getI64IntegerAttr(spec.train.max_seq_length));
-  untieSaved(*module, model, spec);
+  untieTrained(*module, model, spec);
   HONE_ASSIGN(rt::LoraSettings lora, chooseTrained(*module, spec));
   if (failed(verify(*module)))
     return Status(ErrorCode::Bug, model.file,

@@ -8,6 +8,7 @@
 #include "passes/module/Layers.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
+#include "passes/parts/LayerRange.h"
 #include "passes/selection/SelectLayers.h"
 
 #include <map>
@@ -50,7 +51,7 @@ Status hone::checkKernels(ModuleOp derived, const Spec &spec,
                 "give --target=native, or a GPU with more shared memory");
 }
 
-/// A trainable parameter that calls of both parts read; empty: there is none.
+/// A trainable parameter that calls of two parts read; empty: there is none.
 static std::string findShared(EntryOp loss, const LayerParts &cut,
                               const ParameterTable &parameters) {
   SymbolTable symbols(loss->getParentOp());
@@ -68,6 +69,17 @@ static std::string findShared(EntryOp loss, const LayerParts &cut,
   return "";
 }
 
+/// A symbol of `module` that begins with `prefix`, or is it without its dot;
+/// empty: there is none.
+static std::string findNameLike(ModuleOp module, StringRef prefix) {
+  for (Operation &op : *module.getBody())
+    if (auto name = SymbolTable::getSymbolName(&op);
+        name && (name.getValue().starts_with(prefix) ||
+                 name.getValue() == prefix.drop_back()))
+      return name.str();
+  return "";
+}
+
 Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -82,30 +94,43 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   LayerParts cut;
   const int64_t count = Layers::of(*loss).count();
   if (spec.hasParts()) {
-    const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
-    if (count < 2)
-      return refuse(lower,
-                    "expected a model of two layers or more, one for each "
-                    "part, but it has " +
+    const size_t parts = spec.parts.size();
+    const rt::PartSettings &lowest = spec.parts[0], &last = spec.parts.back(),
+                           &below = spec.parts[parts - 2];
+    if (count < int64_t(parts))
+      return refuse(lowest.layers,
+                    "expected a model of " +
+                        (parts == 2 ? "two" : std::to_string(parts)) +
+                        " layers or more, one for each part, but it has " +
                         std::to_string(count),
                     "remove parts");
-    if (lowerLayers(spec) >= count)
-      return refuse(lower,
-                    "expected to leave layers to parts.upper, but the model "
-                    "has layers 0-" +
-                        std::to_string(count - 1) + " and found '" + lower +
-                        "'",
+    if (cutsOf(spec).back() >= count)
+      return refuse(below.layers,
+                    "expected to leave layers to " + last.section +
+                        ", but the model has layers 0-" +
+                        std::to_string(count - 1) + " and found '" +
+                        below.layers + "'",
                     "lower the last layer, or remove parts");
-    if (spec.lastLayer().value_or(count - 1) != count - 1)
-      return refuse(upper,
+    if (auto range = parseLayerRange(last.layers);
+        range && range->last != count - 1)
+      return refuse(last.layers,
                     "expected layers up to " + std::to_string(count - 1) +
-                        ", the model's last, but found '" + upper + "'",
-                    "leave " + upper.key() + " out to have all the others");
-    FailureOr<LayerParts> found = LayerParts::cut(*loss, lowerLayers(spec));
+                        ", the model's last, but found '" + last.layers + "'",
+                    "leave " + last.layers.key() +
+                        " out to have all the others");
+    for (const auto &part : spec.parts)
+      if (std::string taken = findNameLike(module, part->prefix);
+          !taken.empty())
+        return refuse(part->layers,
+                      "expected a part whose name the model does not use, but "
+                      "it has '" +
+                          taken + "'",
+                      "give the part another name than '" + part->part + "'");
+    FailureOr<LayerParts> found = cutParts(spec, *loss);
     if (failed(found))
-      return refuse(lower,
+      return refuse(lowest.layers,
                     "expected layers with prefixes of their own on both sides "
-                    "of the cut",
+                    "of each cut",
                     "cut the model elsewhere");
     cut = std::move(*found);
   }
@@ -115,10 +140,12 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   if (std::string shared =
           spec.hasParts() ? findShared(*loss, cut, *parameters) : std::string();
       !shared.empty())
-    return refuse(spec.lower.layers,
+    return refuse(spec.parts[0].layers,
                   "expected parts that share nothing that trains, but '" +
-                      shared + "' is read in both",
-                  "remove parts, or train adapters");
+                      shared + "' is read in " +
+                      (spec.parts.size() == 2 ? "both" : "two"),
+                  "remove parts, train adapters, or set " +
+                      spec.weights.untie.key() + " if it is the head's, too");
   for (const rt::MethodSettings *method : spec.methods()) {
     StringRef part = partOf(spec, *method);
     auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
@@ -126,7 +153,7 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
         llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
           return isOwn(layer.prefix);
         }))
-      return refuse(spec.lower.layers,
+      return refuse(spec.parts[placeOf(spec, *method)].layers,
                     "expected parameters to train in parts." + part.str() +
                         " but there are none",
                     "cut the model elsewhere, or remove parts");
@@ -142,9 +169,8 @@ std::vector<std::string> hone::notesOnLayers(ModuleOp module,
                                   [](Diagnostic &) { return success(); });
   std::vector<std::string> notes;
   FailureOr<EntryOp> loss = findLossEntry(module);
-  FailureOr<LayerParts> cut = succeeded(loss) && spec.hasParts()
-                                  ? LayerParts::cut(*loss, lowerLayers(spec))
-                                  : LayerParts();
+  FailureOr<LayerParts> cut =
+      succeeded(loss) ? cutParts(spec, *loss) : LayerParts();
   if (failed(loss) || failed(cut))
     return notes; // reported when the step is derived
   for (const rt::MethodSettings *method : spec.methods()) {

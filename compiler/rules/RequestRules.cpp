@@ -61,10 +61,12 @@ Status hone::checkRequest(const CompileRequest &request) {
 
 Status hone::checkPrograms(const CompileRequest &request, const Spec &spec) {
   auto refuse = [&](const char *option, const std::string &problem) {
+    const rt::Word &program = spec.parts[0].program;
     return Status(ErrorCode::OptionsDisagree, option,
-                  problem + ", and " + spec.lower.program.key() + " makes two",
-                  std::string("leave ") + option + " or " +
-                      spec.lower.program.key() + " out");
+                  problem + ", and " + program.key() + " makes " +
+                      (spec.parts.size() == 2 ? "two" : "several"),
+                  std::string("leave ") + option + " or " + program.key() +
+                      " out");
   };
   if (request.artifact != Artifact::Binary ||
       llvm::is_contained(request.programs, Program::Generate))

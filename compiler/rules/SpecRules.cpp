@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <map>
+
 using namespace hone;
 
 /// yaml-cpp takes a NUL for the end of its input and then never gets there.
@@ -64,40 +66,83 @@ static void settle(Spec &spec) {
       spec, [&](const std::string &key) { return spec.given.count(key) > 0; });
 }
 
-std::optional<int64_t> Spec::lastLayer() const {
-  auto range = parseLayerRange(upper.layers);
-  return range ? std::optional(range->last) : std::nullopt;
+/// Above a part that is alone there is one with what it leaves.
+static void addPartAbove(Spec &spec) {
+  if (spec.parts.size() == 1 && !spec.parts[0].layers.empty() &&
+      spec.parts[0].part != "upper")
+    spec.parts.add("upper");
+}
+
+/// That parts are named as entries of a step and options of a program can be.
+static Status checkNames(const Spec &spec) {
+  constexpr size_t most = LayerParts::mostParts;
+  if (spec.parts.size() > most)
+    return fail(spec, ErrorCode::BadSpecValue, "parts",
+                "expected at most " + std::to_string(most) +
+                    " parts but found " + std::to_string(spec.parts.size()),
+                "give fewer parts more layers");
+  for (const auto &part : spec.parts) {
+    const llvm::StringRef name = part->part;
+    const bool isName =
+        name.size() <= 32 && llvm::isLower(name.front()) &&
+        llvm::all_of(name, [](char c) {
+          return llvm::isLower(c) || llvm::isDigit(c) || c == '-';
+        });
+    if (!isName)
+      return fail(spec, ErrorCode::BadSpecValue, part->section,
+                  "expected a name of at most 32 letters a-z, digits and -, "
+                  "with a letter first, but found '" +
+                      name.str() + "'",
+                  "give the part another name");
+  }
+  return Status::ok();
 }
 
 /// Checks which layers are whose.
 static Status checkLayers(const Spec &spec) {
-  const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
-  for (const rt::Word *layers : {&lower, &upper})
-    if (!layers->empty() && !parseLayerRange(*layers))
-      return fail(spec, ErrorCode::BadSpecValue, layers->key(),
+  for (const auto &part : spec.parts)
+    if (const rt::Word &layers = part->layers;
+        !layers.empty() && !parseLayerRange(layers))
+      return fail(spec, ErrorCode::BadSpecValue, layers.key(),
                   "expected a range of layers such as 0-4 but found '" +
-                      *layers + "'",
+                      layers + "'",
                   "layers are counted from 0, and both ends are included");
-  if (lower.empty())
-    return fail(spec, ErrorCode::MissingKey, lower.key(),
-                "the key is required with parts but missing",
-                "add layers: 0-4 for the first five layers; "
-                "parts.upper has the others");
-  auto range = *parseLayerRange(lower);
-  if (range.first != 0)
-    return fail(spec, ErrorCode::BadSpecValue, lower.key(),
-                "expected layers from 0 on but found '" + lower +
-                    "', which leaves the layers below without a part",
-                "write 0-" + std::to_string(range.last));
-  if (upper.empty() || parseLayerRange(upper)->first == range.last + 1)
+  const rt::PartSettings *below = nullptr;
+  for (const auto &part : spec.parts) {
+    const rt::Word &own = part->layers;
+    const bool isLast = part.get() == &spec.parts.back();
+    if (own.empty() && isLast && below)
+      break;
+    if (own.empty())
+      return fail(spec, ErrorCode::MissingKey, own.key(),
+                  "the key is required with parts but missing",
+                  "add layers: 0-4 for the first five layers; the last part "
+                  "has the others without it");
+    const LayerRange range = *parseLayerRange(own);
+    const int64_t wanted = below ? parseLayerRange(below->layers)->last + 1 : 0;
+    if (!below && range.first != 0)
+      return fail(spec, ErrorCode::BadSpecValue, own.key(),
+                  "expected layers from 0 on but found '" + own +
+                      "', which leaves the layers below without a part",
+                  "write 0-" + std::to_string(range.last));
+    if (range.first != wanted)
+      return fail(spec, ErrorCode::BadSpecValue, own.key(),
+                  "expected layers from " + std::to_string(wanted) +
+                      " on, after those of " + below->layers.key() +
+                      ", but found '" + own + "', which " +
+                      (range.first < wanted ? "overlaps with them"
+                                            : "leaves layers out"),
+                  isLast ? "leave " + own.key() + " out to have all the others"
+                         : "write " + std::to_string(wanted) + "-" +
+                               std::to_string(std::max(wanted, range.last)));
+    below = part.get();
+  }
+  if (spec.parts.size() > 1)
     return Status::ok();
-  bool overlap = parseLayerRange(upper)->first <= range.last;
-  return fail(spec, ErrorCode::BadSpecValue, upper.key(),
-              "expected layers from " + std::to_string(range.last + 1) +
-                  " on, after those of " + lower.key() + ", but found '" +
-                  upper + "', which " +
-                  (overlap ? "overlaps with them" : "leaves layers out"),
-              "leave " + upper.key() + " out to have all the others");
+  return fail(spec, ErrorCode::MissingKey, "parts",
+              "expected two parts or more but found only '" +
+                  spec.parts[0].part + "'",
+              "add one with the layers above, or remove parts");
 }
 
 /// A part takes from train what it is not given; optimizer and selection are
@@ -107,7 +152,7 @@ static Status inheritFromTrain(Spec &spec) {
     if (!spec.given.count(common->key()))
       continue;
     bool isCommon = false, isUsed = false;
-    for (rt::PartSettings *part : {&spec.lower, &spec.upper}) {
+    for (const auto &part : spec.parts) {
       rt::Setting *own = rt::Settings::find(*part, *common);
       if (!own)
         continue;
@@ -119,7 +164,7 @@ static Status inheritFromTrain(Spec &spec) {
     }
     if (isCommon && !isUsed)
       return disagree(spec, common->key(),
-                      "no part reads it: both set it themselves, or their "
+                      "no part reads it: all set it themselves, or their "
                       "methods do not use it",
                       "remove " + common->key());
   }
@@ -128,45 +173,46 @@ static Status inheritFromTrain(Spec &spec) {
 
 /// Checks which parts are programs, and what those exchange.
 static Status checkPrograms(const Spec &spec) {
-  const rt::Word &lower = spec.lower.program, &upper = spec.upper.program;
-  if (!spec.hasPrograms() && upper.empty()) {
+  if (!spec.hasPrograms()) {
     for (const rt::Setting *setting : spec.exchange.members())
       if (spec.given.count(setting->key()))
         return disagree(spec, setting->key(),
                         "only parts that are programs of their own exchange "
                         "anything, but no part has a program",
-                        "remove " + setting->key() + ", or give both parts a " +
-                            "program");
+                        "remove " + setting->key() +
+                            ", or give each part a program");
     return Status::ok();
   }
-  for (const rt::Word *name : {&lower, &upper}) {
+  std::map<std::string, std::string> known; // keys, by name
+  for (const auto &part : spec.parts) {
+    const rt::Word &name = part->program;
     const bool isName =
-        !name->empty() && name->size() <= 32 && llvm::all_of(*name, [](char c) {
+        !name.empty() && name.size() <= 32 && llvm::all_of(name, [](char c) {
           return llvm::isLower(c) || llvm::isDigit(c) || c == '_' || c == '-';
         });
     if (!isName)
-      return fail(spec, ErrorCode::BadSpecValue, name->key(),
+      return fail(spec, ErrorCode::BadSpecValue, name.key(),
                   "expected a name of at most 32 letters a-z, digits, - and _, "
-                  "since the other part has one, but found '" +
-                      *name + "'",
-                  "give both parts a program, or none");
+                  "since another part has one, but found '" +
+                      name + "'",
+                  "give each part a program, or none");
+    if (auto [other, isNew] = known.emplace(name, name.key()); !isNew)
+      return disagree(spec, name.key(),
+                      "expected another name than " + other->second +
+                          " but found '" + name + "'",
+                      "remove program from all parts to have one program");
   }
-  if (lower == upper.text())
-    return disagree(spec, upper.key(),
-                    "expected another name than " + lower.key() +
-                        " but found '" + upper + "'",
-                    "remove program from both parts to have one program");
   return Status::ok();
 }
 
 static Status checkParts(Spec &spec) {
-  auto isOfPart = [&](const auto &given) {
-    return llvm::StringRef(given.first).starts_with("parts.");
-  };
-  if (llvm::none_of(spec.given, isOfPart))
+  if (!spec.hasParts())
     return Status::ok();
+  addPartAbove(spec);
+  orderParts(spec);
+  HONE_TRY(checkNames(spec));
   HONE_TRY(checkLayers(spec));
-  for (rt::PartSettings *part : {&spec.lower, &spec.upper})
+  for (const auto &part : spec.parts)
     if (!spec.given.count(part->method.key()))
       part->method = spec.train.method.text();
   settle(spec); // optimizers decide what is read
@@ -234,6 +280,14 @@ Status hone::checkTrainedWeights(const Spec &spec) {
   return Status::ok();
 }
 
+/// "mezo and backprop"
+static std::string methodsOf(const Spec &spec) {
+  std::string text;
+  for (const rt::MethodSettings *method : spec.methods())
+    text += (text.empty() ? "" : " and ") + method->method;
+  return text;
+}
+
 /// That a method reads what `spec` says of training.
 static Status checkReaders(const Spec &spec) {
   // Tiles of rows are planned for every method, and none is no task to read.
@@ -247,13 +301,11 @@ static Status checkReaders(const Spec &spec) {
       return disagree(
           spec, setting->key(),
           setting->readers() + ", but method is " +
-              (spec.hasParts() ? spec.lower.method + " and " + spec.upper.method
-                               : spec.train.method.text()) +
+              methodsOf(spec) +
               (spec.compares() ? ", and compare is " + spec.train.compare.text()
                                : ""),
           "remove " + setting->key() + ", or set " +
-              (spec.hasParts() ? spec.upper.method.key()
-                               : spec.train.method.key()) +
+              spec.methods().back()->method.key() +
               " to " + setting->readBy.methods.front());
   return Status::ok();
 }
@@ -314,6 +366,19 @@ static Status checkWeights(const Spec &spec) {
         "the directory " +
             spec.model,
         "remove weights.path: a Hugging Face directory has its own");
+  if (spec.weights.untie && spec.isMlir())
+    return disagree(spec, spec.weights.untie.key(),
+                    "only a Hugging Face model says that its head and its "
+                    "embedding share a table, but model is " +
+                        spec.model,
+                    "remove " + spec.weights.untie.key() +
+                        ", and give the .mlir model two parameters");
+  if (spec.weights.untie && !spec.lora.none)
+    return disagree(spec, spec.weights.untie.key(),
+                    "only with lora: none a shared table trains, but there are "
+                    "adapters",
+                    "remove " + spec.weights.untie.key() +
+                        "; lora.modules_to_save trains copies");
   if (spec.weights.streaming == "planned" &&
       !spec.train.resident_budget.isBytes())
     return disagree(

@@ -60,7 +60,7 @@ public:
 
 private:
   StringRef part() const {
-    return route == Route::LowerPart ? LayerParts::lower : LayerParts::upper;
+    return route == Route::LowerPart ? "lower" : "upper";
   }
 
   Route route;
@@ -90,12 +90,12 @@ FailureOr<EntryOp> RouteCheck::derive(EntryOp loss) {
         widths.push_back(elementsAtRows(call.getResult(0).getType(), 1));
   } else {
     rt::Settings settings;
-    settings.lower.layers = "0";
-    rt::PartSettings &other =
-        route == Route::LowerPart ? settings.upper : settings.lower;
-    other.method = rt::methodsOf(rt::MethodKind::Directions).front();
+    settings.parts.add("lower").layers = "0";
+    settings.parts.add("upper");
+    settings.parts[route == Route::LowerPart].method =
+        rt::methodsOf(rt::MethodKind::Directions).front();
     StepSettings::write(settings, module);
-    FailureOr<LayerParts> found = LayerParts::cut(loss, lowerLayers(settings));
+    FailureOr<LayerParts> found = cutParts(settings, loss);
     if (failed(found))
       return failure();
     cut = std::move(*found);

@@ -97,10 +97,17 @@ static std::vector<Route> routesOf(const Spec &spec) {
   }
   if (!spec.hasParts())
     return routes;
-  const bool lower = spec.train.residuals.isReadBy(spec.lower.method),
-             upper = spec.train.residuals.isReadBy(spec.upper.method);
-  if (lower != upper)
-    routes.push_back(lower ? Route::LowerPart : Route::UpperPart);
+  bool hasLower = false, hasUpper = false, trains = false, holds = false;
+  for (const auto &part : spec.parts) {
+    const bool isTrained = spec.train.residuals.isReadBy(part->method);
+    hasUpper |= isTrained && holds;
+    hasLower |= !isTrained && trains;
+    (isTrained ? trains : holds) = true;
+  }
+  if (hasLower)
+    routes.push_back(Route::LowerPart);
+  if (hasUpper)
+    routes.push_back(Route::UpperPart);
   return routes;
 }
 

@@ -24,6 +24,8 @@ inline constexpr KeyExample keyExamples[] = {
     {"weights.path", "model: block.mlir\n"
                      "weights: {path: tensors.safetensors}\n"},
     {"weights.streaming", "weights: {streaming: true}\n"},
+    {"weights.untie", "lora: none\n"
+                      "weights: {untie: true}\n"},
 
     {"lora.r", "lora: {r: 16}\n"},
     {"lora.lora_alpha", "lora: {r: 16, lora_alpha: 32}\n"},
@@ -121,21 +123,14 @@ inline constexpr KeyExample keyExamples[] = {
     {"train.float32_matmul_precision",
      "train: {float32_matmul_precision: medium}\n"},
 
-    {"parts.lower.layers", "parts:\n"
-                           "  lower: {layers: 0-19, method: mezo}\n"
-                           "  upper: {layers: 20-23, method: backprop}\n"},
-    {"parts.lower.program",
+    {"parts.NAME.layers", "parts:\n"
+                          "  first: {layers: 0-7, method: mezo}\n"
+                          "  middle: {layers: 8-15, method: fgd}\n"
+                          "  last: {method: backprop}\n"},
+    {"parts.NAME.program",
      "parts:\n"
      "  lower: {layers: 0-4, method: mezo, program: client}\n"
      "  upper: {method: backprop, program: server}\n"},
-    {"parts.upper.layers",
-     "parts:\n"
-     "  lower: {layers: 0-11, method: fgd, learning_rate: 1e-4}\n"
-     "  upper: {layers: 12-23, method: lcsb}\n"},
-
-    {"parts.upper.program", "parts:\n"
-                            "  lower: {layers: 0-11, program: first}\n"
-                            "  upper: {layers: 12-23, program: second}\n"},
     {"exchange.dtype", "parts:\n"
                        "  lower: {layers: 0-4, method: mezo, program: client}\n"
                        "  upper: {method: backprop, program: server}\n"

@@ -21,11 +21,19 @@ static constexpr const char *usualKeys[] = {
 
 std::string hone::defaultOf(const rt::Setting &setting) {
   rt::Settings defaults;
+  if (StringRef part = setting.section; part.consume_front("parts."))
+    defaults.parts.add(part.str());
   for (rt::Setting *each : defaults.all())
     if (each->key() == setting.key())
       return each->list() ? "[" + llvm::join(*each->list(), ", ") + "]"
                           : each->text();
   return "";
+}
+
+rt::Settings hone::settingsOfSpecs() {
+  rt::Settings settings;
+  settings.parts.add("NAME");
+  return settings;
 }
 
 std::vector<const rt::Setting *>
@@ -73,7 +81,7 @@ std::string hone::describeSpecKeys() {
                     "learning_rate: 1e-4}\n"
                     "  target: native\n\nKeys that most specs set:\n";
   std::string others = "\nAll others:\n";
-  rt::Settings settings;
+  const rt::Settings settings = settingsOfSpecs();
   for (const rt::Setting *setting : describedSettings(settings))
     (llvm::is_contained(usualKeys, setting->key()) ? out : others) +=
         describeKey(*setting);
@@ -119,7 +127,7 @@ static std::string keyNamed(StringRef name) {
 }
 
 Result<std::string> hone::describeSpecKeys(llvm::ArrayRef<std::string> names) {
-  rt::Settings settings;
+  const rt::Settings settings = settingsOfSpecs();
   const std::vector<const rt::Setting *> all = describedSettings(settings);
   std::string out;
   for (const std::string &name : names) {
@@ -172,10 +180,10 @@ static constexpr SectionIntroduction sections[] = {
      "meanings are those of PEFT's `LoraConfig`."},
     {"train", "How it trains. Names and meanings are those of Transformers' "
               "`TrainingArguments` where these have them."},
-    {"parts.lower", "Layers below and above a cut that have [methods of their "
-                    "own](methods/parts.md). Beside `layers` stand the keys of "
-                    "`train` that belong to the method."},
-    {"parts.upper", ""},
+    {"parts.NAME", "2 to 64 parts by layers that have [methods of their "
+                   "own](methods/parts.md), each under a name that you choose. "
+                   "Beside `layers` stand the keys of `train` that belong to "
+                   "the method."},
     {"exchange", "What crosses between [parts that are programs of their "
                  "own](methods/parts.md#parts-as-programs)."},
     {"generate", "The program that generates text."},
@@ -259,7 +267,7 @@ std::string hone::specReferencePage() {
   for (const char *key : usualKeys)
     out += (key == usualKeys[0] ? "" : ",\n") + link(key);
   out += ".\n\n";
-  rt::Settings settings;
+  const rt::Settings settings = settingsOfSpecs();
   StringRef heading;
   for (const SectionIntroduction &section : sections) {
     if (headingOf(section.section) != heading) {

@@ -60,6 +60,9 @@ static StringList wordsIn(const Spec &spec, StringRef section) {
     if (words.empty() || words.back() != word)
       words.push_back(word.str());
   }
+  // Which has no keys before it has a part.
+  if (section.empty() && spec.parts.empty())
+    words.push_back("parts");
   return words;
 }
 
@@ -97,6 +100,8 @@ public:
 private:
   Status setAlias(const KeyAlias &alias, const YAML::Node &node,
                   const YAML::Node &keyNode);
+  /// Adds the part of which `key` is, without "parts.", unless there is one.
+  Status addPart(StringRef key, const YAML::Node &keyNode);
   Status setMapping(const std::string &prefix, const YAML::Node &map);
   Status setList(rt::Setting &setting, const YAML::Node &node);
   Status setNumbers(rt::NamedNumbers &setting, const YAML::Node &node);
@@ -290,10 +295,27 @@ Status SpecReader::setAlias(const KeyAlias &alias, const YAML::Node &node,
   return setKey(alias.key, value, keyNode);
 }
 
+Status SpecReader::addPart(StringRef key, const YAML::Node &keyNode) {
+  auto [part, own] = key.split('.');
+  if (part.empty() || spec.parts.find(part))
+    return Status::ok();
+  // A name that is a key of train is a key that lacks its part.
+  const rt::PartSettings keys("");
+  for (const rt::Setting *setting : keys.members())
+    if (part == setting->name)
+      return error(ErrorCode::UnknownKey, keyNode, "parts." + key.str(),
+                   "expected the name of a part but found a key of one",
+                   "write parts: {NAME: {" + part.str() + ": ...}}");
+  spec.parts.add(part.str());
+  return Status::ok();
+}
+
 Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
                           const YAML::Node &keyNode) {
   if (const KeyAlias *alias = aliasOf(name))
     return setAlias(*alias, node, keyNode);
+  if (StringRef key = name; key.consume_front("parts."))
+    HONE_TRY(addPart(key, keyNode));
   for (rt::Setting *setting : spec.all())
     if (setting->key() == name) {
       std::string &giver = spec.given[name];
@@ -303,7 +325,7 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
       giver = option;
       return setValue(*setting, node);
     }
-  if (isSection(spec, name)) {
+  if (isSection(spec, name) || name == "parts") {
     // `target: native` is short for `target: {triple: native}`.
     if (name == "target" && node.IsScalar())
       return setKey("target.triple", node, keyNode);
@@ -317,13 +339,18 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
       return Status::ok();
     }
     if (!node.IsMap())
-      return error(ErrorCode::BadSpecValue, node, name,
-                   "expected a mapping but found " + describeNode(node),
-                   "its keys: " + llvm::join(wordsIn(spec, name), ", "));
-    if (node.size() == 0 && StringRef(name).starts_with("parts"))
       return error(
-          ErrorCode::BadSpecValue, node, name, "expected keys but found none",
-          "remove " + name + ", or write parts: {lower: {layers: 0-4}}");
+          ErrorCode::BadSpecValue, node, name,
+          "expected a mapping but found " + describeNode(node),
+          name == "parts"
+              ? "its keys are the parts' names"
+              : "its keys: " + llvm::join(wordsIn(spec, name), ", "));
+    if (node.size() == 0 && name == "parts")
+      return error(ErrorCode::BadSpecValue, node, name,
+                   "expected keys but found none",
+                   "remove it, or write parts: {lower: {layers: 0-4}}");
+    if (node.size() == 0 && StringRef(name).starts_with("parts"))
+      return Status::ok(); // as train says
     return setMapping(name, node);
   }
   // The words of the innermost section that there is.

@@ -27,6 +27,8 @@ struct Spec : rt::Settings {
   /// Dotted keys that the user wrote, and the option that set each; empty: the
   /// file.
   std::map<std::string, std::string> given;
+  /// Of parts that are programs, which one's is compiled; empty: there are none.
+  std::string program;
   /// What the user should know of how it was read.
   std::vector<std::string> notes;
 
@@ -38,8 +40,6 @@ struct Spec : rt::Settings {
   std::string modelName() const;
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
-  /// The last one of the upper part, if the user said that.
-  std::optional<int64_t> lastLayer() const;
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
   /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.

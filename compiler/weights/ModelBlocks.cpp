@@ -1,6 +1,7 @@
 //===- ModelBlocks.cpp - What a run needs to write the model back ---------===//
 
 #include "compiler/weights/ModelBlocks.h"
+#include "compiler/import/HuggingFaceModel.h"
 #include "compiler/weights/ModelConfig.h"
 #include "formats/JsonFile.h"
 #include "formats/ModelFolder.h"
@@ -37,6 +38,7 @@ hone::collectModelBlocks(const WeightIndex &source,
                          llvm::ArrayRef<Parameter> trained,
                          const std::string &folder, mlir::Type stored) {
   std::map<std::string, std::string> tensors; // by file: pairs of names
+  bool untiesHead = false;
   for (const Parameter &parameter : trained) {
     HONE_ASSIGN(WeightIndex::Entry entry,
                 source.get(parameter.name, "the compiled model"));
@@ -44,6 +46,11 @@ hone::collectModelBlocks(const WeightIndex &source,
         folder.empty() ? "model.safetensors"
                        : llvm::sys::path::filename(entry.file->path()).str();
     StringRef name = folder.empty() ? parameter.name : entry.tensor->name;
+    if (!folder.empty() && parameter.name == headWeight &&
+        !name.ends_with(headWeight)) {
+      name = headWeight; // which was the embedding's
+      untiesHead = true;
+    }
     std::string &list = tensors[file];
     list += (list.empty() ? "[" : ",[") + rt::jsonString(name) + "," +
             rt::jsonString(parameter.name) + "]";
@@ -67,7 +74,9 @@ hone::collectModelBlocks(const WeightIndex &source,
   if (!folder.empty()) {
     HONE_ASSIGN(rt::Json config,
                 rt::readJsonFile(folder + "/" + rt::ModelLayout::configName));
-    add(rt::ModelLayout::configName, renderConfig(config, {dtypeOf(stored)}));
+    add(rt::ModelLayout::configName, renderConfig(config, {dtypeOf(stored),
+                                                  /*losesGroups=*/false,
+                                                  untiesHead}));
     for (const char *name : modelCompanions()) {
       HONE_ASSIGN(std::string content, contentOf(folder + "/" + name));
       if (!content.empty())

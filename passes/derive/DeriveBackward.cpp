@@ -102,14 +102,13 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
     if (failed(found))
       return signalPassFailure();
     EntryOp loss = *found;
-    const std::string part = partWithBackward(*settings);
-    FailureOr<LayerParts> parts =
-        LayerParts::cutFor(part, loss, lowerLayers(*settings));
+    const std::vector<std::string> trained = partsWithBackward(*settings);
+    FailureOr<LayerParts> parts = cutParts(*settings, loss);
     if (failed(parts))
       return signalPassFailure();
     EntryDerivation derivation(
         loss, *plan, recomputedInputs, roundedInputs,
-        [&](StringRef prefix) { return parts->has(part, prefix); });
+        [&](StringRef prefix) { return parts->hasAny(trained, prefix); });
     if (failed(derivation.checkEveryCallRuns()) ||
         failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();

@@ -39,8 +39,8 @@ static std::vector<NamedMethod> methodsOf(const rt::Settings &settings) {
     all.push_back({part.str(), own, *findMethod(name)});
   };
   if (settings.hasParts()) {
-    add(LayerParts::lower, settings.lower, settings.lower.method);
-    add(LayerParts::upper, settings.upper, settings.upper.method);
+    for (const auto &part : settings.parts)
+      add(part->part, *part, part->method);
     return all;
   }
   add("", train, train.method);
@@ -66,14 +66,16 @@ bool choosesResiduals(const rt::Settings &settings) {
   return any;
 }
 
-std::string partWithBackward(const rt::Settings &settings) {
-  std::string found;
-  for (const NamedMethod &own : methodsOf(settings))
-    if (!own.method.create) {
-      if (!found.empty())
-        return "";
-      found = own.part;
-    }
+std::vector<std::string> partsWithBackward(const rt::Settings &settings) {
+  std::vector<std::string> found;
+  if (!settings.hasParts())
+    return found;
+  const std::vector<NamedMethod> all = methodsOf(settings);
+  for (const NamedMethod &own : all)
+    if (!own.method.create)
+      found.push_back(own.part);
+  if (found.size() == all.size())
+    found.clear();
   return found;
 }
 
@@ -96,13 +98,12 @@ createMethods(StepModel &model, ArrayRef<TrainedPart> parts,
 FailureOr<int64_t> countDerivedLayers(EntryOp loss,
                                       const rt::Settings &settings) {
   Value returned = loss.getBodyBlock().getTerminator()->getOperand(0);
-  std::string part = partWithBackward(settings);
-  FailureOr<LayerParts> parts =
-      LayerParts::cutFor(part, loss, lowerLayers(settings));
+  const std::vector<std::string> trained = partsWithBackward(settings);
+  FailureOr<LayerParts> parts = cutParts(settings, loss);
   if (failed(parts))
     return failure();
   EntryActivity activity(
-      loss, [&](StringRef prefix) { return parts->has(part, prefix); });
+      loss, [&](StringRef prefix) { return parts->hasAny(trained, prefix); });
   const Layers layers = Layers::of(loss);
   return llvm::count_if(
       activity.callsBefore(returned.getDefiningOp<CallOp>()),

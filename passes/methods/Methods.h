@@ -26,8 +26,8 @@ HONE_METHODS(HONE_METHOD_DESCRIPTION)
 bool hasBackward(const rt::Settings &settings);
 /// Whether plans choose what each layer keeps; else it is `mesp`, or nothing.
 bool choosesResiduals(const rt::Settings &settings);
-/// The part that alone has a backward; empty: all layers.
-std::string partWithBackward(const rt::Settings &settings);
+/// The parts that have a backward, where others have none; empty: all layers.
+std::vector<std::string> partsWithBackward(const rt::Settings &settings);
 
 /// The methods of `parts`; those with a backward have one in common.
 llvm::SmallVector<std::unique_ptr<StepMethod>>

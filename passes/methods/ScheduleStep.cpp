@@ -34,15 +34,14 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     FailureOr<StepModel> model = StepModel::find(getOperation());
     if (failed(model))
       return signalPassFailure();
-    FailureOr<LayerParts> cut =
-        LayerParts::cutFor(settings->hasParts() ? LayerParts::lower : "",
-                           model->loss, lowerLayers(*settings));
+    FailureOr<LayerParts> cut = cutParts(*settings, model->loss);
     if (failed(cut) || failed(check(*settings, *model, *cut)))
       return signalPassFailure();
     std::vector<TrainedPart> parts;
     for (const rt::MethodSettings *own : settings->methods())
       parts.push_back({partOf(*settings, *own).str(), *own,
-                       *findMethod(own->method), *cut});
+                       *findMethod(own->method), *cut, /*isCompared=*/false,
+                       placeOf(*settings, *own)});
     std::vector<TrainedPart> compared;
     if (settings->compares())
       compared.push_back({"", settings->train,

@@ -40,12 +40,13 @@ struct StepModel {
 
 /// The layers that one method trains, and how.
 struct TrainedPart {
-  std::string name; ///< lower or upper; empty: all layers
+  std::string name; ///< empty: all layers
   const rt::MethodSettings &settings;
   const Method &method;
   const LayerParts &cut; ///< of the model
   /// Another method trains: of this one there is a gradient, and no update.
   bool isCompared = false;
+  size_t place = 0; ///< among the parts, from the lowest
 
   Optimizer optimizer() const;
   bool has(llvm::StringRef prefix) const { return cut.has(name, prefix); }

@@ -3,7 +3,6 @@
 #include "passes/methods/StepSettings.h"
 
 #include "dialects/Hone/HoneOps.h"
-#include "passes/parts/LayerParts.h"
 #include "passes/parts/LayerRange.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,9 +12,17 @@ using namespace mlir;
 namespace hone {
 
 StringRef partOf(const rt::Settings &settings, const rt::MethodSettings &own) {
-  return &own == &settings.lower   ? LayerParts::lower
-         : &own == &settings.upper ? LayerParts::upper
-                                   : "";
+  for (const auto &part : settings.parts)
+    if (&own == part.get())
+      return part->part;
+  return "";
+}
+
+size_t placeOf(const rt::Settings &settings, const rt::MethodSettings &own) {
+  size_t place = 0;
+  while (place < settings.parts.size() && &own != &settings.parts[place])
+    ++place;
+  return place;
 }
 
 /// The method of `own`, and that which is compared with it.
@@ -57,15 +64,14 @@ static std::string textOf(Attribute attribute) {
   return "";
 }
 
-/// Reads `given` into the members of `section`, but for `others`, and notes
-/// their keys in `found`.
+/// Reads `given` into the members of `section`, but for parts, and notes their
+/// keys in `found`.
 static LogicalResult readSection(ModuleOp module, DictionaryAttr given,
                                  rt::Section &section,
-                                 ArrayRef<StringRef> others,
                                  std::set<std::string> &found) {
   for (NamedAttribute attribute : given) {
     StringRef name = attribute.getName();
-    if (llvm::is_contained(others, name))
+    if (isa<DictionaryAttr>(attribute.getValue()))
       continue;
     auto member = llvm::find_if(
         section.members(), [&](rt::Setting *own) { return name == own->name; });
@@ -91,15 +97,15 @@ FailureOr<StepSettings> StepSettings::read(ModuleOp module) {
       module->getAttrOfType<DictionaryAttr>(HoneDialect::getMethodAttrName());
   if (!whole)
     return settings;
-  if (failed(readSection(module, whole, settings.train,
-                         {LayerParts::lower, LayerParts::upper},
-                         settings.given)))
+  if (failed(readSection(module, whole, settings.train, settings.given)))
     return failure();
-  for (auto [name, part] : {std::pair(LayerParts::lower, &settings.lower),
-                            std::pair(LayerParts::upper, &settings.upper)})
-    if (auto own = whole.getAs<DictionaryAttr>(name);
-        own && failed(readSection(module, own, *part, {}, settings.given)))
+  for (NamedAttribute attribute : whole)
+    if (auto own = dyn_cast<DictionaryAttr>(attribute.getValue());
+        own && failed(readSection(
+                   module, own, settings.parts.add(attribute.getName().str()),
+                   settings.given)))
       return failure();
+  orderParts(settings);
   settleMethods(settings,
                 [&](const std::string &key) { return settings.isGiven(key); });
   return settings;
@@ -129,14 +135,13 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
            (!settings.hasParts() && rt::Settings::isOfMethod(setting) &&
             isRead(train, setting));
   });
-  if (settings.hasParts())
-    for (auto [name, part] : {std::pair(LayerParts::lower, &settings.lower),
-                              std::pair(LayerParts::upper, &settings.upper)})
-      whole.append(name, builder.getDictionaryAttr(sectionOf(
-                             *part, [&, part = part](const rt::Setting &own) {
-                               return &own != &part->program &&
-                                      !own.text().empty() && isRead(*part, own);
-                             })));
+  for (const auto &part : settings.parts)
+    whole.append(part->part,
+                 builder.getDictionaryAttr(
+                     sectionOf(*part, [&](const rt::Setting &own) {
+                       return &own != &part->program && !own.text().empty() &&
+                              isRead(*part, own);
+                     })));
   module->setAttr(HoneDialect::getMethodAttrName(),
                   whole.getDictionary(module.getContext()));
 }
@@ -145,15 +150,42 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
 // What methods make of them
 //===----------------------------------------------------------------------===//
 
-int64_t lowerLayers(const rt::Settings &settings) {
-  auto range = parseLayerRange(settings.lower.layers);
-  return range ? range->last + 1 : 0;
+void orderParts(rt::Settings &settings) {
+  auto firstOf = [](const std::unique_ptr<rt::PartSettings> &part) {
+    auto range = parseLayerRange(part->layers);
+    return range ? range->first : INT64_MAX;
+  };
+  llvm::stable_sort(settings.parts, [&](const auto &one, const auto &other) {
+    return firstOf(one) < firstOf(other);
+  });
+}
+
+std::vector<int64_t> cutsOf(const rt::Settings &settings) {
+  std::vector<int64_t> cuts;
+  for (const auto &part : settings.parts) {
+    auto range = parseLayerRange(part->layers);
+    cuts.push_back(range ? range->last + 1 : 0);
+  }
+  if (!cuts.empty())
+    cuts.pop_back();
+  return cuts;
+}
+
+FailureOr<LayerParts> cutParts(const rt::Settings &settings, EntryOp loss) {
+  if (!settings.hasParts())
+    return LayerParts();
+  std::vector<std::string> names;
+  for (const auto &part : settings.parts)
+    names.push_back(part->part);
+  return LayerParts::cut(loss, cutsOf(settings), names);
 }
 
 void settleMethods(rt::Settings &settings, IsGiven isGiven) {
-  SmallVector<rt::MethodSettings *> all = {&settings.train};
-  if (settings.hasParts())
-    all = {&settings.lower, &settings.upper};
+  SmallVector<rt::MethodSettings *> all;
+  for (const auto &part : settings.parts)
+    all.push_back(part.get());
+  if (all.empty())
+    all.push_back(&settings.train);
   for (rt::MethodSettings *own : all) {
     // A part takes from train what it is not given.
     auto isSaid = [&](const rt::Setting &setting) {
@@ -279,17 +311,20 @@ std::optional<Problem> findMethodProblem(
             findProblemOf(settings, *own, isGiven,
                           layers ? std::optional(layers(*own)) : std::nullopt))
       return problem;
-  if (!settings.hasParts())
-    return std::nullopt;
-  const rt::Integer &below = settings.lower.selection_warmup,
-                    &above = settings.upper.selection_warmup;
-  if (settings.isRead(below) && settings.isRead(above) && below != above)
-    return Problem{above,
-                   "expected " + below.text() + ", as " + below.key() +
-                       ", since one backward is of all layers in a warm-up, "
-                       "but found " +
-                       above.text(),
-                   "set " + train.selection_warmup.key() + " for both"};
+  const rt::Integer *below = nullptr;
+  for (const auto &part : settings.parts) {
+    const rt::Integer &own = part->selection_warmup;
+    if (!settings.isRead(own))
+      continue;
+    if (below && *below != own)
+      return Problem{own,
+                     "expected " + below->text() + ", as " + below->key() +
+                         ", since one backward is of all layers in a warm-up, "
+                         "but found " +
+                         own.text(),
+                     "set " + train.selection_warmup.key() + " for both"};
+    below = &own;
+  }
   return std::nullopt;
 }
 

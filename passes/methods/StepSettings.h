@@ -6,11 +6,15 @@
 //   hone.method = {method = "lcsb", selection_ratio = 0.3, compare = "mezo"}
 //   hone.method = {lower = {layers = "0-4", method = "mezo"}, upper = {}}
 //
+// What is a dictionary is a part of that name; parts are in the order of their
+// layers, and one without layers is the last.
+//
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
 #include "passes/methods/Method.h"
+#include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -46,10 +50,20 @@ std::optional<Problem> findMethodProblem(
     llvm::function_ref<LayerCounts(const rt::MethodSettings &own)> layers =
         nullptr);
 
-/// Layers of the lower part; 0: there are no parts.
-int64_t lowerLayers(const rt::Settings &settings);
-/// The part that `own` of `settings` is of: lower, upper, or empty.
+/// Puts parts in the order of their layers; those that have none, or no range,
+/// come last.
+void orderParts(rt::Settings &settings);
+/// Of each part but the last how many layers are below its end; 0 where its
+/// layers are no range.
+std::vector<int64_t> cutsOf(const rt::Settings &settings);
+/// The cut that `settings` say; of a model without parts none. Fails as
+/// LayerParts::cut does.
+mlir::FailureOr<LayerParts> cutParts(const rt::Settings &settings,
+                                     EntryOp loss);
+/// The name of the part that `own` of `settings` is of; empty: of all layers.
 llvm::StringRef partOf(const rt::Settings &settings,
                        const rt::MethodSettings &own);
+/// Its place among the parts, from 0.
+size_t placeOf(const rt::Settings &settings, const rt::MethodSettings &own);
 
 } // namespace hone

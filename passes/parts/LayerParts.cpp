@@ -16,7 +16,7 @@ static std::vector<std::string> namesOf(size_t count,
   if (!given.empty())
     return given.vec();
   if (count == 2)
-    return {LayerParts::lower.str(), LayerParts::upper.str()};
+    return {"lower", "upper"};
   std::vector<std::string> names;
   for (size_t i = 0; i < count; ++i)
     names.push_back("part" + std::to_string(i + 1));

@@ -12,7 +12,6 @@ namespace hone {
 /// first part, the loss of the last.
 class LayerParts {
 public:
-  static constexpr llvm::StringLiteral lower = "lower", upper = "upper";
   static constexpr size_t mostParts = 64;
 
   /// One part more than `ends`, which count the layers below each cut and
@@ -23,13 +22,7 @@ public:
   static mlir::FailureOr<LayerParts>
   cut(EntryOp loss, llvm::ArrayRef<int64_t> ends,
       llvm::ArrayRef<std::string> names = {});
-  /// The same for who asks about `part`; no cut is needed if that is empty.
-  static mlir::FailureOr<LayerParts> cutFor(llvm::StringRef part, EntryOp loss,
-                                            int64_t below) {
-    return part.empty() ? LayerParts() : cut(loss, below);
-  }
-
-  /// In the order of their layers.
+  /// In the order of their layers; none: the model is not cut.
   llvm::ArrayRef<std::string> names() const { return order; }
   llvm::StringRef last() const { return order.back(); }
 
@@ -41,6 +34,10 @@ public:
   /// Whether they are of `part`; empty: of the whole model.
   bool has(llvm::StringRef part, llvm::StringRef prefix) const {
     return part.empty() || partOf(prefix) == part;
+  }
+  /// Whether they are of one of `some`; empty: of the whole model.
+  bool hasAny(llvm::ArrayRef<std::string> some, llvm::StringRef prefix) const {
+    return some.empty() || llvm::is_contained(some, partOf(prefix));
   }
 
 private:

@@ -67,6 +67,9 @@ private:
   /// Entries of all parts are of the layers and parameters that are here; false
   /// if nothing is left of one.
   bool narrow(EntryOp entry);
+  /// Whether entries of the part add to its gradient, which so has memory in
+  /// training, and begins at zero.
+  bool addsToGradient() const;
 
   RankedTensorType numbersType(int64_t count) const {
     return RankedTensorType::get(
@@ -380,6 +383,13 @@ LogicalResult PartExtraction::gather(RunOp run, ScheduleOp schedule) {
   return success();
 }
 
+bool PartExtraction::addsToGradient() const {
+  return llvm::any_of(ModuleOp(module).getOps<EntryOp>(), [&](EntryOp entry) {
+    return entry.getPart() && *entry.getPart() == part &&
+           !entry.getBody().getOps<LayerGradientOp>().empty();
+  });
+}
+
 bool PartExtraction::narrow(EntryOp entry) {
   Builder builder(module.getContext());
   SmallVector<Operation *> ops;
@@ -396,6 +406,8 @@ bool PartExtraction::narrow(EntryOp entry) {
           [&](StringRef prefix) { return ownerOfLayer(prefix) == part; });
       isOwn &= !kept.empty();
       op->setAttr("layers", builder.getStrArrayAttr(kept));
+    } else if (isa<ZeroGradientOp>(op)) {
+      isOwn = addsToGradient();
     } else if (isa<ElementOp>(op)) {
       isOwn = !op->use_empty(); // of what was of other layers
     }

@@ -97,9 +97,10 @@ void LayerSelection::begin(ScheduleBuilder &b) {
   if (own.isRandom()) {
     Value seed = b.integerSetting("seed");
     // Layers are counted from the part's first.
-    operands.push_back(part.name == LayerParts::upper
-                           ? b.scalar("upper_seed", seed, b.integer)
-                           : seed);
+    for (size_t below = 0; below < part.place; ++below)
+      seed = b.scalar(below == 0 ? "upper_seed" : "further_seed", seed,
+                      b.integer);
+    operands.push_back(seed);
   }
   if (averages()) {
     importance = b.scalar(

@@ -82,10 +82,16 @@ func.func private @scalar.selection_uniform(%seed: i64, %completed: i64, %index:
   return %0 : f64
 }
 
-// So that both parts of a model select by random numbers of their own.
+// So that all parts of a model select by random numbers of their own: the second
+// part from the first one's seed, and each further one from that before it.
 func.func private @scalar.upper_seed(%seed: i64) -> i64 {
   %other = arith.constant 0x3C6EF372FE94F82B : i64
   %0 = arith.xori %seed, %other : i64
+  return %0 : i64
+}
+func.func private @scalar.further_seed(%seed: i64) -> i64 {
+  %other = arith.constant 0x3C6EF372FE94F82B : i64
+  %0 = arith.addi %seed, %other : i64
   return %0 : i64
 }
 

@@ -12,6 +12,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassRegistry.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -33,19 +35,18 @@ struct SetMethod : PassWrapper<SetMethod, OperationPass<ModuleOp>> {
 
   void runOnOperation() override {
     Builder builder(&getContext());
-    NamedAttrList whole, lower, upper;
+    NamedAttrList whole;
+    llvm::MapVector<StringRef, NamedAttrList> parts;
     SmallVector<StringRef> all;
     StringRef(words).split(all, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
     for (StringRef word : all) {
       auto [key, value] = word.split('=');
-      NamedAttrList &owner = key.consume_front("lower.")   ? lower
-                             : key.consume_front("upper.") ? upper
-                                                           : whole;
-      owner.append(key, builder.getStringAttr(value));
+      auto [part, own] = key.split('.');
+      (own.empty() ? whole : parts[part])
+          .append(own.empty() ? key : own, builder.getStringAttr(value));
     }
-    for (auto [name, part] : {std::pair("lower", &lower), {"upper", &upper}})
-      if (!part->empty())
-        whole.append(name, part->getDictionary(&getContext()));
+    for (auto &[name, part] : parts)
+      whole.append(name, part.getDictionary(&getContext()));
     getOperation()->setAttr(HoneDialect::getMethodAttrName(),
                             whole.getDictionary(&getContext()));
   }

@@ -139,7 +139,7 @@ wrong() { # wrong TEXT HONEC-ARG...
   [[ ! -e $work/other ]]
 }
 lower=(--set parts.lower.layers=0-2)
-wrong "H0206.*parts.lower.layers" --set parts.upper.method=mezo
+wrong "H0206.*parts.upper.layers" --set parts.upper.method=mezo
 wrong "overlaps" "${lower[@]}" --set parts.upper.layers=2-5
 wrong "leaves layers out" "${lower[@]}" --set parts.upper.layers=4-5
 wrong "layers up to 5" "${lower[@]}" --set parts.upper.layers=3-4
@@ -147,8 +147,10 @@ wrong "without a part" --set parts.lower.layers=1-2
 wrong "range of layers" --set parts.lower.layers=2-0
 wrong "range of layers" --set parts.lower.layers=a
 wrong "model has layers 0-5" --set parts.lower.layers=0-5
-wrong "one of: lower, upper\|did you mean" "${lower[@]}" --set parts.middle.method=mezo
-wrong "expected keys but found none" --set 'parts.lower={}'
+wrong "H0206.*parts.middle.layers" "${lower[@]}" --set parts.middle.method=mezo \
+  --set parts.upper.method=fgd
+wrong "expected keys but found none" --set 'parts={}'
+wrong "whose name the model does not use" --set parts.decoder.layers=0-2
 wrong "H0207.*only methods mezo" "${lower[@]}" --set parts.upper.directions=2
 wrong "no part reads it" "${lower[@]}" --set train.directions=2
 wrong "no part reads it" "${lower[@]}" --set train.momentum=0.5
@@ -176,7 +178,7 @@ refuses "only methods" "$train" --data "$data" --output "$work/none" \
 grep -q -- "--lower-perturbation-scale" "$work/out"
 refuses "H1001\|--lower-learning-rate or --upper-learning-rate" "$train" \
   --data "$data" --output "$work/diverged" --steps 5 --lower-learning-rate 1e30
-refuses "compiled without parts" "$work/plain/train" --data "$data" \
+refuses "there is no such option" "$work/plain/train" --data "$data" \
   --output "$work/none" --lower-learning-rate 1
 refuses "H0103.*no replay.hone" "$train" --replay "$data" --output "$work/none"
 refuses "lower-learning-rate" "$train" --data "$data" --output "$work/fast" \

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # exchange.sh MODEL.mlir WEIGHTS DATA covering|all
 #
-# Two methods, below and above a cut, in one program and in two or three that
+# Two or three methods, below and above cuts, in one program and in two or three that
 # exchange what crosses: losses, norms, an evaluation and the trained tensors must
 # be the same, bit for bit. The first program alone has DATA. `covering` has every
 # pair of methods once, with cuts, element types on the wire, probes in flight,
-# accumulation, clipping and devices in turn; `all` has the product of the first
-# three.
+# accumulation, clipping and devices in turn, and four times three methods; `all` has
+# the product of the first three, and of three methods all 64.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 which=$4
@@ -35,8 +35,7 @@ told() {
   for cut in ${5//,/ }; do
     ((cut <= $3 || cut > $4)) || inside=1
   done
-  printf '%s: {method: %s' "$1" "$2"
-  [[ $1 != lower ]] || printf ', layers: %s-%s' "$3" "$4"
+  printf '  %s: {method: %s, layers: %s-%s' "$1" "$2" "$3" "$4"
   case $2 in
     lcsb)
       printf ', selection: cyclic, selection_groups: %s, selection_warmup: 0' \
@@ -48,6 +47,16 @@ told() {
     fgd) printf ', directions: 2' ;;
   esac
   echo '}'
+}
+
+# parts METHODS BELOW CUTS: those of the spec, of which BELOW are the cuts.
+parts() {
+  local methods=(${1//,/ }) ends=(${2//,/ } 3) names=(lower upper) first=0 i
+  ((${#methods[@]} == 2)) || names=(lower middle upper)
+  for i in "${!methods[@]}"; do
+    told "${names[i]}" "${methods[i]}" $first $((ends[i] - 1)) "$3"
+    first=${ends[i]}
+  done
 }
 
 # build NAME [options of the step]: NAME.so of spec.yaml.
@@ -70,43 +79,54 @@ weigh() {
 numbers() { sed -n "s/^$1 number //p" "$work/out"; }
 tensors() { sed -n 's/^[^ ]* tensor //p' "$work/out" | sort -u; }
 
+# whole KEY [options of the step]: what one program of spec.yaml computes, which is
+# the same for all that have KEY.
+whole() {
+  local known=$work/known.$1
+  if [[ ! -e $known.tensors ]]; then
+    build whole "${@:2}"
+    run-together host $steps 0 $(program whole "$work/data.jsonl" whole) >"$work/out"
+    numbers whole >"$known.numbers"
+    tensors >"$known.tensors"
+    [[ -s $known.numbers && -s $known.tensors ]]
+  fi
+  cp "$known.numbers" "$work/whole.numbers"
+  cp "$known.tensors" "$work/whole.tensors"
+}
+
 count=0
-# compare LOWER UPPER BELOW CUTS DTYPE IN-FLIGHT BATCHES CLIP DEVICE
+# compare METHODS BELOW CUTS DTYPE IN-FLIGHT BATCHES CLIP DEVICE
 compare() {
-  local cut=$4 options="split-after=$4 exchange-dtype=$5" name programs=() own
-  local what="$1 below $2 after layer $3, cut after $4, $5, $6 in flight, $7 batches, clip $8, on $9"
+  local cut=$3 options="split-after=$3 exchange-dtype=$4" name programs=() own inside
+  local what="$1 cut after $2, programs after $3, $4, $5 in flight, $6 batches, clip $7, on $8"
   cat >"$work/spec.yaml" <<SPEC
 model: $model
 weights: {path: $weights}
 train: {compute_dtype: float32, learning_rate: 1e-2, batch_size: 2,
-        max_seq_length: 32, gradient_accumulation_steps: $7}
+        max_seq_length: 32, gradient_accumulation_steps: $6}
 parts:
-  $(told lower "$1" 0 $(($3 - 1)) "$4")
-  $(told upper "$2" "$3" 2 "$4")
+$(parts "$1" "$2" "$cut")
 target: reference
 SPEC
   # Only backwards keep values and clip.
-  case $1-$2 in
+  case $1 in
     *backprop* | *lcsb*)
-      sed -i "s/^train: {/&residuals: mesp, max_grad_norm: $8, /" "$work/spec.yaml"
+      sed -i "s/^train: {/&residuals: mesp, max_grad_norm: $7, /" "$work/spec.yaml"
       ;;
   esac
   weigh whole
   # In one program a cut changes no bit but by what it rounds.
-  [[ $5 == float32 ]] && build whole || build whole "$options"
-  run-together host $steps 0 $(program whole "$work/data.jsonl" whole) >"$work/out"
-  numbers whole >"$work/whole.numbers"
-  tensors >"$work/whole.tensors"
-  [[ -s $work/whole.numbers && -s $work/whole.tensors ]]
+  own=$(sha256sum <"$work/spec.yaml" | cut -c1-16)
+  if [[ $4 == float32 ]]; then whole "$own"; else whole "$own.$cut" "$options"; fi
   local given=$work/data.jsonl
   for name in $(names "$cut"); do
     own="$options part=$name"
-    build "$name" "$own in-flight=$6"
+    build "$name" "$own in-flight=$5"
     weigh "$cut.$name" "$own"
     programs+=($(program "$name" "$given" "$cut.$name"))
     given=$work/other.jsonl
   done
-  run-together "$9" $steps $((++count)) "${programs[@]}" >"$work/out" ||
+  run-together "$8" $steps $((++count)) "${programs[@]}" >"$work/out" ||
     { echo "exchange: $what: failed" >&2; return 1; }
   for name in $(names "$cut"); do
     numbers "$name" | cmp - "$work/whole.numbers" ||
@@ -121,7 +141,7 @@ for lower in "${methods[@]}"; do
   for upper in "${methods[@]}"; do
     if [[ $which == covering ]]; then
       dtypes=(float32 bfloat16) devices=(host guarded)
-      compare "$lower" "$upper" $((1 + i % 2)) "${cuts[(i + i / 6) % 6]}" \
+      compare "$lower,$upper" $((1 + i % 2)) "${cuts[(i + i / 6) % 6]}" \
         "${dtypes[i / 2 % 2]}" $((1 + i % 3)) $((1 + i / 4 % 2)) \
         "0.$((i % 2 * 5))" "${devices[i / 3 % 2]}"
       ((++i))
@@ -130,16 +150,24 @@ for lower in "${methods[@]}"; do
     for cut in "${cuts[@]}"; do
       for dtype in float32 bfloat16; do
         for flight in 1 3; do
-          compare "$lower" "$upper" $((1 + i++ % 2)) "$cut" "$dtype" $flight 2 0.5 host
+          compare "$lower,$upper" $((1 + i++ % 2)) "$cut" "$dtype" $flight 2 0.5 host
         done
       done
     done
   done
 done
+# Three methods, each in a program, and with a program that has layers of two.
+three=(mezo,fgd,backprop backprop,mezo,lcsb lcsb,backprop,fgd fgd,lcsb,mezo)
+[[ $which == covering ]] ||
+  three=($(printf '%s\n' {backprop,lcsb,mezo,fgd},{backprop,lcsb,mezo,fgd},{backprop,lcsb,mezo,fgd}))
+for i in "${!three[@]}"; do
+  cut=(1,2 0,2) dtype=(float32 bfloat16)
+  compare "${three[i]}" 1,2 "${cut[i % 2]}" "${dtype[i / 2 % 2]}" $((1 + i % 3)) 2 0.5 host
+done
 
 # HOSL: 2P + 1 hidden states of 16 numbers up for each row, with its target and where its
 # sequence starts; numbers down.
-compare mezo backprop 1 0 float32 1 1 0 host
+compare mezo,backprop 1 0 float32 1 1 0 host
 directions=2
 read -r up rows < <(sed -n 's/^lower sent \([0-9]*\) bytes for \([0-9]*\) rows/\1 \2/p' "$work/out")
 read -r down _ < <(sed -n 's/^upper sent \([0-9]*\) bytes for \([0-9]*\) rows/\1 \2/p' "$work/out")

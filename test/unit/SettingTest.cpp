@@ -49,8 +49,9 @@ TEST(Setting, IsSpelledAsItsUserKnowsIt) {
   Settings settings;
   EXPECT_EQ(settings.train.learning_rate.spelling(), "--learning-rate");
   EXPECT_EQ(settings.train.adam_beta1.spelling(), "train.adam_beta1");
-  EXPECT_EQ(settings.lower.learning_rate.spelling(), "--lower-learning-rate");
-  EXPECT_EQ(settings.upper.method.key(), "parts.upper.method");
+  PartSettings &lower = settings.parts.add("lower");
+  EXPECT_EQ(lower.learning_rate.spelling(), "--lower-learning-rate");
+  EXPECT_EQ(lower.method.key(), "parts.lower.method");
   EXPECT_EQ(settings.model.key(), "model");
 }
 

@@ -170,23 +170,64 @@ TEST(Spec, PartsHaveWhatTrainHasUnlessTheySayOtherwise) {
                      "  lower: {layers: 0-2, method: mezo}\n"
                      "  upper: {optimizer: adamw, learning_rate: 2e-3}\n");
   EXPECT_TRUE(spec.hasParts());
-  EXPECT_EQ(lowerLayers(spec), 3);
-  EXPECT_EQ(spec.lower.learning_rate, 1e-3);
-  EXPECT_EQ(spec.upper.learning_rate, 2e-3);
-  EXPECT_EQ(spec.lower.momentum, 0.5);
+  EXPECT_EQ(cutsOf(spec), std::vector<int64_t>{3});
+  const rt::PartSettings &lower = spec.parts[0], &upper = spec.parts[1];
+  EXPECT_EQ(lower.learning_rate, 1e-3);
+  EXPECT_EQ(upper.learning_rate, 2e-3);
+  EXPECT_EQ(lower.momentum, 0.5);
   // The defaults of the part's own method.
-  EXPECT_EQ(spec.lower.optimizer, "sgd");
-  EXPECT_EQ(spec.lower.lr_scheduler_type, "constant");
-  EXPECT_EQ(spec.upper.method, "backprop");
-  EXPECT_EQ(spec.upper.lr_scheduler_type, "linear");
-  EXPECT_TRUE(spec.isRead(spec.upper.max_grad_norm));
-  EXPECT_FALSE(spec.isRead(spec.lower.max_grad_norm));
+  EXPECT_EQ(lower.optimizer, "sgd");
+  EXPECT_EQ(lower.lr_scheduler_type, "constant");
+  EXPECT_EQ(upper.method, "backprop");
+  EXPECT_EQ(upper.lr_scheduler_type, "linear");
+  EXPECT_TRUE(spec.isRead(upper.max_grad_norm));
+  EXPECT_FALSE(spec.isRead(lower.max_grad_norm));
   EXPECT_FALSE(spec.isRead(spec.train.learning_rate));
   EXPECT_TRUE(spec.isRead(spec.train.residuals));
+  const Spec copy = spec;
+  EXPECT_EQ(partOf(copy, copy.parts[1]), "upper");
+  EXPECT_EQ(partOf(copy, spec.parts[1]), "");
+}
+
+// Whatever the order in which the user wrote them.
+TEST(Spec, PartsAreInTheOrderOfTheirLayers) {
+  Spec spec = parsed("model: m\n"
+                     "parts:\n"
+                     "  last: {}\n"
+                     "  b: {layers: 3-3, method: mezo}\n"
+                     "  a: {layers: 0-2, method: fgd}\n");
+  ASSERT_EQ(spec.parts.size(), 3u);
+  EXPECT_EQ(spec.parts[0].part, "a");
+  EXPECT_EQ(spec.parts[1].part, "b");
+  EXPECT_EQ(spec.parts[2].part, "last");
+  EXPECT_EQ(cutsOf(spec), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(spec.parts[1].learning_rate.spelling(), "--b-learning-rate");
+}
+
+TEST(Spec, PartsLeaveNoLayerOutAndHaveNames) {
+  auto problem = [](const std::string &parts) {
+    return parseSpec("model: m\nparts: {" + parts + "}\n", "s.yaml")
+        .status()
+        .render();
+  };
+  auto has = [&](const std::string &parts, const std::string &text) {
+    EXPECT_NE(problem(parts).find(text), std::string::npos) << problem(parts);
+  };
+  has("a: {layers: 0}, b: {layers: 2}, c: {}", "leaves layers out");
+  has("a: {layers: 0-2}, b: {layers: 2}, c: {}", "overlaps with them");
+  has("a: {layers: 0-2}, b: {}, c: {}", "parts.b.layers: the key is required");
+  has("upper: {layers: 0-2}", "expected two parts or more");
+  has("A: {layers: 0-2}, b: {}", "expected a name of at most 32 letters");
+  has("method: mezo", "found a key of one");
+  std::string many;
+  for (int i = 0; i < 65; ++i)
+    many += "p" + std::to_string(i) + ": {layers: " + std::to_string(i) + "},";
+  has(many, "expected at most 64 parts but found 65");
 }
 
 TEST(Spec, ALayerByItselfIsARange) {
-  EXPECT_EQ(lowerLayers(parsed("model: m\nparts: {lower: {layers: 0}}\n")), 1);
+  EXPECT_EQ(cutsOf(parsed("model: m\nparts: {lower: {layers: 0}}\n")),
+            std::vector<int64_t>{1});
   EXPECT_FALSE(parsed("model: m\n").hasParts());
 }
 

@@ -73,7 +73,8 @@ TEST_F(StepSettingsTest, PassesHaveTheSettingsOfTheSpec) {
         "train: {optimizer_in_backward: true, loraplus_lr_ratio: 16}",
         "parts: {lower: {layers: 0-1, method: mezo}, upper: {method: lcsb}}",
         "train: {selection_warmup: 3, method: lcsb}\n"
-        "parts: {lower: {layers: 0-1}, upper: {selection: lisa}}"}) {
+        "parts: {lower: {layers: 0-1}, upper: {selection: lisa}}",
+        "parts: {z: {layers: 0-1}, m: {layers: 2-3, method: fgd}, a: {}}"}) {
     Spec spec = specOf(text);
     StepSettings found = pass(spec);
     auto before = static_cast<const rt::Settings &>(spec).all();

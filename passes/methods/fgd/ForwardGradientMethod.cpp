@@ -68,8 +68,8 @@ static std::optional<Problem> findUnread(const rt::MethodSettings &own,
       "remove " + setting.key() + ", or add " + own.direction_scales.key()};
 }
 
-/// The layers whose scales may be said: of the part, or of both if they have
-/// the same scales.
+/// The layers whose scales may be said: of the part, and of all that have the
+/// same scales.
 static LayerRange scaledLayers(const MethodFacts &facts) {
   const rt::Settings &settings = facts.settings;
   const int64_t count = facts.layers->model;
@@ -80,9 +80,16 @@ static LayerRange scaledLayers(const MethodFacts &facts) {
            (part.direction_scales.isReadBy(part.method) &&
             part.direction_scales.text() == facts.own.direction_scales.text());
   };
-  const int64_t cut = lowerLayers(settings);
-  return {has(settings.lower) ? 0 : cut,
-          has(settings.upper) ? count - 1 : cut - 1};
+  LayerRange range = {count, -1};
+  int64_t first = 0;
+  std::vector<int64_t> ends = cutsOf(settings);
+  ends.push_back(count);
+  for (auto [part, end] : llvm::zip_equal(settings.parts, ends)) {
+    if (has(*part))
+      range = {std::min(range.first, first), end - 1};
+    first = end;
+  }
+  return range;
 }
 
 /// Rules of direction_scales.

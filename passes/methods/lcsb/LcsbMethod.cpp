@@ -163,25 +163,29 @@ findProblemOfImportance(const MethodFacts &facts) {
   return std::nullopt;
 }
 
-/// Where both parts must train one loss: what runs no backward takes losses of
+/// Where all parts must train one loss: what runs no backward takes losses of
 /// all layers.
 static std::optional<Problem>
 findProblemOfSkippedForwards(const MethodFacts &facts) {
   const rt::MethodSettings &own = facts.own;
   const rt::Settings &settings = facts.settings;
-  const rt::MethodSettings &other =
-      &own == &settings.lower ? settings.upper : settings.lower;
-  if (!settings.hasParts() || !SelectionRule::of(own).skipsForwards() ||
-      settings.train.residuals.isReadBy(other.method))
+  if (!SelectionRule::of(own).skipsForwards())
     return std::nullopt;
+  auto other = llvm::find_if(settings.parts, [&](const auto &part) {
+    return part.get() != &own &&
+           !settings.train.residuals.isReadBy(part->method);
+  });
+  if (other == settings.parts.end())
+    return std::nullopt;
+  const rt::Word &method = (*other)->method;
   return Problem{own.selection,
                  "expected a selection that runs the forward of every layer, "
                  "since " +
-                     other.method.key() + " is " + other.method +
+                     method.key() + " is " + method +
                      ", which takes losses of all layers: one step would "
                      "train two losses; but found " +
                      own.selection,
-                 "set " + other.method.key() + " to backprop, or " +
+                 "set " + method.key() + " to backprop, or " +
                      own.selection.key() + " to uniform"};
 }
 
@@ -189,21 +193,27 @@ findProblemOfSkippedForwards(const MethodFacts &facts) {
 static std::optional<Problem> findProblemOfFreeze(const MethodFacts &facts) {
   const rt::MethodSettings &own = facts.own;
   const rt::Settings &settings = facts.settings;
-  const bool isUpper = &own == &settings.upper;
-  bool isBelow = isUpper
-                     ? settings.train.residuals.isReadBy(settings.lower.method)
-                     : facts.layers && facts.layers->trainsSource;
+  // A part below whose gradient comes through this one.
+  const rt::PartSettings *below = nullptr;
+  for (const auto &part : settings.parts) {
+    if (part.get() == &own)
+      break;
+    if (settings.train.residuals.isReadBy(part->method))
+      below = part.get();
+  }
+  const bool isBelow = below || (facts.layers && facts.layers->trainsSource);
   if (!facts.layers || !isBelow || !SelectionRule::of(own).isOfLast() ||
       own.unselected != "identity")
     return std::nullopt;
   return Problem{
       own.unselected,
       std::string("expected exact, since ") +
-          (isUpper ? "parts.lower trains by a backward, whose gradient comes "
-                     "through the layers that selection freeze leaves out"
-                   : "what makes the input of the lowest layer trains, too, "
-                     "and its gradient comes through the "
-                     "layers that selection freeze leaves out") +
+          (below ? below->section +
+                       " trains by a backward, whose gradient comes "
+                       "through the layers that selection freeze leaves out"
+                 : "what makes the input of the lowest layer trains, too, "
+                   "and its gradient comes through the "
+                   "layers that selection freeze leaves out") +
           ", but found identity",
       "set " + own.unselected.key() +
           " to exact, or train nothing below the layers that freeze selects"};

@@ -2,7 +2,10 @@
 
 #include "exchange/Session.h"
 
+#include "platform/System.h"
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +17,12 @@ using std::chrono::milliseconds;
 static constexpr milliseconds kReminder{100};
 /// Between two attempts to connect, at most; the first waits a 16th of it.
 static constexpr milliseconds kMostBackOff{2000};
+/// For acknowledgements of a program that ends, at most.
+static constexpr milliseconds kMostLeave{20000};
+/// After so long without a frame the peer is told that this side is there.
+static constexpr milliseconds kSignOfLife{1000};
+/// The key of a greeting that says which process greets; it need not be equal.
+static constexpr const char *kIncarnation = ".incarnation";
 /// Messages that are remembered beyond what is posted: both sides' schedules
 /// are at most a step apart.
 static constexpr size_t kRemembered = 8192;
@@ -22,7 +31,17 @@ static constexpr size_t kRemembered = 8192;
 // For the step's thread
 //===----------------------------------------------------------------------===//
 
+Session::Session(Peer peer)
+    : self(std::move(peer)), incarnation(platform::randomNumber() | 1),
+      round(self.run) {}
+
 Result<std::unique_ptr<Session>> Session::open(Peer peer) {
+  HONE_ASSIGN(std::unique_ptr<Session> session, start(std::move(peer)));
+  HONE_TRY(session->awaitGreeting());
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::start(Peer peer) {
   std::unique_ptr<Session> session(new Session(std::move(peer)));
   session->frameIn.resize(HONE_FRAME_BYTES);
   session->frameOut.resize(HONE_FRAME_BYTES);
@@ -31,20 +50,47 @@ Result<std::unique_ptr<Session>> Session::open(Peer peer) {
     return Status(ErrorCode::NoThread, "exchange", error.message(),
                   "allow one thread more");
   session->isStarted = true;
-  std::unique_lock<std::mutex> lock(session->mutex);
-  const Clock::time_point begin = Clock::now();
-  while (!session->isGreeted && session->failure.isOk()) {
-    std::string what =
-        "the program '" + session->self.peer + "' at " + session->self.address;
-    if (!session->reason.empty())
-      what += " (" + session->reason + ")";
-    HONE_TRY(session->self.patience.check(
-        what, std::chrono::duration_cast<milliseconds>(Clock::now() - begin)));
-    session->changed.wait_for(lock, session->self.patience.slice());
-  }
-  HONE_TRY(session->failure);
-  lock.unlock();
   return session;
+}
+
+Status Session::awaitGreeting() {
+  std::unique_lock<std::mutex> lock(mutex);
+  const Clock::time_point begin = Clock::now();
+  while (!isGreeted && failure.isOk()) {
+    std::string what = "the program '" + self.peer + "' at " + self.address;
+    if (!reason.empty())
+      what += " (" + reason + ")";
+    HONE_TRY(self.patience.check(
+        what, std::chrono::duration_cast<milliseconds>(Clock::now() - begin)));
+    changed.wait_for(lock, self.patience.slice());
+  }
+  return failure;
+}
+
+uint64_t Session::askedRound() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return asked;
+}
+
+void Session::beginRound(uint64_t wanted) {
+  std::lock_guard<std::mutex> lock(mutex);
+  round = wanted;
+  auto forget = [](auto &messages) {
+    for (auto each = messages.begin(); each != messages.end();)
+      each = each->first.schedule == kControl ? std::next(each)
+                                              : messages.erase(each);
+  };
+  forget(sends);
+  forget(receives);
+  forget(early);
+  forget(credits);
+  finished.clear();
+  finishedOrder.clear();
+  control.erase(std::remove_if(control.begin(), control.end(),
+                               [](const auto &each) {
+                                 return each.second.first.schedule != kControl;
+                               }),
+                control.end());
 }
 
 Session::~Session() {
@@ -54,14 +100,16 @@ Session::~Session() {
     std::unique_lock<std::mutex> lock(mutex);
     const Clock::time_point begin = Clock::now();
     isLeaving = true;
+    // What is not acknowledged by then a peer that began anew does not need, and
+    // its answer to a farewell may be lost with the program that gave it.
     auto isOver = [&] {
-      if (!isGreeted || !failure.isOk())
+      if (!isGreeted || isGivenUp || !failure.isOk())
         return true;
-      const auto silence = std::chrono::duration_cast<milliseconds>(
-          Clock::now() - std::max(begin, lastHeard));
-      // Its answer to a farewell may be lost with the program that gave it.
-      return hasOpenSends() ? !self.patience.check("", silence).isOk()
-                            : hasFarewell || silence > 10 * kReminder;
+      const auto waited =
+          std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+      return hasOpenSends() ? !self.patience.check("", waited).isOk() ||
+                                  isInterrupted() || waited > kMostLeave
+                            : hasFarewell || waited > 10 * kReminder;
     };
     while (!isOver())
       changed.wait_for(lock, self.patience.slice());
@@ -148,13 +196,21 @@ Status Session::wait(const Transport::Message &message) {
   };
   while (!isDone()) {
     HONE_TRY(problemOf(message));
+    if (isInterrupted())
+      return Status(ErrorCode::PeerLost, message.describe(),
+                    "another program of the model began anew",
+                    "give the same command again");
     if (hasFarewell)
       return Status(ErrorCode::PeerLost, message.describe(),
                     "the other program has ended its run",
                     "start both programs with the same number of steps");
-    HONE_TRY(self.patience.check(
-        message.describe(), std::chrono::duration_cast<milliseconds>(
-                                Clock::now() - std::max(begin, lastHeard))));
+    if (Status status = self.patience.check(
+            message.describe(), std::chrono::duration_cast<milliseconds>(
+                                    Clock::now() - std::max(begin, lastHeard)));
+        !status.isOk()) {
+      isGivenUp = true;
+      return status;
+    }
     changed.wait_for(lock, self.patience.slice());
   }
   if (!message.isSent)
@@ -162,6 +218,23 @@ Status Session::wait(const Transport::Message &message) {
   else if (auto own = sends.find(name);
            own != sends.end() && own->second.isOver)
     sends.erase(own);
+  return Status::ok();
+}
+
+Status Session::drain() {
+  std::unique_lock<std::mutex> lock(mutex);
+  const Clock::time_point begin = Clock::now();
+  while (hasOpenSends() && !hasFarewell) {
+    const std::string what = "the last answer to '" + self.peer + "'";
+    if (isInterrupted())
+      return Status(ErrorCode::PeerLost, what, "it began anew",
+                    "give the same command again");
+    HONE_TRY(failure);
+    HONE_TRY(self.patience.check(what,
+                                 std::chrono::duration_cast<milliseconds>(
+                                     Clock::now() - std::max(begin, lastHeard))));
+    changed.wait_for(lock, self.patience.slice());
+  }
   return Status::ok();
 }
 
@@ -241,7 +314,8 @@ bool Session::connect() {
 }
 
 void Session::encodeGreeting(bool asks) {
-  std::string text;
+  std::string text =
+      kIncarnation + ("=" + std::to_string(incarnation)) + "\n";
   for (const auto &[key, value] : self.equal)
     text += key + "=" + value + "\n";
   Frame frame;
@@ -290,6 +364,10 @@ void Session::remind() {
     farewell = now;
     control.push_back({FrameKind::Farewell, {}});
   }
+  if (now - lastSent >= kSignOfLife) {
+    lastSent = now;
+    owesGreeting = true;
+  }
   for (auto &[name, own] : receives) {
     if (own.isOver || own.size <= kEagerBytes || now - own.heard < kReminder)
       continue;
@@ -334,13 +412,14 @@ bool Session::sendNext(bool &hasSent) {
 uint64_t Session::encodeNext() {
   std::lock_guard<std::mutex> lock(mutex);
   Frame frame;
-  frame.run = self.run;
   remind();
   if (!control.empty()) {
     frame.kind = control.front().first;
     frame.name = control.front().second.first;
+    frame.run = frame.kind == FrameKind::Farewell ? self.run : runOf(frame.name);
     std::tie(frame.offset, frame.size) = control.front().second.second;
     control.pop_front();
+    lastSent = Clock::now();
     return encode(frame, frameOut.data());
   }
   for (auto &[name, out] : sends) {
@@ -348,13 +427,14 @@ uint64_t Session::encodeNext() {
       continue;
     frame.kind = FrameKind::Data;
     frame.name = name;
+    frame.run = runOf(name);
     frame.offset = out.next;
     frame.size = out.size;
     frame.payload = out.bytes + out.next;
     frame.payloadBytes =
         uint32_t(std::min<uint64_t>(kFramePayload, out.size - out.next));
     out.next += frame.payloadBytes;
-    out.heard = Clock::now();
+    out.heard = lastSent = Clock::now();
     return encode(frame, frameOut.data());
   }
   return 0;
@@ -369,8 +449,12 @@ bool Session::receiveNext(int timeout) {
     return true;
   const std::optional<Frame> frame = decode(frameIn.data(), uint64_t(size));
   std::lock_guard<std::mutex> lock(mutex);
-  if (!frame || frame->run != self.run)
-    return true; // lost on its way, or of a run that is over
+  if (!frame)
+    return true; // lost on its way
+  const bool isOfNoRound = frame->kind == FrameKind::Greeting ||
+                           frame->kind == FrameKind::Farewell;
+  if (frame->run != (isOfNoRound ? self.run : runOf(frame->name)))
+    return true; // of a round that is over, or not begun here
   lastHeard = Clock::now();
   handle(*frame);
   changed.notify_all();
@@ -451,6 +535,11 @@ void Session::handleCredit(const Frame &frame) {
 void Session::handleData(const Frame &frame) {
   if (frame.payloadBytes > frame.size - frame.offset)
     return;
+  if (frame.name.schedule == kControl &&
+      frame.name.channel == channelNumber(kHalt)) {
+    handleHalt(frame.name.step);
+    return finish(frame.name);
+  }
   auto own = receives.find(frame.name);
   if (own == receives.end() || own->second.isOver) {
     const bool isKnown = isFinished(frame.name);
@@ -475,6 +564,17 @@ void Session::handleData(const Frame &frame) {
     finish(frame.name);
 }
 
+void Session::handleHalt(uint64_t wanted) {
+  // Rounds of one process rise in their lower half; one that is late is over.
+  constexpr uint64_t half = uint64_t(1) << 32;
+  if (!self.mayHalt || wanted == asked ||
+      (wanted / half == asked / half && wanted < asked))
+    return;
+  asked = wanted;
+  if (self.events)
+    ++*self.events;
+}
+
 void Session::handleGreeting(const Frame &frame) {
   std::map<std::string, std::string> theirs;
   const std::string text(frame.payload, frame.payloadBytes);
@@ -486,6 +586,15 @@ void Session::handleGreeting(const Frame &frame) {
           text.substr(middle + 1, end - middle - 1);
     begin = end + 1;
   }
+  const uint64_t theirIncarnation =
+      strtoull(theirs[kIncarnation].c_str(), nullptr, 10);
+  theirs.erase(kIncarnation);
+  if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
+    hasFarewell = false;
+    if (self.events && self.countsRestarts)
+      ++*self.events;
+  }
+  peerIncarnation = theirIncarnation;
   std::string differences;
   std::map<std::string, std::string> all = self.equal;
   all.insert(theirs.begin(), theirs.end());

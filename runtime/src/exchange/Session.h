@@ -5,6 +5,10 @@
 // until it is acknowledged, so a lost link costs no copy. After a link was lost
 // both sides greet again and go on with what each message lacks.
 //
+// What programs do between two failures is a round (Ensemble.h), and a message
+// belongs to one: what comes late from a round that was given up is nobody's.
+// Messages of kControl are of no round; they are small.
+//
 // A thread moves frames while the step computes. All that is shared with it is
 // under one lock; the engine is the thread's alone, but for wake().
 //
@@ -17,6 +21,7 @@
 #include "platform/Thread.h"
 #include "step/Transport.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -37,10 +42,26 @@ public:
     /// What must be equal on both sides, by name.
     std::map<std::string, std::string> equal;
     Patience patience;
+    /// Counts what gives up a round: the peer began anew, or asks for another
+    /// round. A wait ends once it is not `*seen`. Null: nothing does.
+    std::atomic<uint64_t> *events = nullptr;
+    const uint64_t *seen = nullptr;
+    bool mayHalt = false; ///< whether the peer is who asks for rounds
+    bool countsRestarts = true;
   };
+
+  /// The purpose of messages that are of no round, and their step is any
+  /// number; and of those that are of one, and of no schedule.
+  static constexpr uint32_t kControl = 0xffffffff, kCommand = 0xfffffffe;
+  /// The channel by which a peer asks for a round; its step is the round.
+  static constexpr const char *kHalt = "halt";
 
   /// Errors: PeerLost, StoppedWaiting; PartsDiffer with every difference.
   static Result<std::unique_ptr<Session>> open(Peer peer);
+  /// The same, but does not wait for the peer. Errors: NoThread.
+  static Result<std::unique_ptr<Session>> start(Peer peer);
+  /// Waits for the peer. Errors: as open().
+  Status awaitGreeting();
   /// Waits for what is sent to be acknowledged, as long as patience lasts, and
   /// takes leave.
   ~Session();
@@ -51,6 +72,15 @@ public:
                      uint64_t size);
   Status wait(const Transport::Message &message);
   void cancel(const Transport::Message &message);
+
+  /// Waits until all that was sent is acknowledged. Errors: as wait().
+  Status drain();
+  /// The round for which the peer asked last; 0: it asked for none.
+  uint64_t askedRound();
+  /// Forgets all messages but those of kControl; what comes of other rounds is
+  /// dropped.
+  void beginRound(uint64_t round);
+  const std::string &peer() const { return self.peer; }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -72,7 +102,7 @@ private:
     Clock::time_point heard;
   };
 
-  explicit Session(Peer peer) : self(std::move(peer)) {}
+  explicit Session(Peer peer);
 
   static void *runThread(void *session);
   void run();
@@ -97,6 +127,15 @@ private:
   void finish(const MessageName &name);
   bool isFinished(const MessageName &name) const;
   bool isStopping();
+  /// Whether a round was given up since its program looked.
+  bool isInterrupted() const {
+    return self.events && self.events->load() != *self.seen;
+  }
+  /// The round of a message; that of frames without one.
+  uint64_t runOf(const MessageName &name) const {
+    return name.schedule == kControl ? self.run : round;
+  }
+  void handleHalt(uint64_t wanted);
   bool hasOpenSends() const;
 
   MessageName nameOf(const Transport::Message &message) const;
@@ -121,11 +160,15 @@ private:
                        std::pair<MessageName, std::pair<uint64_t, uint64_t>>>>
       control;
   bool isGreeted = false, hasGreeting = false, owesGreeting = false;
+  bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
   Clock::time_point farewell; ///< when it was last said
   std::string reason;         ///< why there is no link
   Status failure = Status::ok();
-  Clock::time_point lastHeard = Clock::now();
+  Clock::time_point lastHeard = Clock::now(), lastSent;
+  const uint64_t incarnation;   ///< another one each time a program begins
+  uint64_t peerIncarnation = 0; ///< 0: it has not greeted
+  uint64_t round, asked = 0;
 };
 
 /// To each peer by its session.

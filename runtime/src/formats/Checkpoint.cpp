@@ -434,6 +434,25 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
   return found;
 }
 
+Result<std::vector<int64_t>>
+CheckpointStore::sound(std::vector<std::string> &notes) const {
+  HONE_ASSIGN(std::vector<int64_t> steps, stepsIn(directory));
+  std::vector<int64_t> sound;
+  for (int64_t step : steps) {
+    const std::string folder = directory + "/" + checkpointName(step);
+    const Status status = verifyManifest(folder, step);
+    if (status.isOk())
+      sound.push_back(step);
+    else if (status.exitCode() != ExitCode::BadData && !isMissing(status))
+      return status;
+    else
+      notes.push_back("skipping the damaged checkpoint " + folder + " (" +
+                      status.message().place + ": " + status.message().problem +
+                      ")");
+  }
+  return sound;
+}
+
 Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
   Found found;
   found.directory = directory + "/" + checkpointName(step);

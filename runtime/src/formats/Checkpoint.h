@@ -91,6 +91,13 @@ public:
   /// IoError.
   Result<Found> newest() const;
 
+  /// The steps of all checkpoints whose manifests verify, newest first; says in
+  /// `notes` which do not. Errors: as newest().
+  Result<std::vector<int64_t>> sound(std::vector<std::string> &notes) const;
+
+  /// Removes what save() after `step` steps would.
+  void forgetBefore(int64_t step) const { removeOld(step, true); }
+
   /// The checkpoint of `step`. Errors: DamagedCheckpoint also when there is
   /// none; as newest().
   Result<Found> at(int64_t step) const;

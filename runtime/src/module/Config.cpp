@@ -127,6 +127,10 @@ private:
 
 /// What is not there keeps its default.
 static Status readSettings(const Json &root, Settings &settings) {
+  constexpr std::string_view ofParts = "parts.";
+  for (const auto &[name, section] : root.object())
+    if (name.compare(0, ofParts.size(), ofParts) == 0)
+      settings.parts.add(name.substr(ofParts.size()));
   for (Setting *setting : settings.all()) {
     const Json *section =
         *setting->section ? root.find(setting->section) : nullptr;
@@ -176,6 +180,9 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   ConfigSection weights(root, "weights", failure);
   weights.read("layout", config.weightsLayout);
   weights.read("source_hash", config.weightsSourceHash);
+
+  ConfigSection exchange(root, "exchange", failure);
+  exchange.read("program", config.program);
 
   ConfigSection generate(root, "generate", failure);
   generate.read("eos_token_ids", config.stopTokens);

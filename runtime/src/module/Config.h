@@ -35,6 +35,7 @@ struct ModuleConfig : Settings {
   std::map<std::string, std::string> identity;
   AdapterConfig adapter;
   std::string weightsLayout, weightsSourceHash;
+  std::string program; ///< this one's name; empty: the model has no others
   std::vector<int64_t> stopTokens; ///< of the model, where it generates
   std::vector<PlanClass> planClasses;
   /// The same of each of hone_module::placements.

@@ -42,17 +42,43 @@ std::vector<std::string> methodNames(const char *first) {
   return names;
 }
 
+PartList &PartList::operator=(const PartList &other) {
+  if (this == &other)
+    return *this;
+  Owned copies;
+  for (const auto &part : other) {
+    copies.push_back(std::make_unique<PartSettings>(part->part));
+    *copies.back() = *part;
+  }
+  all = std::move(copies);
+  return *this;
+}
+
+PartSettings &PartList::add(const std::string &name) {
+  all.push_back(std::make_unique<PartSettings>(name));
+  return *all.back();
+}
+
+PartSettings *PartList::find(std::string_view name) const {
+  for (const auto &part : all)
+    if (part->part == name)
+      return part.get();
+  return nullptr;
+}
+
 std::vector<Setting *> Settings::all() {
   std::vector<Setting *> out = members();
-  for (const Section *section : {static_cast<const Section *>(&weights),
-                                 static_cast<const Section *>(&lora),
-                                 static_cast<const Section *>(&train),
-                                 static_cast<const Section *>(&lower),
-                                 static_cast<const Section *>(&upper),
-                                 static_cast<const Section *>(&exchange),
-                                 static_cast<const Section *>(&generate),
-                                 static_cast<const Section *>(&target)})
-    out.insert(out.end(), section->members().begin(), section->members().end());
+  auto append = [&](const Section &section) {
+    out.insert(out.end(), section.members().begin(), section.members().end());
+  };
+  append(weights);
+  append(lora);
+  append(train);
+  for (const auto &part : parts)
+    append(*part);
+  append(exchange);
+  append(generate);
+  append(target);
   return out;
 }
 
@@ -64,7 +90,16 @@ std::vector<const Setting *> Settings::all() const {
 std::vector<const MethodSettings *> Settings::methods() const {
   if (!hasParts())
     return {&train};
-  return {&lower, &upper};
+  std::vector<const MethodSettings *> out;
+  for (const auto &part : parts)
+    out.push_back(part.get());
+  return out;
+}
+
+bool Settings::hasPrograms() const {
+  return std::any_of(parts.begin(), parts.end(), [](const auto &part) {
+    return !part->program.empty();
+  });
 }
 
 Setting *Settings::find(MethodSettings &part, const Setting &setting) {
@@ -92,9 +127,9 @@ bool Settings::isReadByTraining(const Setting &setting) const {
     return false;
   if (!strcmp(setting.section, exchange.name))
     return hasPrograms();
-  for (const PartSettings *part : {&lower, &upper})
-    if (!strcmp(setting.section, part->name))
-      return hasParts() && setting.isReadBy(part->method);
+  for (const auto &part : parts)
+    if (setting.section == part->section)
+      return setting.isReadBy(part->method);
   if (hasParts() && !strcmp(setting.section, train.name) && isOfMethod(setting))
     return false;
   std::vector<const MethodSettings *> all = methods();

@@ -15,6 +15,8 @@
 
 #include "passes/methods/MethodSettings.h"
 
+#include <memory>
+
 namespace hone::rt {
 
 // A declaration would become a line for each word.
@@ -41,6 +43,10 @@ struct WeightSettings : Section {
       "read the next layer's early; planned: only if train.resident_budget "
       "needs it",
       {{"false", "true", "planned"}}};
+  /// What trains is named by the module, so a run's identity has it.
+  Truth untie{*this, "untie", false, Bits::None, SetBy::Spec,
+      "with lora: none, train a head and an embedding that share one table as "
+      "two tables, which begin equal; the result is no longer tied"};
 };
 
 struct LoraSettings : Section {
@@ -187,18 +193,62 @@ struct TrainSettings : MethodSettings {
       "(medium)", {{"highest", "medium"}, {"high"}}};
 };
 
+/// What a part is called, which outlives the section that it names.
+struct PartName {
+  explicit PartName(const std::string &part)
+      : part(part), section("parts." + part), prefix(part + ".") {}
+  PartName(const PartName &) = delete;
+  PartName &operator=(const PartName &) { return *this; }
+
+  const std::string part;    ///< "lower"
+  const std::string section; ///< "parts.lower"
+  const std::string prefix;  ///< of its names in a step: "lower."
+};
+
 /// Layers that have a method of their own. What is not given is as in train.
-struct PartSettings : MethodSettings {
-  explicit PartSettings(const char *name) : Section(name) {}
+struct PartSettings : virtual PartName, MethodSettings {
+  explicit PartSettings(const std::string &part)
+      : PartName(part), Section(section.c_str()) {}
+  PartSettings &operator=(const PartSettings &) = default;
 
   Word layers{*this, "layers", "", Bits::Run, SetBy::Spec,
       "layers with a method of their own, counted from 0, as in 0-4; keys of "
       "train that belong to the method may stand beside it, and others are as "
-      "in train"};
+      "in train; the last part may leave it out"};
   Word program{*this, "program", "", Bits::None, SetBy::Spec,
       "compile these layers into a program of their own, DIR/NAME/train, which "
-      "trains together with the other part's; both parts have one, or none"};
+      "trains together with the others'; all parts have one, or none"};
 };
+
+/// Parts by name, in the order of their layers once these are known.
+class PartList {
+public:
+  using Owned = std::vector<std::unique_ptr<PartSettings>>;
+
+  PartList() = default;
+  PartList(const PartList &other) { *this = other; }
+  PartList &operator=(const PartList &other);
+
+  /// There is none of this name yet.
+  PartSettings &add(const std::string &name);
+  /// Null: there is none.
+  PartSettings *find(std::string_view name) const;
+
+  bool empty() const { return all.empty(); }
+  size_t size() const { return all.size(); }
+  PartSettings &operator[](size_t index) const { return *all[index]; }
+  PartSettings &back() const { return *all.back(); }
+  Owned::const_iterator begin() const { return all.begin(); }
+  Owned::const_iterator end() const { return all.end(); }
+  Owned::iterator begin() { return all.begin(); } // to be put in order
+  Owned::iterator end() { return all.end(); }
+
+private:
+  Owned all;
+};
+
+/// Learning rates by their parts' names.
+using PartRates = std::vector<std::pair<std::string, double>>;
 
 /// Between programs of one model.
 struct ExchangeSettings : Section {
@@ -270,20 +320,20 @@ struct Settings : Section {
   WeightSettings weights;
   LoraSettings lora;
   TrainSettings train;
-  PartSettings lower{"parts.lower"}, upper{"parts.upper"};
+  PartList parts;
   ExchangeSettings exchange;
   GenerateSettings generate;
   TargetSettings target;
 
-  /// Whether the layers below and above a cut have methods of their own.
-  bool hasParts() const { return !lower.layers.empty(); }
-  /// Of all layers, or of both parts.
+  /// Whether layers below and above cuts have methods of their own.
+  bool hasParts() const { return !parts.empty(); }
+  /// Of all layers, or of each part, in order.
   std::vector<const MethodSettings *> methods() const;
   /// Whether they are programs of their own.
-  bool hasPrograms() const { return !lower.program.empty(); }
+  bool hasPrograms() const;
   /// The one of `part` that has the name of `setting`; null: there is none.
   static Setting *find(MethodSettings &part, const Setting &setting);
-  /// Whether train and both parts have one of its name.
+  /// Whether train and each part have one of its name.
   static bool isOfMethod(const Setting &setting);
   /// Whether the data is a task.
   bool hasTask() const { return train.task.text() != "none"; }

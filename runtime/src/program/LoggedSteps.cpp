@@ -35,7 +35,6 @@ namespace {
 struct Line {
   static constexpr std::string_view keys[] = {"loss",
                                               "learning_rate",
-                                              "lower_learning_rate",
                                               "gradient_norm",
                                               "tokens_per_second",
                                               "peak_anonymous_bytes",
@@ -44,10 +43,12 @@ struct Line {
                                               "eval_accuracy"};
   uint64_t step = 0;
   double values[std::size(keys)];
+  PartRates rates;
 
   /// False if it is no line of the run.
   bool read(std::string_view text, const std::string &name) {
     std::fill(std::begin(values), std::end(values), std::nan(""));
+    rates.clear();
     if (!take(text, "{\"step\": ") || !number(text, step) ||
         !take(text, ", \"run\": \"") || !take(text, name) || !take(text, "\""))
       return false;
@@ -60,6 +61,9 @@ struct Line {
       const auto at = std::find(std::begin(keys), std::end(keys), key);
       if (at != std::end(keys))
         values[at - std::begin(keys)] = value;
+      else if (const size_t part = key.rfind("_learning_rate");
+               part != std::string_view::npos)
+        rates.emplace_back(key.substr(0, part), value);
       else if (key != "perplexity")
         break;
     }
@@ -86,10 +90,10 @@ Status readLoggedSteps(const std::string &path, const std::string &name,
     }
     const double *v = line.values;
     if (isOurs && !std::isnan(v[0]))
-      visitor.step({line.step, v[0], v[1], v[3], v[4], bytes(v[5]), bytes(v[6]),
-                    v[2], nullptr});
-    else if (isOurs && !std::isnan(v[7]))
-      visitor.evaluation(line.step, v[7], v[8]);
+      visitor.step({line.step, v[0], v[1], v[2], v[3], bytes(v[4]), bytes(v[5]),
+                    line.rates.empty() ? nullptr : &line.rates, nullptr});
+    else if (isOurs && !std::isnan(v[6]))
+      visitor.evaluation(line.step, v[6], v[7]);
   }
   return Status::ok();
 }

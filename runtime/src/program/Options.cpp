@@ -129,6 +129,36 @@ static Status checkPauses(const Options &options) {
   return Status::ok();
 }
 
+/// What programs that train together do not do.
+static Status checkExchange(const Options &options) {
+  const std::pair<bool, const char *> needs[] = {
+      {!options.exchangeAt.empty(), "--exchange-at"}};
+  for (auto [isGiven, name] : needs)
+    if (isGiven && options.exchange.empty())
+      return Status(ErrorCode::MissingOption, name,
+                    "expects --exchange but got none", "add --exchange NAME");
+  if (options.exchange.empty())
+    return Status::ok();
+  if (!options.settings.hasPrograms())
+    return Status(ErrorCode::OptionsDisagree, "--exchange",
+                  "this program was compiled of a whole model, which trains "
+                  "alone",
+                  "leave it out, or give parts of the spec a program");
+  const std::pair<bool, const char *> alone[] = {
+      {options.evalOnly, "--eval-only"},
+      {!options.dumpGradients.empty(), "--dump-gradients"},
+      {!options.replay.empty(), "--replay"},
+      {options.evalEvery > 0, "--eval-every"},
+      {options.earlyStop > 0, "--early-stop"},
+      {options.pauses(), options.pauseOption()}};
+  for (auto [isGiven, name] : alone)
+    if (isGiven)
+      return Status(ErrorCode::OptionsDisagree, name,
+                    "is not there yet for programs that train together",
+                    std::string("leave ") + name + " out");
+  return Status::ok();
+}
+
 static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan || options.listDevices)
@@ -148,7 +178,10 @@ static Status checkCombination(const Options &options,
   HONE_TRY(checkTask(options));
   if (options.evalOnly)
     return Status::ok();
-  if (options.data.empty() && options.replay.empty())
+  HONE_TRY(checkExchange(options));
+  // The part that has the data gives it to the others.
+  if (options.data.empty() && options.replay.empty() &&
+      options.exchange.empty())
     return Status(ErrorCode::MissingOption, "command line",
                   "expects --data but got none",
                   "add --data FILE; --help lists the options");
@@ -217,12 +250,9 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
     return Status(ErrorCode::OptionsDisagree, name, problem, remedy);
   };
   bool isOfPart = strchr(setting.section, '.');
-  if (isOfPart && !settings.hasParts())
-    return refuse("this program was compiled without parts",
-                  "leave the name of the part out");
   if (!isOfPart && settings.hasParts() && Settings::isOfMethod(setting)) {
     std::string own;
-    for (const PartSettings *part : {&settings.lower, &settings.upper})
+    for (const auto &part : settings.parts)
       for (const Setting *each : part->members())
         if (!strcmp(each->name, setting.name) && settings.isRead(*each))
           own += (own.empty() ? "give --" : " or --") + each->option();

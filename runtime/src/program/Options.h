@@ -110,6 +110,16 @@ struct Options : Section {
   Integer device{*this, "device", 0, Bits::None, SetBy::Option,
       "with a program for GPUs, the number of the GPU to train on, from 0",
       counts};
+  Word exchange{*this, "exchange", "", Bits::None, SetBy::Option,
+      "train together with the programs of the other parts: the engine that "
+      "carries their messages, the library hone-exchange-NAME.so beside this "
+      "program"};
+  Word exchangeAt{*this, "exchange_at", "", Bits::None, SetBy::Option,
+      "where the engine finds the other programs, as the engine says", aText};
+  Integer timeout{*this, "timeout", 600, Bits::None, SetBy::Option,
+      "seconds to wait for a sign of another program of the model; 0: without "
+      "end",
+      from(0, 1 << 20)};
   Truth listDevices{*this, "list_devices", false, Bits::None, SetBy::Flag,
       "print the GPUs that programs can train on and exit"};
   Truth help{*this, "help", false, Bits::None, SetBy::Flag,

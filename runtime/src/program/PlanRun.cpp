@@ -9,6 +9,7 @@
 #include "program/PlanRun.h"
 
 #include "base/ByteCount.h"
+#include "program/Together.h"
 
 #include "step/SuspendedStep.h"
 #include "threads/Pool.h"
@@ -29,12 +30,17 @@ Module::Extent extentOf(const Options &options) {
 }
 
 static RunPlan planFor(const Module &module, Module::Extent extent,
-                       int64_t threads) {
+                       int64_t threads, uint64_t exchange) {
   const hone_module &abi = module.abi();
   PlanClass more{extent.accumulates ? "accumulation" : "all gradients",
                  module.arenaBytes(extent) - abi.arena_bytes};
   RunPlan plan = RunPlan::make(module.config(), abi.arena_bytes, more,
                                abi.thread_bytes, unsigned(threads));
+  if (exchange > 0) {
+    plan.classes.push_back({"exchange", exchange});
+    plan.total += exchange;
+    plan.resident += exchange;
+  }
   if (abi.max_rows < module.compiledRows())
     plan.scope = " for " + std::to_string(abi.max_rows) + " of " +
                  std::to_string(module.compiledRows()) + " rows";
@@ -94,12 +100,13 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
       isGiven ? int64_t(options.threads)
               : std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   int64_t threads = wanted;
-  RunPlan plan = planFor(module, extent, threads);
+  const uint64_t exchange = exchangeBytes(module.config(), options);
+  RunPlan plan = planFor(module, extent, threads, exchange);
   while (!isGiven && threads > 1 && exceeded(plan))
-    plan = planFor(module, extent, --threads);
+    plan = planFor(module, extent, --threads, exchange);
   if (const Limit *limit = exceeded(plan)) {
     bool fitsWithFewer =
-        threads > 1 && !exceeded(planFor(module, extent, /*threads=*/1));
+        threads > 1 && !exceeded(planFor(module, extent, /*threads=*/1, exchange));
     std::string remedy = "compile with a larger " + limit->budget.key();
     if (extent.accumulates)
       remedy = "give --gradient-accumulation-steps 1, or " + remedy;

@@ -50,6 +50,7 @@ struct Setup {
   OutputFolder output;
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Device> device;
+  std::unique_ptr<Ensemble> others; ///< null: it trains alone
   std::unique_ptr<Trainer> trainer;
   Dataset data;     ///< of --data, unless only evaluating
   Dataset evalData; ///< of --eval-data
@@ -163,7 +164,7 @@ static Status makeDevice(Setup &setup) {
 static Status makeTrainer(Setup &setup) {
   HONE_ASSIGN(setup.trainer,
               Trainer::create(setup.module, setup.model.weights, *setup.device,
-                              extentOf(setup.options)));
+                              extentOf(setup.options), setup.others.get()));
   if (setup.module.abi().device_target)
     setup.peak.noteDevice(setup.device->allocatedBytes(),
                           setup.trainer->hostBytes() +
@@ -259,18 +260,25 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   RunReport report;
   Run run({setup.module, options, setup.data,
            options.evaluates() ? &setup.evalData : nullptr,
-           setup.output.runName(), setup.peak, report, setup.started},
+           setup.output.runName(), setup.peak, report, setup.started,
+           setup.others.get()},
           *setup.trainer, std::move(store));
-  fputs(describeRun(setup.module, options, run).c_str(), stdout);
+  if (setup.others && setup.others->leads())
+    setup.trainer->setLead(
+        [&](Command command) { return setup.others->lead(command); });
+  if (!run.follows())
+    fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
   if (options.pauses())
     fputs(describePauses(setup.module, options).c_str(), stdout);
   HONE_TRY(run.start());
   report.start({setup.module, options, plan, setup.output.runName(),
-                std::string(setup.data.notes())},
+                options.data.empty() ? std::string()
+                                     : std::string(setup.data.notes())},
                run);
   // What the report shows takes forwards, which time does not wait for.
-  const bool shows = !run.isInMidStep() && !options.timeLimit;
+  const bool shows =
+      !run.isInMidStep() && !options.timeLimit && !setup.others;
   if (run.completedSteps() == 0 && shows)
     reportSamples(setup, report, 0);
   Profile profile(setup.module.abi());
@@ -290,7 +298,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
            run.suspensionSeconds());
     return Status::ok();
   }
-  if (outcome == ExitCode::Success && !options.timeLimit)
+  if (outcome == ExitCode::Success && !options.timeLimit && !setup.others)
     reportSamples(setup, report, run.completedSteps());
   if (!setup.module.config().lora.none)
     ModelCard::write(setup.module, options, run);
@@ -400,7 +408,8 @@ static Status execute(const hone_module &compiled,
                         options.noVerify, verified));
   fputs(verified.c_str(), stdout);
   // Before anything is written.
-  HONE_TRY(Trainer::checkPeers(setup.module));
+  HONE_ASSIGN(setup.others, openTogether(setup.module, options));
+  HONE_TRY(Trainer::checkPeers(setup.module, setup.others.get()));
   HONE_TRY(makeDevice(setup));
   if (!options.output.empty()) {
     HONE_TRY(setup.output.claim(options.output));
@@ -408,11 +417,12 @@ static Status execute(const hone_module &compiled,
   }
   if (!options.evalOnly && options.replay.empty()) {
     HONE_TRY(openData(setup, options.data, setup.data));
-    HONE_TRY(divideData(setup));
+    if (!options.data.empty())
+      HONE_TRY(divideData(setup));
   }
   HONE_TRY(openData(setup, options.evalData, setup.evalData));
   if (!options.evalOnly && options.replay.empty() &&
-      options.dumpGradients.empty())
+      options.dumpGradients.empty() && !options.data.empty())
     showSamples(setup.data,
                 setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
                 uint64_t(options.showSamples),

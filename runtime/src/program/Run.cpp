@@ -22,17 +22,25 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
   const TrainSettings &train = options.settings.train;
-  order = {inputs.data.sampleCount(), uint64_t(train.batch_size),
+  order = {follows() ? 1 : inputs.data.sampleCount(),
+           uint64_t(train.batch_size),
            uint64_t(train.gradient_accumulation_steps), uint64_t(train.seed),
            train.shuffle};
   uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
-  steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
-  hyperparameters = {options.settings, steps};
-  identity = identityOf(inputs.module, options.settings, options.changed(),
-                        inputs.data.name(), steps);
-  this->store.keep(uint64_t(train.save_total_limit));
+  settle(train.steps ? train.steps : epochs * order.stepsPerEpoch());
+  // What all have saved goes once all have something newer.
+  this->store.keep(inputs.others ? 0 : uint64_t(train.save_total_limit));
   if (keepsBest())
     bestSoFar = {options.metricForBestModel, inputs.evalData->name()};
+}
+
+void Run::settle(uint64_t stepsOfRun) {
+  const Options &options = inputs.options;
+  steps = stepsOfRun;
+  hyperparameters = {options.settings, steps};
+  identity = identityOf(inputs.module, options.settings, options.changed(),
+                        follows() ? "another program's" : inputs.data.name(),
+                        steps);
 }
 
 std::string Run::logPath() const {
@@ -81,6 +89,8 @@ Status Run::start() {
                       std::to_string(order.stepsPerEpoch()) +
                       " steps each, but got " + train.epochs.text(),
                   "give fewer, or --steps");
+  if (inputs.others)
+    return startTogether();
   HONE_ASSIGN(CheckpointStore::Found newest, store.newest());
   const CheckpointStore::Found &found = newest;
   for (const std::string &note : found.notes)
@@ -206,7 +216,12 @@ Status Run::step(Progress &progress) {
     HONE_TRY(pause->status);
   if (!status.isOk() || result.isSuspended)
     return status;
-  double after = steadySeconds(), took = std::max(after - stepBegan, 1e-9);
+  const double after = steadySeconds();
+  return record(result, std::max(after - stepBegan, 1e-9), after, progress);
+}
+
+Status Run::record(const Trainer::StepResult &result, double took, double after,
+                   Progress &progress) {
   ++completed;
   ++ran;
   tokens += double(result.tokens);
@@ -219,7 +234,7 @@ Status Run::step(Progress &progress) {
                     double(result.tokens) / took,
                     inputs.peak.anonymous(),
                     inputs.peak.resident(),
-                    result.lowerLearningRate,
+                    result.partRates,
                     result.selectedLayers};
   StepRecord shown = record;
   shown.peakAnonymousBytes = inputs.peak.budgeted();
@@ -301,6 +316,9 @@ CheckpointFields Run::evaluationFields() const {
 }
 
 Status Run::save() {
+  Ensemble *const followers = follows() ? nullptr : inputs.others;
+  if (followers)
+    HONE_TRY(followers->lead({Command::Kind::Save, completed}));
   // Never replace a sound checkpoint by one that cannot go on.
   HONE_TRY(trainer.validate(completed));
   HONE_TRY(syncLogs());
@@ -311,7 +329,11 @@ Status Run::save() {
   inputs.peak.sample();
   if (status.isOk() && hasSuspended)
     hasSuspended = !platform::removeFile(suspendedPath().c_str());
-  return status;
+  if (!status.isOk() || !followers)
+    return status;
+  HONE_TRY(followers->awaitAnswers());
+  HONE_TRY(followers->lead({Command::Kind::Durable, completed}));
+  return forgetOld();
 }
 
 //===----------------------------------------------------------------------===//
@@ -405,11 +427,24 @@ Status Run::suspend() {
 }
 
 Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
-  const Options &options = inputs.options;
   Progress progress(platform::StandardOutput,
                     platform::isTerminal(platform::StandardOutput),
                     completed + 1, steps, plannedBytes);
-  if (!goesOn)
+  for (;;) {
+    Status status =
+        follows() ? follow(progress, outcome) : trainOwn(progress, outcome);
+    // A program that began anew has what all saved last, and so have all.
+    if (status.isOk() || !inputs.others || !inputs.others->isInterrupted() ||
+        stopRequested() != ExitCode::Success)
+      return status;
+    progress.note("another program began anew");
+    HONE_TRY(startTogether());
+  }
+}
+
+Status Run::trainOwn(Progress &progress, ExitCode &outcome) {
+  const Options &options = inputs.options;
+  if (!inputs.others && !goesOn)
     HONE_TRY(evaluateStart(progress));
   outcome = stopRequested();
   bool isBest = false;
@@ -461,6 +496,8 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
     HONE_TRY(save());
   Status status = writeAdapters(outcome == ExitCode::Success);
   inputs.peak.sample();
+  if (status.isOk() && inputs.others && outcome == ExitCode::Success)
+    status = endTogether();
   return status;
 }
 

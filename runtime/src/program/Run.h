@@ -21,6 +21,7 @@
 #include "program/Progress.h"
 #include "program/RunReport.h"
 #include "program/StepLog.h"
+#include "program/Together.h"
 #include "step/RunIdentity.h"
 #include "step/SuspendedStep.h"
 #include "step/TimedPause.h"
@@ -46,6 +47,7 @@ public:
     PeakMeter &peak;         ///< of the whole process
     RunReport &report;       ///< started between start() and train()
     double started;          ///< the process, by steadySeconds()
+    Ensemble *others = nullptr; ///< programs that train with this one
   };
 
   Run(Inputs inputs, Trainer &trainer, CheckpointStore store);
@@ -53,6 +55,9 @@ public:
   /// Steps of the whole run, from --steps or --epochs.
   uint64_t totalSteps() const { return steps; }
   const SampleOrder &sampleOrder() const { return order; }
+
+  /// Whether another program has the data and says what is done.
+  bool follows() const { return inputs.others && !inputs.others->leads(); }
 
   /// Takes up the newest checkpoint in --output, or starts a new run from
   /// --adapter or the seed. Prints which. Errors: Usage when the checkpoint is
@@ -90,9 +95,25 @@ public:
   bool stopsEarly() const;
 
 private:
+  /// The same of a run of several programs: at the newest step that all have.
+  Status startTogether();
+  /// Parameters and log after `step` steps, from the checkpoint if there is one.
+  Status takeUp(uint64_t step, bool hasCheckpoint);
+  void settle(uint64_t stepsOfRun);
+  Status trainOwn(Progress &progress, ExitCode &outcome);
+  /// Does what the program that leads says, until it says that all is done.
+  Status follow(Progress &progress, ExitCode &outcome);
+  Status obey(const Command &command, Progress &progress);
+  /// Whether the run's last step is durable everywhere.
+  std::string endMark() const { return inputs.options.output + "/together.done"; }
+  /// The end of a run of several programs.
+  Status endTogether();
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;
   Status step(Progress &progress);
+  /// After an update, by whoever decided on it.
+  Status record(const Trainer::StepResult &result, double took, double after,
+                Progress &progress);
   /// Gradients of the next step, if it is one to compare.
   Status compareGradients(Progress &progress);
   /// `isBest`: nothing before was better, and it is to be kept.
@@ -120,6 +141,8 @@ private:
   /// Writes the step that runs.
   Status suspend();
   std::string suspendedPath() const;
+  /// Of several programs: what all have a newer checkpoint of goes.
+  Status forgetOld();
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
   /// there is not replaced.
   Status startReplay(bool lostCheckpoints);
@@ -151,6 +174,7 @@ private:
   bool hasSuspended = false;           ///< there is a file of a step
   std::string suspended;               ///< see suspension()
   double stepBegan = 0; ///< as if the step had run without a break
+  bool isEnded = false; ///< of several programs: nothing is left to do
 };
 
 } // namespace hone::rt

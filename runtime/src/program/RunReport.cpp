@@ -83,7 +83,9 @@ void RunReport::step(const StepRecord &record, uint64_t count) {
     return;
   const double values[Columns] = {record.loss,
                                   record.learningRate,
-                                  record.lowerLearningRate,
+                                  record.partRates
+                                      ? record.partRates->front().second
+                                      : std::nan(""),
                                   record.gradientNorm,
                                   record.tokensPerSecond,
                                   double(record.peakAnonymousBytes),

@@ -202,23 +202,28 @@ Status StepLog::write(const char *line, int size) {
 }
 
 Status StepLog::step(const StepRecord &record) {
-  char line[512], norm[32] = "null", lower[64] = "";
+  char line[512], norm[32] = "null";
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "%.17g", record.gradientNorm);
-  if (!std::isnan(record.lowerLearningRate))
-    snprintf(lower, sizeof(lower), "\"lower_learning_rate\": %.17g, ",
-             record.lowerLearningRate);
   int size = snprintf(line, sizeof(line),
                       "%s%" PRIu64 "%s%s\", \"loss\": %.17g, "
-                      "\"learning_rate\": %.17g, %s"
-                      "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
-                      "\"peak_anonymous_bytes\": %" PRIu64
-                      ", \"peak_resident_bytes\": %" PRIu64,
+                      "\"learning_rate\": %.17g, ",
                       stepKey.data(), record.step, runKey.data(), name.c_str(),
-                      record.loss, record.learningRate, lower, norm,
-                      record.tokensPerSecond, record.peakAnonymousBytes,
-                      record.peakResidentBytes);
+                      record.loss, record.learningRate);
   text.assign(line, size_t(size));
+  if (record.partRates)
+    for (const auto &[part, rate] : *record.partRates) {
+      size = snprintf(line, sizeof(line), "\"%s_learning_rate\": %.17g, ",
+                      part.c_str(), rate);
+      text.append(line, size_t(size));
+    }
+  size = snprintf(line, sizeof(line),
+                  "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
+                  "\"peak_anonymous_bytes\": %" PRIu64
+                  ", \"peak_resident_bytes\": %" PRIu64,
+                  norm, record.tokensPerSecond, record.peakAnonymousBytes,
+                  record.peakResidentBytes);
+  text.append(line, size_t(size));
   if (record.selectedLayers) {
     text += ", \"selected_layers\": [";
     const char *separator = "";

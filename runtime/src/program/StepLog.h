@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/Status.h"
+#include "module/Settings.h"
 #include "platform/Files.h"
 #include "step/Evaluation.h"
 
@@ -24,12 +25,13 @@ namespace hone::rt {
 struct StepRecord {
   uint64_t step = 0;       ///< completed updates, from 1
   double loss = 0;         ///< mean negative log-likelihood of a target token
-  double learningRate = 0; ///< of the upper part, if there are two
+  double learningRate = 0; ///< of the last part, if there are parts
   double gradientNorm = 0; ///< before clipping; NaN: there is none
   double tokensPerSecond = 0;
   uint64_t peakAnonymousBytes = 0;
   uint64_t peakResidentBytes = 0; ///< with the resident pages of mapped files
-  double lowerLearningRate = NAN; ///< NaN: there is one part
+  /// Of the parts below the last one, in order; null: there are no parts.
+  const PartRates *partRates = nullptr;
   /// Counted from 0; null: the method selects none.
   const std::vector<uint32_t> *selectedLayers = nullptr;
 };

@@ -29,6 +29,10 @@ Trainer::Trainer(const Module &module, const Weights &weights, Device &device,
     replayer.emplace(module.schedule(HONE_REPLAY), device, frame, transport);
   if (module.compares())
     comparison.emplace(module.schedule(HONE_COMPARE), device, frame, transport);
+  for (const auto &part : module.config().parts)
+    partRates.emplace_back(part->part, 0);
+  if (!partRates.empty())
+    partRates.pop_back();
 }
 
 Status Trainer::checkPeers(const Module &module, const Transport *transport) {
@@ -39,7 +43,10 @@ Status Trainer::checkPeers(const Module &module, const Transport *transport) {
       ErrorCode::OnePart, "this program",
       std::string("is one part of a model and trains only together with '") +
           peer + "', which it cannot reach",
-      "compile the model without parts.*.program and --step-options");
+      module.config().program.empty()
+          ? "compile the model without --step-options"
+          : "start all its programs with --exchange NAME, or compile the model "
+            "without parts.*.program");
 }
 
 Result<std::unique_ptr<Trainer>>
@@ -161,7 +168,7 @@ static Status disagreement(uint64_t step, const char *problem) {
 static void setMethod(Interpreter &interpreter, const char *part,
                       const MethodSettings &method) {
   for (const Setting *setting : method.members()) {
-    char name[64]; // steps allocate nothing
+    char name[96]; // steps allocate nothing
     snprintf(name, sizeof(name), "%s%s", part, setting->name);
     const Setting::Number number = setting->number();
     if (const auto *whole = std::get_if<int64_t>(&number))
@@ -176,8 +183,8 @@ void Trainer::setUpdate(Interpreter &interpreter,
                         uint64_t completed) {
   const Settings &settings = hyperparameters.settings;
   setMethod(interpreter, "", settings.train);
-  setMethod(interpreter, "lower.", settings.lower);
-  setMethod(interpreter, "upper.", settings.upper);
+  for (const auto &part : settings.parts)
+    setMethod(interpreter, part->prefix.c_str(), *part);
   if (module.compares())
     setMethod(interpreter, "compare.", settings.train);
   // After the settings, of which one has the name of a run's length.
@@ -200,35 +207,55 @@ Status Trainer::replay(const Hyperparameters &hyperparameters,
   return device.wait();
 }
 
+/// Calls `visit` with `name` itself, and with that of each part.
+template <typename Visit>
+static void forEachName(const Settings &settings, const char *name,
+                        Visit visit) {
+  visit(name);
+  for (const auto &part : settings.parts) {
+    char own[96]; // steps allocate nothing
+    snprintf(own, sizeof(own), "%s%s", part->prefix.c_str(), name);
+    visit(own);
+  }
+}
+
 std::optional<double> Trainer::gradientNorm() {
   std::optional<double> norm;
-  for (const char *name :
-       {"gradient_norm", "lower.gradient_norm", "upper.gradient_norm"})
-    if (train.hasReport(name)) {
-      double own = train.report(name);
-      norm = norm ? std::sqrt(*norm * *norm + own * own) : own;
-    }
+  forEachName(module.config(), "gradient_norm", [&](const char *name) {
+    if (!train.hasReport(name))
+      return;
+    double own = train.report(name);
+    norm = norm ? std::sqrt(*norm * *norm + own * own) : own;
+  });
   return norm;
+}
+
+const PartRates *Trainer::ratesBelowLast() {
+  for (auto &[part, rate] : partRates) {
+    char name[96]; // steps allocate nothing
+    snprintf(name, sizeof(name), "%s.learning_rate", part.c_str());
+    rate = train.report(name);
+  }
+  return partRates.empty() ? nullptr : &partRates;
 }
 
 const std::vector<uint32_t> *Trainer::selectedLayers() {
   bool selects = false;
   selected.clear();
-  for (const char *name :
-       {"selected_layers", "lower.selected_layers", "upper.selected_layers"}) {
+  forEachName(module.config(), "selected_layers", [&](const char *name) {
     const float *numbers = train.reports(name);
     if (!numbers)
-      continue;
+      return;
     selects = true;
     const uint64_t count = countOf(module.schedule(HONE_TRAIN), name);
     for (uint64_t i = 0; i < count; ++i)
       if (numbers[i] >= 0) // -1 of a layer that was not selected
         selected.push_back(uint32_t(numbers[i]));
-  }
+  });
   return selects ? &selected : nullptr;
 }
 
-/// "lower --learning-rate or raise --warmup-steps", by the names of both parts.
+/// "lower --learning-rate or raise --warmup-steps", by the names of all parts.
 static std::string remedyOf(const Settings &config) {
   std::string scale, rates, warmups;
   auto append = [&](std::string &list, const Setting &setting) {
@@ -272,6 +299,8 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
                      SampleOrder::Range range,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result, const Interruption &interruption) {
+  if (lead)
+    HONE_TRY(lead({Command::Kind::Step, completed}));
   const StepState *from = interruption.from;
   if (from &&
       (from->left.epoch != range.epoch || from->left.first < range.first ||
@@ -296,10 +325,12 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
   result.loss = train.report("loss");
   std::optional<double> norm = gradientNorm();
   result.gradientNorm = norm.value_or(NAN);
-  bool hasParts = module.config().hasParts();
-  result.learningRate =
-      train.report(hasParts ? "upper.learning_rate" : "learning_rate");
-  result.lowerLearningRate = train.report("lower.learning_rate");
+  const PartList &parts = module.config().parts;
+  char rate[96];
+  snprintf(rate, sizeof(rate), "%slearning_rate",
+           parts.empty() ? "" : parts.back().prefix.c_str());
+  result.learningRate = train.report(rate);
+  result.partRates = ratesBelowLast();
   if (Status status = device.wait(); isFinite || !status.isOk())
     return status;
   if (train.problem())
@@ -326,6 +357,8 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
 Result<double> Trainer::lossOf(const SampleSource &data,
                                const SampleOrder &order,
                                SampleOrder::Range range) {
+  if (lead)
+    HONE_TRY(lead({Command::Kind::Loss, 0}));
   StepResult result;
   begin(evaluation, data, order, range, /*seed=*/0, /*completed=*/0, result);
   setUpdate(evaluation, {}, /*completed=*/0);
@@ -373,13 +406,37 @@ Result<Evaluation>
 Trainer::evaluate(const SampleSource &data, uint64_t batchSize,
                   uint64_t completed,
                   const std::function<void(const ScoredExample &)> &each) {
-  evaluation.beginStep(completed);
+  if (lead)
+    HONE_TRY(lead({Command::Kind::Evaluate, completed}));
+  beginEvaluation(completed);
   if (data.hasCandidates())
     return evaluateTask(data, each);
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
   Result<double> loss = lossOf(data, order, {0, 0, data.sampleCount()});
   return loss.isOk() ? Result<Evaluation>({loss.value(), data.targetCount()})
                      : loss.status();
+}
+
+namespace {
+/// Of a program that has its data from another one.
+struct NoSamples final : SampleSource {
+  uint64_t sampleCount() const override { return 0; }
+  uint64_t targetCount() const override { return 0; }
+  Sample sample(uint64_t) const override { return {}; }
+};
+} // namespace
+
+Status Trainer::follow(const Command &command,
+                       const Hyperparameters &hyperparameters,
+                       StepResult &result) {
+  const NoSamples data;
+  if (command.kind == Command::Kind::Step)
+    return step(data, {}, {}, hyperparameters, command.step, result, {});
+  if (command.kind == Command::Kind::Evaluate)
+    beginEvaluation(command.step);
+  else
+    return lossOf(data, {}, {}).status();
+  return Status::ok();
 }
 
 Status Trainer::validate(uint64_t completed) {

@@ -13,6 +13,7 @@
 #include "module/Module.h"
 #include "module/Weights.h"
 #include "step/Batch.h"
+#include "step/Command.h"
 #include "step/Evaluation.h"
 #include "step/Interpreter.h"
 #include "step/SampleOrder.h"
@@ -40,8 +41,10 @@ public:
     /// Of the mean loss, before clipping; NaN when the module updates in the
     /// backward, or has none, and has no norm.
     double gradientNorm = 0;
-    double learningRate = 0;      ///< of the upper part, if there are two
-    double lowerLearningRate = 0; ///< NaN if there is one part
+    double learningRate = 0; ///< of the last part, if there are parts
+    /// Of the parts below it, in order; null: there are no parts. There until
+    /// anything else runs.
+    const PartRates *partRates = nullptr;
     /// Whose backward ran, counted from 0; null: the method selects none.
     const std::vector<uint32_t> *selectedLayers = nullptr;
     uint64_t tokens = 0;  ///< rows of batches
@@ -75,6 +78,15 @@ public:
          Module::Extent extent = {}, Transport *transport = nullptr);
 
   Trainables &trainables() { return variables; }
+
+  /// Who is told of each schedule before it runs here; of a program that leads.
+  void setLead(Lead told) { lead = std::move(told); }
+  /// A step, or what evaluates, as the program that leads does it, without data
+  /// of its own. Errors: as step().
+  Status follow(const Command &command, const Hyperparameters &hyperparameters,
+                StepResult &result);
+  /// Losses from here on are of the parameters after `completed` updates.
+  void beginEvaluation(uint64_t completed) { evaluation.beginStep(completed); }
 
   /// What the host has of it only because it does not see the device's memory.
   uint64_t hostBytes() const;
@@ -163,6 +175,7 @@ private:
   std::optional<double> gradientNorm();
   /// The same of what was selected; null: no part selects layers.
   const std::vector<uint32_t> *selectedLayers();
+  const PartRates *ratesBelowLast();
   Result<Evaluation>
   evaluateTask(const SampleSource &data,
                const std::function<void(const ScoredExample &)> &each);
@@ -180,6 +193,7 @@ private:
   DeviceMemory arena;
   Trainables variables;
   Batch batch;
+  Lead lead; ///< empty: nobody follows
   Interpreter train, evaluation, differentiation, validation;
   std::optional<Interpreter> replayer, comparison;
   /// What the schedule that runs still has to load.
@@ -193,7 +207,9 @@ private:
     uint64_t tokens = 0; ///< of the batches that were loaded
   };
   Source source{};
-  std::vector<uint32_t> selected; ///< layers, in the step that ran last
+  /// Of the step that ran last.
+  std::vector<uint32_t> selected; ///< layers
+  PartRates partRates;
 };
 
 } // namespace hone::rt

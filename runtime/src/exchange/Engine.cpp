@@ -1,0 +1,55 @@
+//===- Engine.cpp - Which library carries messages ------------------------===//
+
+#include "exchange/Engine.h"
+
+#include "platform/Files.h"
+#include "platform/System.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+static const hone_engine *registered = nullptr;
+
+void registerEngine(const hone_engine *engine) { registered = engine; }
+
+static Status refuse(const std::string &path, const std::string &problem) {
+  return Status(ErrorCode::CannotRead, path, problem,
+                "put the engine there that came with this version of Hone");
+}
+
+Result<const hone_engine *> findEngine(const std::string &folder,
+                                       const std::string &name) {
+  if (registered && name == registered->name)
+    return registered;
+  // A name, and no way to a library elsewhere.
+  const bool isName = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (!isName)
+    return refuse("--exchange " + name,
+                  "expects a name of letters a-z, digits and -");
+  const std::string path = folder + "/hone-exchange-" + name + ".so";
+  if (!platform::exists(path))
+    return refuse(path, "there is no such engine");
+  std::string reason;
+  void *library = platform::openLibrary(path.c_str(), reason);
+  if (!library)
+    return refuse(path, "cannot be loaded: " + reason);
+  auto *find = reinterpret_cast<const hone_engine *(*)()>(
+      platform::findSymbol(library, "hone_exchange_engine"));
+  const hone_engine *engine = find ? find() : nullptr;
+  if (!engine)
+    return refuse(path, "is no engine: it has no hone_exchange_engine");
+  if (engine->version != HONE_ENGINE_VERSION ||
+      engine->size != sizeof(hone_engine))
+    return refuse(path, "expects version " +
+                            std::to_string(HONE_ENGINE_VERSION) + " of " +
+                            std::to_string(sizeof(hone_engine)) +
+                            " bytes but got version " +
+                            std::to_string(engine->version) + " of " +
+                            std::to_string(engine->size));
+  return engine;
+}
+
+} // namespace hone::rt

@@ -1,0 +1,93 @@
+//===- Ensemble.h - The programs of one model, in rounds ------------------===//
+//
+// A round is what all programs do from a step that all have saved until one of
+// them begins anew. The first one, which has the data, leads: it asks for a
+// round, is told what each has saved, and says from which step all go on; then
+// it says what is done next. A program that died and came back, or that is
+// asked for another round, gives up what it waits for (isInterrupted), and all
+// meet in beginRound() again. So no process but the dead one ends.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "exchange/Session.h"
+#include "step/Command.h"
+
+#include <array>
+
+namespace hone::rt {
+
+class Ensemble final : public Transport {
+public:
+  struct About {
+    const hone_engine *engine;
+    std::string address; ///< which the engine understands
+    std::string self;
+    std::vector<std::string> all; ///< programs; the first one leads
+    std::map<std::string, std::string> equal; ///< see Session::Peer
+    Patience patience;
+  };
+  /// Where a round begins, and how many steps the run has.
+  struct Start {
+    uint64_t step, steps;
+  };
+
+  /// How many steps a program has saved, and the newest of them.
+  using Saved = std::array<uint64_t, 8>;
+
+  /// Errors: NoThread.
+  static Result<std::unique_ptr<Ensemble>> open(About about);
+
+  bool leads() const { return about.self == about.all.front(); }
+  /// Whether what failed is to be done again, from beginRound() on.
+  bool isInterrupted() const { return events.load() != seen; }
+
+  /// Begins at the newest step that all have, of those that are `saved`, newest
+  /// first. Who has saved none has the beginning, step 0. `steps` is the
+  /// leader's. Errors: as Session::open; NoCommonStep.
+  Result<Start> beginRound(const std::vector<int64_t> &saved, uint64_t steps);
+
+  /// Tells all others. Errors: as Session::wait.
+  Status lead(Command command);
+  /// That all have done what they were told last.
+  Status awaitAnswers();
+  /// What is to be done next. Errors: as Session::wait; MessageMisfit.
+  Result<Command> follow();
+  /// That the command which follow() gave last is done.
+  Status answer();
+  /// Waits until the leader knows of all answers.
+  Status drain() { return leader().drain(); }
+
+  Status postSend(const Message &message, const char *bytes,
+                  uint64_t size) override;
+  Status postReceive(const Message &message, char *bytes,
+                     uint64_t size) override;
+  Status wait(const Message &message) override;
+  void cancel(const Message &message) override;
+
+private:
+  /// Steps that a program says it has saved, at most; a message of them is
+  /// small.
+  static constexpr size_t kMostSaved = 7;
+
+  explicit Ensemble(About about) : about(std::move(about)) {}
+  /// Asks all for `round`, and what they have saved.
+  Status askAll(uint64_t round, std::vector<Saved> &others);
+  Result<Start> leadRound(const std::vector<int64_t> &saved, uint64_t steps);
+  Result<Start> followRound(const std::vector<int64_t> &saved);
+  Session &leader() { return *sessions.front(); }
+  Session &of(const Message &message);
+  Message control(const Session &session, const char *channel, uint64_t step,
+                  bool isSent) const;
+
+  About about;
+  std::atomic<uint64_t> events{0};
+  uint64_t seen = 0;
+  uint64_t rounds = 0;  ///< of a leader: the last one
+  uint64_t entered = 0; ///< the round that is under way
+  uint64_t commands = 0;
+  std::vector<std::unique_ptr<Session>> sessions; ///< end before the rest
+};
+
+} // namespace hone::rt

@@ -1,0 +1,214 @@
+//===- Together.cpp - Programs of one model, of a command line ------------===//
+//
+// Of openTogether, and of what Run does only where several programs train one
+// model. All save at the same steps; what one saved stays until all have a newer
+// one. So after any kill there is a step that all have, and all go on from it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/Together.h"
+
+#include "base/OutputFile.h"
+#include "exchange/Engine.h"
+#include "platform/Files.h"
+#include "platform/System.h"
+#include "program/Run.h"
+#include "program/Signals.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+
+namespace hone::rt {
+
+uint64_t exchangeBytes(const Settings &settings, const Options &options) {
+  // Two frames and a stack for each session, and what an engine holds.
+  constexpr uint64_t ofEngine = 2 << 20, ofSession = 5 << 18;
+  return options.exchange.empty()
+             ? 0
+             : ofEngine + (settings.parts.size() - 1) * ofSession;
+}
+
+/// What all programs must have been compiled and started with.
+static std::map<std::string, std::string> equalOf(const Module &module,
+                                                  const Settings &settings) {
+  std::map<std::string, std::string> equal;
+  for (const Setting *setting : settings.all())
+    if (setting->bits != Bits::None && settings.isReadByTraining(*setting))
+      equal[setting->identity()] = setting->text();
+  const ModuleConfig &config = module.config();
+  equal["model"] = config.modelName;
+  equal["weights"] = config.weightsSourceHash;
+  return equal;
+}
+
+Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
+                                               const Options &options) {
+  const ModuleConfig &config = module.config();
+  if (options.exchange.empty() || config.program.empty())
+    return std::unique_ptr<Ensemble>();
+  Ensemble::About about;
+  for (const auto &part : config.parts)
+    about.all.push_back(part->program);
+  about.self = config.program;
+  const bool leads = about.self == about.all.front();
+  if (leads && options.data.empty())
+    return Status(ErrorCode::MissingOption, "command line",
+                  "expects --data but got none: '" + about.self +
+                      "' has the data for all programs",
+                  "add --data FILE; --help lists the options");
+  const std::pair<bool, const char *> ofLeader[] = {
+      {!options.data.empty(), "--data"},
+      {!options.evalData.empty(), "--eval-data"},
+      {options.evalSplit > 0, "--eval-split"}};
+  for (auto [isGiven, name] : ofLeader)
+    if (isGiven && !leads)
+      return Status(ErrorCode::OptionsDisagree, name,
+                    "the program '" + about.all.front() +
+                        "' has the data, and '" + about.self +
+                        "' is given what it needs",
+                    std::string("leave ") + name + " out");
+  HONE_ASSIGN(about.engine,
+              findEngine(parentDirectory(platform::programPath()),
+                         options.exchange));
+  about.address = options.exchangeAt;
+  about.equal = equalOf(module, options.settings);
+  about.patience = {std::chrono::seconds(int64_t(options.timeout)),
+                    [] { return stopRequested() != ExitCode::Success; }};
+  return Ensemble::open(std::move(about));
+}
+
+//===----------------------------------------------------------------------===//
+// A run of several programs
+//===----------------------------------------------------------------------===//
+
+Status Run::startTogether() {
+  std::vector<std::string> notes;
+  HONE_ASSIGN(std::vector<int64_t> saved, store.sound(notes));
+  for (const std::string &note : notes)
+    fprintf(stderr, "%s: %s\n",
+            label("warning", ErrorCode::DamagedCheckpoint).c_str(),
+            note.c_str());
+  isEnded = false;
+  Result<Ensemble::Start> met = inputs.others->beginRound(saved, steps);
+  const bool mayBeAlone = !met.isOk() && !saved.empty() &&
+                          met.status().errorCode() == ErrorCode::PeerLost &&
+                          platform::exists(endMark());
+  if (!met.isOk() && !mayBeAlone)
+    return met.status();
+  // The others are done, too: each has the last step, and knows it.
+  isEnded = mayBeAlone;
+  const Ensemble::Start start =
+      mayBeAlone ? Ensemble::Start{uint64_t(saved.front()),
+                                   uint64_t(saved.front())}
+                 : met.value();
+  if (follows())
+    settle(start.steps);
+  return takeUp(start.step,
+                std::find(saved.begin(), saved.end(), int64_t(start.step)) !=
+                    saved.end());
+}
+
+Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
+  const Options &options = inputs.options;
+  if (hasCheckpoint) {
+    HONE_ASSIGN(CheckpointStore::Found found, store.at(int64_t(step)));
+    std::string otherNumerics;
+    HONE_TRY(compare(found.identity, otherNumerics));
+    HONE_TRY(readParameters(found));
+    printf("%s step %" PRIu64 " from %s\n",
+           ran == 0 ? "resuming after" : "all programs go on after", step,
+           found.directory.c_str());
+  } else if (!options.adapter.empty()) {
+    HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
+    printf("starting from the adapter in %s\n", options.adapter.c_str());
+  } else {
+    trainer.trainables().initialize(options.settings.train.seed);
+  }
+  fflush(stdout);
+  completed = step;
+  savedAt = hasCheckpoint ? step : UINT64_MAX;
+  if (completed > steps)
+    return Status(ErrorCode::BeyondLastStep, options.output,
+                  "the run has already made " + std::to_string(completed) +
+                      " steps, more than the " + std::to_string(steps) +
+                      " asked for",
+                  "ask for at least as many --steps, or give another --output");
+  trainer.beginEvaluation(completed);
+  inputs.peak.sample();
+  log = StepLog();
+  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
+  return Status::ok();
+}
+
+Status Run::forgetOld() {
+  store.keep(uint64_t(inputs.options.settings.train.save_total_limit));
+  store.forgetBefore(int64_t(completed));
+  store.keep(0);
+  if (completed < steps)
+    return Status::ok();
+  // From here on nobody needs the others to have the run's result.
+  return writeFile(endMark(), "");
+}
+
+Status Run::endTogether() {
+  if (isEnded)
+    return Status::ok();
+  HONE_TRY(inputs.others->lead({Command::Kind::End, completed}));
+  Status status = inputs.others->awaitAnswers();
+  if (status.isOk() || inputs.others->isInterrupted())
+    return status;
+  printf("a program gave no sign at the end; all have saved the last step\n");
+  return Status::ok();
+}
+
+Status Run::follow(Progress &progress, ExitCode &outcome) {
+  outcome = ExitCode::Success;
+  while (!isEnded) {
+    Result<Command> told = inputs.others->follow();
+    if (!told.isOk())
+      return told.status();
+    HONE_TRY(obey(told.value(), progress));
+  }
+  progress.finish();
+  HONE_TRY(writeAdapters(/*isDone=*/true));
+  inputs.peak.sample();
+  return Status::ok();
+}
+
+Status Run::obey(const Command &command, Progress &progress) {
+  const bool hasStep = command.kind != Command::Kind::Loss;
+  if (hasStep && command.step != completed)
+    return Status(ErrorCode::MessageMisfit, "a command of the leading program",
+                  "expects one after step " + std::to_string(completed) +
+                      " but got one after " + std::to_string(command.step),
+                  "compile all parts in one call");
+  Trainer::StepResult result;
+  const double before = steadySeconds();
+  switch (command.kind) {
+  case Command::Kind::Step: {
+    HONE_TRY(trainer.follow(command, hyperparameters, result));
+    const double after = steadySeconds();
+    return record(result, std::max(after - before, 1e-9), after, progress);
+  }
+  case Command::Kind::Evaluate:
+  case Command::Kind::Loss:
+    return trainer.follow(command, hyperparameters, result);
+  case Command::Kind::Save:
+    HONE_TRY(save());
+    return inputs.others->answer();
+  case Command::Kind::Durable:
+    return forgetOld();
+  case Command::Kind::End:
+    // Written before it is answered: the leader may be gone then.
+    HONE_TRY(writeFile(endMark(), ""));
+    HONE_TRY(writeAdapters(/*isDone=*/true));
+    HONE_TRY(inputs.others->answer());
+    HONE_TRY(inputs.others->drain());
+    isEnded = true;
+    return Status::ok();
+  }
+  return Status::ok();
+}
+
+} // namespace hone::rt

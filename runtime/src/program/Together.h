@@ -1,0 +1,20 @@
+//===- Together.h - Programs of one model, of a command line --------------===//
+
+#pragma once
+
+#include "exchange/Ensemble.h"
+#include "module/Module.h"
+#include "program/Options.h"
+
+namespace hone::rt {
+
+/// What the programs that train together take beside their plans, in bytes.
+uint64_t exchangeBytes(const Settings &settings, const Options &options);
+
+/// Begins to greet the programs that `module`'s trains with; null: it is of a
+/// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;
+/// OptionsDisagree where a program has data that another one gives it.
+Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
+                                               const Options &options);
+
+} // namespace hone::rt

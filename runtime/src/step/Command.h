@@ -1,0 +1,33 @@
+//===- Command.h - What a program that leads asks of the others -----------===//
+//
+// Parts of one model run the same schedules in the same order. The one that has
+// the data decides which; it says so before it runs one itself.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "base/Status.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace hone::rt {
+
+struct Command {
+  enum class Kind : uint32_t {
+    Step,     ///< the update after `step` updates
+    Evaluate, ///< from here on losses are of the parameters after `step` updates
+    Loss,     ///< of what the leader loads
+    Save,     ///< the parameters after `step` updates; is answered
+    Durable,  ///< all have saved those, so what is older may go
+    End,      ///< after `step` updates; is answered
+  };
+  Kind kind;
+  uint64_t step;
+};
+
+/// Tells the others; empty: there are none.
+using Lead = std::function<Status(Command)>;
+
+} // namespace hone::rt

@@ -1,0 +1,138 @@
+//===- FrameFuzzer.cpp - Any frames, to a session that trains -------------===//
+//
+// libFuzzer target: what another program sends. Bytes become frames whose
+// checksums are right, or come as they are. Beyond not crashing: a message is
+// written only where it was to be, and only whole ones are taken.
+//
+//===----------------------------------------------------------------------===//
+
+#include "exchange/Session.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+using namespace hone::rt;
+
+namespace {
+
+/// What is left of the input.
+struct Bytes {
+  const uint8_t *at;
+  size_t left;
+
+  uint64_t take(size_t count) {
+    uint64_t value = 0;
+    for (; count > 0 && left > 0; --count, --left)
+      value = value << 8 | *at++;
+    return value;
+  }
+};
+
+Bytes input;
+bool isSaid; ///< the farewell at the end
+
+constexpr const char *kChannel = "c";
+constexpr uint64_t kSizes[] = {8, 64, 65, 5000};
+
+/// One of the numbers that the session knows, or another.
+uint64_t near(uint64_t known, uint64_t byte) {
+  return byte < 192 ? known : byte < 224 ? known + 1 : ~uint64_t(0) - byte;
+}
+
+int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
+  static std::string payload(kFramePayload, 'p');
+  char *const out = static_cast<char *>(bytes);
+  Frame frame;
+  frame.run = 1;
+  if (input.left == 0) {
+    if (isSaid)
+      return 0;
+    isSaid = true;
+    frame.kind = FrameKind::Farewell;
+    return int64_t(encode(frame, out));
+  }
+  const uint64_t form = input.take(1);
+  if (form >= 240) { // as they are
+    const size_t size = std::min<uint64_t>(
+        {input.take(1), input.left, capacity});
+    memcpy(bytes, input.at, size);
+    input.at += size;
+    input.left -= size;
+    return int64_t(size);
+  }
+  frame.kind = FrameKind(1 + form % 6);
+  const uint64_t known = input.take(1) % 4;
+  frame.run = near(1, input.take(1));
+  frame.name = {uint32_t(near(form < 200 ? 0 : Session::kControl, input.take(1))),
+                near(3, input.take(1)),
+                near(channelNumber(form < 220 ? kChannel : Session::kHalt),
+                     input.take(1)),
+                known};
+  frame.size = near(kSizes[known], input.take(1));
+  frame.offset = std::min(near(0, input.take(1)), frame.size);
+  frame.payloadBytes = uint32_t(
+      std::min<uint64_t>(near(frame.size - frame.offset, input.take(1)),
+                         kFramePayload));
+  if (frame.kind == FrameKind::Greeting)
+    frame.payloadBytes = uint32_t(std::min<uint64_t>(
+        {input.take(1), input.left, kFramePayload}));
+  frame.payload = frame.kind == FrameKind::Greeting
+                      ? reinterpret_cast<const char *>(input.at)
+                      : payload.data();
+  return int64_t(encode(frame, out));
+}
+
+char link; ///< there is one
+
+const hone_engine engine = {
+    HONE_ENGINE_VERSION,
+    sizeof(hone_engine),
+    "fuzz",
+    [](const char *, const char *, const char *, int, char *, uint64_t) {
+      return reinterpret_cast<hone_link *>(&link);
+    },
+    [](hone_link *, const void *, uint64_t) { return 0; },
+    nextFrame,
+    [](hone_link *) {},
+    [](hone_link *) {}};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  input = {data, size};
+  isSaid = false;
+  std::atomic<uint64_t> events{0};
+  uint64_t seen = 0;
+  constexpr size_t guard = 64;
+  std::string in[4], out[4];
+  {
+    auto session = Session::start({&engine, "", "a", "b", /*run=*/1,
+                                   {{"model", "m"}},
+                                   {std::chrono::milliseconds(100)},
+                                   &events, &seen, /*mayHalt=*/true});
+    if (!session.isOk())
+      return 0;
+    for (uint64_t i = 0; i < 4; ++i) {
+      in[i].assign(kSizes[i] + guard, '-');
+      out[i].assign(kSizes[i], 'o');
+      (void)session.value()->postReceive({0, 3, kChannel, i, "b", false},
+                                         in[i].data(), kSizes[i]);
+      (void)session.value()->postSend({0, 3, kChannel, i, "b", true},
+                                      out[i].data(), kSizes[i]);
+    }
+    for (uint64_t i = 0; i < 4; ++i) {
+      const Transport::Message message{0, 3, kChannel, i, "b", false};
+      const bool isWhole = session.value()->wait(message).isOk();
+      // Of a message that was taken every byte is the sender's.
+      if (isWhole && in[i].find('-') < kSizes[i])
+        std::abort();
+      session.value()->cancel(message);
+      session.value()->cancel({0, 3, kChannel, i, "b", true});
+    }
+  }
+  for (uint64_t i = 0; i < 4; ++i)
+    if (in[i].substr(kSizes[i]) != std::string(guard, '-'))
+      std::abort();
+  return 0;
+}
