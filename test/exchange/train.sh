@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train.sh MODEL.mlir WEIGHTS DATA KILLS [SEED]
+# train.sh MODEL.mlir WEIGHTS DATA KILLS [SEED] [options of honec]
 #
 # One program, and two and three programs of the same spec that train together over a
 # link which loses, doubles, delays and damages frames and is cut, by seed: losses, norms
@@ -7,7 +7,7 @@
 # killed, at a moment that the seed draws, and started again with the same command.
 set -euo pipefail
 
-model=$1 weights=$2 data=$3 kills=$4 seed=${5-1}
+model=$1 weights=$2 data=$3 kills=$4 seed=${5-1} options=("${@:6}")
 here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -50,7 +50,7 @@ train() {
   [[ $program != client ]] ||
     own=(--data "$data" --steps $steps --save-every 2)
   "$work/$run/$program/train" --exchange test --exchange-at "$work/$run" \
-    --timeout 10 --output "$work/$run.$program" "${own[@]}" "$@" \
+    --timeout 20 --output "$work/$run.$program" "${own[@]}" "$@" \
     >>"$work/$run.$program.log" 2>&1 &
 }
 
@@ -77,12 +77,12 @@ for count in 2 3; do
   ((count == 2)) || programs=(client middle server)
   write
   ((count == 3)) || sed -i -e '/middle/d' "$work/spec.yaml"
-  honec "$work/spec.yaml" -o "$work/one$count" >"$work/log" 2>&1 ||
+  honec "$work/spec.yaml" -o "$work/one$count" "${options[@]}" >"$work/log" 2>&1 ||
     { cat "$work/log" >&2; exit 1; }
   "$work/one$count/train" --data "$data" --steps $steps --save-every 2 \
     --output "$work/one$count.run" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
   write "${programs[@]}"
-  honec "$work/spec.yaml" -o "$work/together$count" >"$work/log" 2>&1 ||
+  honec "$work/spec.yaml" -o "$work/together$count" "${options[@]}" >"$work/log" 2>&1 ||
     { cat "$work/log" >&2; exit 1; }
   for program in "${programs[@]}"; do
     cp "$work/engine.so" "$work/together$count/$program/hone-exchange-test.so"
@@ -101,6 +101,7 @@ for count in 2 3; do
 done
 
 # Kills, of both and of three programs in turn. A run that has ended begins anew.
+returned=0
 for ((done = 0; done < kills;)); do
   count=$((2 + done % 2))
   programs=(client server)
@@ -114,7 +115,7 @@ for ((done = 0; done < kills;)); do
     running[$program]=$!
   done
   while ((${#running[@]} > 0)); do
-    sleep "0.$(printf %03d $((RANDOM % 400)))"
+    sleep "0.$(printf %03d $((RANDOM % 300)))"
     for program in "${!running[@]}"; do
       kill -0 "${running[$program]}" 2>/dev/null && continue
       wait "${running[$program]}" || fails "$program" "$run" $?
@@ -130,5 +131,8 @@ for ((done = 0; done < kills;)); do
     running[$program]=$!
   done
   same "one$count" "$run" "${programs[@]}"
+  returned=$((returned + $(cat "$work/$run".*.log | grep -c 'all programs go on after step')))
 done
-echo "same bits as one program: after $kills kills"
+# Else nobody was killed while others trained.
+((kills < 6 || returned > 0)) || { echo 'train: no program returned' >&2; exit 1; }
+echo "same bits as one program: after $kills kills, $returned returns to a common step"

@@ -8,6 +8,7 @@
 
 #include "exchange/Session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -54,8 +55,8 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   }
   const uint64_t form = input.take(1);
   if (form >= 240) { // as they are
-    const size_t size = std::min<uint64_t>(
-        {input.take(1), input.left, capacity});
+    const uint64_t wanted = input.take(1);
+    const size_t size = std::min({wanted, uint64_t(input.left), capacity});
     memcpy(bytes, input.at, size);
     input.at += size;
     input.left -= size;
@@ -74,12 +75,14 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   frame.payloadBytes = uint32_t(
       std::min<uint64_t>(near(frame.size - frame.offset, input.take(1)),
                          kFramePayload));
-  if (frame.kind == FrameKind::Greeting)
-    frame.payloadBytes = uint32_t(std::min<uint64_t>(
-        {input.take(1), input.left, kFramePayload}));
-  frame.payload = frame.kind == FrameKind::Greeting
-                      ? reinterpret_cast<const char *>(input.at)
-                      : payload.data();
+  frame.payload = payload.data();
+  if (frame.kind == FrameKind::Greeting) {
+    const uint64_t wanted = input.take(1);
+    frame.payloadBytes = uint32_t(std::min(wanted, uint64_t(input.left)));
+    frame.payload = reinterpret_cast<const char *>(input.at);
+    input.at += frame.payloadBytes;
+    input.left -= frame.payloadBytes;
+  }
   return int64_t(encode(frame, out));
 }
 

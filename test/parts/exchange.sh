@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# exchange.sh MODEL.mlir WEIGHTS DATA covering|all
+# exchange.sh MODEL.mlir WEIGHTS DATA covering|all [K/N]
 #
 # Two or three methods, below and above cuts, in one program and in two or three that
 # exchange what crosses: losses, norms, an evaluation and the trained tensors must
 # be the same, bit for bit. The first program alone has DATA. `covering` has every
 # pair of methods once, with cuts, element types on the wire, probes in flight,
 # accumulation, clipping and devices in turn, and four times three methods; `all` has
-# the product of the first three, and of three methods all 64.
+# the product of the first three, and of three methods all 64; with K/N every N-th of
+# them, from the K-th on.
 set -euo pipefail
 
-model=$1 weights=$2 data=$3 which=$4
+model=$1 weights=$2 data=$3 which=$4 share=${5-1/1}
 here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -94,10 +95,12 @@ whole() {
   cp "$known.tensors" "$work/whole.tensors"
 }
 
-count=0
+count=0 asked=0
 # compare METHODS BELOW CUTS DTYPE IN-FLIGHT BATCHES CLIP DEVICE
 compare() {
-  local cut=$3 options="split-after=$3 exchange-dtype=$4" name programs=() own inside
+  local cut=$3 options="split-after=$3 exchange-dtype=$4" name programs=() own
+  # The last one's messages are counted.
+  ((asked++ % ${share#*/} == ${share%/*} - 1)) || [[ $1,$6 == mezo,backprop,1 ]] || return 0
   local what="$1 cut after $2, programs after $3, $4, $5 in flight, $6 batches, clip $7, on $8"
   cat >"$work/spec.yaml" <<SPEC
 model: $model

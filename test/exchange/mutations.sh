@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# mutations.sh MODEL.mlir WEIGHTS DATA LIBRARIES
+#
+# Programs whose runtime lacks one thing of what makes a run survive: a step in the names
+# of messages, acknowledgement, checkpoints that stay until all have a newer one, a common
+# step. With each of them train.sh must fail, and it passes with none. LIBRARIES: the
+# folder of the runtime's archives.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+source=$here/../../runtime/src
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# without WHAT ARCHIVE FILE FROM TO: train.sh fails if TO is in place of FROM in FILE.
+without() {
+  local what=$1 archive=$2 file=$3 how seed
+  rm -rf "$work/lib"
+  mkdir "$work/lib"
+  cp "${libraries[@]}" "$work/lib"
+  python3 - "$source/$file" "$work/${file##*/}" "$4" "$5" <<'PY'
+import sys
+source, target, old, new = sys.argv[1:]
+text = open(source).read()
+assert text.count(old) == 1, f"{source} has not one '{old}'"
+open(target, "w").write(text.replace(old, new))
+PY
+  # As the build calls what it compiles.
+  c++ -std=c++17 -O1 -fPIC -fno-exceptions -fno-rtti -I "$source" -I "$source/../include" \
+    -I "$source/../.." -c "$work/${file##*/}" -o "$work/${file##*/}.o"
+  ar r "$work/lib/$archive" "$work/${file##*/}.o"
+  for ((seed = 1; seed <= 4; ++seed)); do
+    if ! timeout 60 bash "$here/train.sh" "${run[@]}" 30 $seed \
+      --runtime-dir "$work/lib" >"$work/log" 2>&1; then
+      how=$(grep -hoE 'train: .*|join: .*' "$work/log" | head -n 1) || true
+      echo "without $what: ${how:-nobody goes on}"
+      return
+    fi
+  done
+  echo "mutations: nobody saw that there is no $what" >&2
+  exit 1
+}
+
+libraries=("$4"/libhone_{runtime_main,program,exchange,text,core}.a)
+run=("$1" "$2" "$3")
+without 'step in the names of messages' libhone_exchange.a exchange/Session.cpp \
+  'return {message.schedule, message.step,' 'return {message.schedule, 0,'
+without 'acknowledgement' libhone_exchange.a exchange/Session.cpp \
+  'out.next += frame.payloadBytes;' \
+  'out.next += frame.payloadBytes; out.isOver = out.next == out.size;'
+without 'checkpoints that stay until all have a newer one' libhone_program.a program/Run.cpp \
+  'inputs.others ? 0 : uint64_t(train.save_total_limit)' '1'
+without 'common step' libhone_exchange.a exchange/Ensemble.cpp \
+  'const uint64_t begin[2] = {newestCommon(pack(saved, kMostSaved), others),' \
+  'const uint64_t begin[2] = {pack(saved, kMostSaved)[1],'

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# refuses.sh MODEL.mlir WEIGHTS DATA
+#
+# What programs that train together refuse, each with its code, and that nothing is left
+# of what was refused.
+set -euo pipefail
+
+model=$1 weights=$2 data=$3
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+cat >"$work/spec.yaml" <<SPEC
+model: $model
+weights: {path: $weights}
+train: {compute_dtype: float32, batch_size: 2, max_seq_length: 32}
+parts:
+  first: {layers: 0-0, method: mezo, directions: 2, program: client}
+  last: {method: backprop, program: server}
+target: reference
+SPEC
+honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
+honec "$work/whole.yaml" -o "$work/whole" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+
+# refused CODE TEXT PROGRAM [options]: exit code and what is said.
+refused() {
+  local code=$1 text=$2 status=0
+  rm -rf "$work/none"
+  "$work/$3/train" --output "$work/none" "${@:4}" >"$work/log" 2>&1 || status=$?
+  ((status == code)) && grep -q "$text" "$work/log" ||
+    { echo "refuses: expected $code and '$text' but got $status" >&2; cat "$work/log" >&2; exit 1; }
+}
+refused 66 'H0820.*hone-exchange-grpc.so: there is no such engine' out/client --data "$data" --exchange grpc
+echo 'no library' >"$work/out/client/hone-exchange-text.so"
+refused 66 'H0820.*cannot be loaded' out/client --data "$data" --exchange text
+echo 'int other;' | c++ -x c++ -shared -o "$work/out/client/hone-exchange-none.so" -
+refused 66 'H0820.*it has no hone_exchange_engine' out/client --data "$data" --exchange none
+sed 's/HONE_ENGINE_VERSION, sizeof/HONE_ENGINE_VERSION + 1, sizeof/' "$here/TestEngine.cpp" |
+  c++ -std=c++17 -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-new.so" -
+refused 66 'H0820.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
+refused 66 'H0820.*expects a name of letters' out/client --data "$data" --exchange ../engine
+echo 'no engine: 66'
+
+c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" "$here/TestEngine.cpp" \
+  -o "$work/out/client/hone-exchange-test.so"
+cp "$work/out/client/hone-exchange-test.so" "$work/out/server"
+test=(--exchange test --exchange-at "$work" --timeout 1)
+refused 2 "H0103.*--data: the program 'client' has the data" out/server --data "$data" "${test[@]}"
+refused 2 "expects --data but got none: 'client' has the data" out/client "${test[@]}"
+refused 2 'H0103.*was compiled of a whole model' whole --data "$data" "${test[@]}"
+refused 2 'H0103.*--eval-every: is not there yet' out/client --data "$data" --eval-data "$data" \
+  --eval-every 1 "${test[@]}"
+refused 2 '--exchange-at: expects --exchange' out/client --data "$data" --exchange-at here
+echo 'options that disagree: 2'
+
+refused 69 "H0816.*'server'" out/client --data "$data" "${test[@]}"
+echo 'nobody there: 69'
+
+# together CLIENT-OPTIONS -- SERVER-OPTIONS: both, and their exit codes.
+together() {
+  local own=() both=()
+  while [[ $1 != -- ]]; do own+=("$1") && shift; done
+  shift
+  "$work/out/client/train" --data "$data" --steps 3 --save-every 1 --output "$work/client" \
+    --exchange test --exchange-at "$work" --timeout 10 "${own[@]}" >"$work/client.log" 2>&1 &
+  both=($!)
+  "$work/out/server/train" --output "$work/server" --exchange test --exchange-at "$work" \
+    --timeout 10 "$@" >"$work/server.log" 2>&1 &
+  both+=($!)
+  codes=()
+  for each in "${both[@]}"; do
+    wait "$each" && codes+=(0) || codes+=($?)
+  done
+  echo "client and server: ${codes[*]}"
+}
+together --first-learning-rate 1e-3 -- --first-learning-rate 2e-3
+grep -q "H0812.*differs in --first-learning-rate (here 0.001, there 0.002)" "$work/client.log"
+grep -q "H0812.*differs in --first-learning-rate (here 0.002, there 0.001)" "$work/server.log"
+together --
+rm -rf "$work/server" "$work/client/together.done"
+together --
+grep -q 'H0819.*expects a checkpoint of one step' "$work/client.log"
+grep -q 'H0819.*expects a checkpoint of one step' "$work/server.log"
