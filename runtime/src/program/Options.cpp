@@ -176,9 +176,9 @@ static Status checkCombination(const Options &options,
   if (mode)
     HONE_TRY(checkOnlyRead(*mode, given));
   HONE_TRY(checkTask(options));
+  HONE_TRY(checkExchange(options));
   if (options.evalOnly)
     return Status::ok();
-  HONE_TRY(checkExchange(options));
   // The part that has the data gives it to the others.
   if (options.data.empty() && options.replay.empty() &&
       options.exchange.empty())
