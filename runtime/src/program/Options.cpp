@@ -144,18 +144,18 @@ static Status checkExchange(const Options &options) {
                   "this program was compiled of a whole model, which trains "
                   "alone",
                   "leave it out, or give parts of the spec a program");
-  const std::pair<bool, const char *> alone[] = {
+  const std::pair<bool, std::string> alone[] = {
       {options.evalOnly, "--eval-only"},
       {!options.dumpGradients.empty(), "--dump-gradients"},
       {!options.replay.empty(), "--replay"},
       {options.evalEvery > 0, "--eval-every"},
       {options.earlyStop > 0, "--early-stop"},
       {options.pauses(), options.pauseOption()}};
-  for (auto [isGiven, name] : alone)
+  for (const auto &[isGiven, name] : alone)
     if (isGiven)
       return Status(ErrorCode::OptionsDisagree, name,
                     "is not there yet for programs that train together",
-                    std::string("leave ") + name + " out");
+                    "leave " + name + " out");
   return Status::ok();
 }
 
