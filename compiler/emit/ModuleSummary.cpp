@@ -235,7 +235,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          partsJson(spec) +
          (spec.hasPrograms()
               ? sectionJson(spec, spec.exchange.name,
-                            ",\"program\":" + jsonString(spec.program)) +
+                            ",\"program\":" + rt::jsonString(spec.program)) +
                     ","
               : "") +
          sectionJson(spec, "weights",
