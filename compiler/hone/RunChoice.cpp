@@ -6,6 +6,7 @@
 #include "base/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -185,24 +186,33 @@ void Chooser::chooseBatch() {
   }
 }
 
+/// Less than `bytes`, by a fifth at most and mostly the same tomorrow: another
+/// budget is another program, which would be compiled anew.
+static uint64_t roughly(uint64_t bytes) {
+  const uint64_t step = std::max(kBudgetStep, llvm::bit_floor(bytes) / 4);
+  return bytes / step * step;
+}
+
 void Chooser::chooseBudget() {
   if (!knowsMemory())
     return;
   const uint64_t resident = streams ? 0 : weightBytes;
   const uint64_t left =
       machine.freeMemory - std::min(machine.freeMemory, resident);
-  const uint64_t budget = left / 2 / kBudgetStep * kBudgetStep;
+  const uint64_t budget = roughly(left / 2);
   const std::string memory = rt::describeBytes(machine.freeMemory);
   auto inMebibytes = [](uint64_t bytes) {
     return std::to_string(bytes >> 20) + "MiB";
   };
   if (budget >= kLeastBudget)
     set("train.memory_budget", inMebibytes(budget),
-        "half of what weights leave of " + memory +
+        "about half of what weights leave of " + memory +
             "; the fastest step within it is planned");
   if (streams)
-    set("train.resident_budget", inMebibytes(machine.freeMemory / 4 * 3),
-        "three quarters of " + memory + ", with the weights that are resident");
+    set("train.resident_budget",
+        inMebibytes(roughly(machine.freeMemory / 4 * 3)),
+        "about three quarters of " + memory +
+            ", with the weights that are resident");
 }
 
 RunChoice hone::chooseRun(const ModelFacts &model, const DataFacts &data,

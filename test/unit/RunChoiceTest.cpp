@@ -185,6 +185,15 @@ TEST(RunChoice, LittleMemoryIsNoBudget) {
       "none");
 }
 
+// So that the program of an earlier run is found again.
+TEST(RunChoice, ALittleMoreMemoryIsTheSameBudget) {
+  const ModelFacts model = aModel(1000, rt::Dtype::F32);
+  for (uint64_t free : {21, 22, 23})
+    EXPECT_EQ(valueOf(chooseRun(model, {}, withFree(free * GiB)),
+                      "train.memory_budget"),
+              "10240MiB");
+}
+
 TEST(RunChoice, AQuantisedModelStaysAsItIs) {
   ModelFacts model = aModel(GiB, rt::Dtype::U32);
   model.isQuantized = true;
