@@ -2,8 +2,9 @@
 //
 // Sums over features, vocabulary, rows and keys are taken block by block in
 // order, so these sizes decide the last bits of a result. They are constants of
-// the numerics: no plan, target or thread count may change them, and buffers
-// are sized by them.
+// the numerics: no plan or thread count may change them, and buffers are sized
+// by them. A target may have another kLossColumns, and kernels of its own, such
+// as attention's, which have sums of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,9 @@ constexpr int64_t kAttentionBlock = 256;
 constexpr int64_t kAttentionRows = 32;
 
 /// Vocabulary entries whose logits exist at one time: one partial sum of
-/// exponentials, in the element type, and of d(loss)/d(x).
+/// exponentials, in the element type, and of d(loss)/d(x). Read by
+/// lossColumns() alone: a module's attribute hone.loss_columns has its
+/// target's.
 constexpr int64_t kLossColumns = 1024;
 
 /// The target of a row that has no loss.

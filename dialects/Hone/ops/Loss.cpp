@@ -31,6 +31,13 @@ static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
           scalar};
 }
 
+// The head is read in pieces of a tile of the vocabulary.
+int64_t LinearCrossEntropyOp::getPieceRows() { return lossColumns(*this); }
+int64_t LinearCrossEntropyTangentOp::getPieceRows() {
+  return lossColumns(*this);
+}
+int64_t LogitsOp::getPieceRows() { return lossColumns(*this); }
+
 LogicalResult LinearCrossEntropyOp::verify() {
   ShapeChecks check(*this);
   return check.all({

@@ -46,7 +46,7 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Type getAuxiliaryType();
-    int64_t getPieceRows() { return numerics::kLossColumns; }
+    int64_t getPieceRows();
     /// Whether `dx` is narrower than its sums, which then are workspace.
     bool sumsApart() {
       return getDx() && computeType(getDx().getType()) != getDx().getType();
@@ -130,7 +130,7 @@ def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    int64_t getPieceRows() { return numerics::kLossColumns; }
+    int64_t getPieceRows();
   }];
 }
 
@@ -178,8 +178,9 @@ def Hone_LogitsOp : Hone_UntrainedOp<"logits", [Pure,
   let results = (outs Hone_Vector:$y);
   let assemblyFormat = "$x `,` $weight (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
-  let extraClassDeclaration =
-      "int64_t getPieceRows() { return numerics::kLossColumns; }";
+  let extraClassDeclaration = [{
+    int64_t getPieceRows();
+  }];
 }
 
 #endif // HONE_LOSS_TD
