@@ -249,7 +249,7 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
   }
   if (!read(programs))
     return cannot(programs.folder,
-                  "what was written cannot be read or started");
+                  "the programs in it cannot be read or started");
   programs.isNew = true;
   return programs;
 }

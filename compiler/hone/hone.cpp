@@ -1,7 +1,7 @@
 //===- hone.cpp - One command for all that users do -----------------------===//
 //
-// Flags become requests; there is no other logic here. Whoever builds and ships
-// programs uses honec, which this calls nothing beyond.
+// Flags become requests; there is no other logic here. It calls nothing that
+// honec could not, which builds programs to be shipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -285,7 +285,7 @@ struct ExportCommand : Command {
              cl::values(clEnumValN(To::Gguf, "gguf", "llama.cpp: a file"),
                         clEnumValN(To::Mlx, "mlx", "mlx-lm: a folder"))};
   Opt<std::string> output{*this, "o", cl::Required, cl::value_desc("path"),
-                          cl::desc("what is written")};
+                          cl::desc("the file or folder to write")};
 
   Result<int> run(const Toolchain &) const override {
     HONE_ASSIGN(const std::string model, modelOf(source));
