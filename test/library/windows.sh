@@ -10,7 +10,7 @@ folder=$work/whole/model
 link "$work/windows" -I"$folder" "$here/windows.c" "$folder/libmodel.a"
 run() { "$work/windows" "$folder/weights.hone.safetensors" "$work/$1" "$work/$1.adapter" 12 "$2"; }
 run whole 0
-run windows 0.00002
-cmp "$work/whole.adapter/adapter_model.safetensors" "$work/windows.adapter/adapter_model.safetensors"
-[[ ! -e $work/windows/suspended.safetensors ]] || fail "a suspended step is left"
+run sliced 0.00002
+cmp "$work/whole.adapter/adapter_model.safetensors" "$work/sliced.adapter/adapter_model.safetensors"
+[[ ! -e $work/sliced/suspended.safetensors ]] || fail "a suspended step is left"
 echo "the same bits"

@@ -149,7 +149,7 @@ Result<SuspendedStep> SuspendedStep::parse(std::string_view text,
   SuspendedStep step;
   Position &position = step.state.position;
   int64_t version = 0;
-  std::vector<int64_t> items, ticks;
+  std::vector<int64_t> places, ticks;
   members.read("format_version", version);
   members.expect(version == FormatVersion, "format_version");
   members.read("completed", step.completed);
@@ -166,18 +166,18 @@ Result<SuspendedStep> SuspendedStep::parse(std::string_view text,
   members.read("longest", step.longest);
   members.read("program", step.program);
   members.read("given_rows", step.rows);
-  members.read("items", items);
+  members.read("items", places);
   members.read("ticks", ticks);
   members.read("batch_rows", position.batchRows);
   members.read("run", step.identity.run);
   members.read("numerics", step.identity.numerics);
   members.read("evaluation", step.evaluation);
-  if (members.expect(!items.empty() && items.size() <= Values::maxDepth + 1,
+  if (members.expect(!places.empty() && places.size() <= Values::maxDepth + 1,
                      "items") &&
-      members.expect(ticks.size() == items.size(), "ticks")) {
-    position.depth = uint32_t(items.size() - 1);
-    for (size_t i = 0; i < items.size(); ++i)
-      position.path[i] = {uint32_t(items[i]), ticks[i]};
+      members.expect(ticks.size() == places.size(), "ticks")) {
+    position.depth = uint32_t(places.size() - 1);
+    for (size_t i = 0; i < places.size(); ++i)
+      position.path[i] = {uint32_t(places[i]), ticks[i]};
   }
   if (!members.status.isOk())
     return members.status;
