@@ -111,6 +111,16 @@ Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
     return Status(ErrorCode::OptionsDisagree, spec.placeOf("weights.streaming"),
                   "weights are streamed" + refused,
                   "leave weights.streaming out");
+  // The others have not been compared with a processor's bits there.
+  for (const rt::MethodSettings *own : spec.methods())
+    if ((own->optimizer != "adamw" && own->optimizer != "sgd") ||
+        own->momentum_dtype != "float32")
+      return Status(ErrorCode::OptionsDisagree,
+                    spec.placeOf(own->optimizer.key()),
+                    "'" + own->optimizer.text() + "' with momentum_dtype " +
+                        own->momentum_dtype.text() + " is" + refused,
+                    "set " + own->optimizer.key() +
+                        " to adamw or sgd, or give --target=native");
   return Status::ok();
 }
 
