@@ -111,7 +111,7 @@ Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
     return Status(ErrorCode::OptionsDisagree, spec.placeOf("weights.streaming"),
                   "weights are streamed" + refused,
                   "leave weights.streaming out");
-  // The others have not been compared with a processor's bits there.
+  // Metal has no code for bytes, and of the others no run was compared yet.
   for (const rt::MethodSettings *own : spec.methods())
     if ((own->optimizer != "adamw" && own->optimizer != "sgd") ||
         own->momentum_dtype != "float32")
