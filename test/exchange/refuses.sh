@@ -27,18 +27,18 @@ refused() {
   local code=$1 text=$2 status=0
   rm -rf "$work/none"
   "$work/$3/train" --output "$work/none" "${@:4}" >"$work/log" 2>&1 || status=$?
-  ((status == code)) && grep -q "$text" "$work/log" ||
+  ((status == code)) && grep -q -e "$text" "$work/log" ||
     { echo "refuses: expected $code and '$text' but got $status" >&2; cat "$work/log" >&2; exit 1; }
 }
-refused 66 'H0820.*hone-exchange-grpc.so: there is no such engine' out/client --data "$data" --exchange grpc
+refused 66 'H1001.*hone-exchange-grpc.so: there is no such engine' out/client --data "$data" --exchange grpc
 echo 'no library' >"$work/out/client/hone-exchange-text.so"
-refused 66 'H0820.*cannot be loaded' out/client --data "$data" --exchange text
+refused 66 'H1001.*cannot be loaded' out/client --data "$data" --exchange text
 echo 'int other;' | c++ -x c++ -shared -o "$work/out/client/hone-exchange-none.so" -
-refused 66 'H0820.*it has no hone_exchange_engine' out/client --data "$data" --exchange none
+refused 66 'H1001.*it has no hone_exchange_engine' out/client --data "$data" --exchange none
 sed 's/HONE_ENGINE_VERSION, sizeof/HONE_ENGINE_VERSION + 1, sizeof/' "$here/TestEngine.cpp" |
   c++ -std=c++17 -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-new.so" -
-refused 66 'H0820.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
-refused 66 'H0820.*expects a name of letters' out/client --data "$data" --exchange ../engine
+refused 66 'H1001.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
+refused 66 'H1001.*expects a name of letters' out/client --data "$data" --exchange ../engine
 echo 'no engine: 66'
 
 c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" "$here/TestEngine.cpp" \
@@ -79,5 +79,5 @@ grep -q "H0812.*differs in --first-learning-rate (here 0.002, there 0.001)" "$wo
 together --
 rm -rf "$work/server" "$work/client/together.done"
 together --
-grep -q 'H0819.*expects a checkpoint of one step' "$work/client.log"
-grep -q 'H0819.*expects a checkpoint of one step' "$work/server.log"
+grep -q 'H0804.*expects a checkpoint of one step' "$work/client.log"
+grep -q 'H0804.*expects a checkpoint of one step' "$work/server.log"
