@@ -52,10 +52,13 @@ static void append(std::string &out, const void *bytes, uint64_t size) {
 static Outcome outcomeOf(CompiledProgram &program,
                          const Trainer::StepResult &result) {
   Outcome outcome;
-  for (const double number : {result.loss, result.gradientNorm,
-                              result.learningRate, result.lowerLearningRate,
-                              double(result.tokens), double(result.targets)})
+  for (const double number :
+       {result.loss, result.gradientNorm, result.learningRate,
+        double(result.tokens), double(result.targets)})
     append(outcome.bytes, &number, sizeof(number));
+  if (result.partRates)
+    for (const auto &[part, rate] : *result.partRates)
+      append(outcome.bytes, &rate, sizeof(rate));
   for (const CheckpointVector &vector :
        program.trainer->trainables().checkpointVectors())
     require(vector.data.read(vector.elements * dtypeBytes(vector.dtype),
