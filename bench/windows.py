@@ -30,8 +30,10 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--for", dest="window", type=float, required=True)
     parser.add_argument("--steps", type=int, default=1)
-    parser.add_argument("more", nargs="*")
-    arguments = parser.parse_args()
+    given = sys.argv[1:]
+    end = given.index("--") if "--" in given else len(given)
+    arguments = parser.parse_args(given[:end])
+    arguments.more = given[end + 1:]
 
     whole, code, text = run(arguments, arguments.folder / "whole", [])
     if code:
