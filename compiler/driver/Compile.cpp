@@ -588,8 +588,8 @@ requestsOfParts(const CompileRequest &request, const Spec &spec) {
     names.push_back(part->program);
   for (int64_t below : cutsOf(spec))
     ends.push_back(std::to_string(below));
-  const std::string cut =
-      "split-after=" + llvm::join(ends, ",") + " parts=" + llvm::join(names, ",");
+  const std::string cut = "split-after=" + llvm::join(ends, ",") +
+                          " parts=" + llvm::join(names, ",");
   for (const auto &part : spec.parts) {
     CompileRequest own = request;
     if (request.writesBinary())

@@ -231,8 +231,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          sectionJson(spec, "lora",
                      adaptsConv1d(parameters) ? ",\"fan_in_fan_out\":true"
                                               : "") +
-         "," + sectionJson(spec, "train") + "," +
-         partsJson(spec) +
+         "," + sectionJson(spec, "train") + "," + partsJson(spec) +
          (spec.hasPrograms()
               ? sectionJson(spec, spec.exchange.name,
                             ",\"program\":" + rt::jsonString(spec.program)) +

@@ -216,15 +216,14 @@ Status TrainingChoice::check(ModuleOp module) const {
 }
 
 void hone::untieTrained(ModuleOp module, const HuggingFaceModel &model,
-                      const Spec &spec) {
+                        const Spec &spec) {
   auto isSaved = [&](StringRef path) {
     return llvm::any_of(
         spec.lora.modules_to_save,
         [&](const std::string &saved) { return names(saved, path); });
   };
-  if (!model.tiesEmbeddings ||
-      !(spec.weights.untie || isSaved(headModule) ||
-        isSaved(model.embeddingModule)))
+  if (!model.tiesEmbeddings || !(spec.weights.untie || isSaved(headModule) ||
+                                 isSaved(model.embeddingModule)))
     return;
   module.walk([&](LinearCrossEntropyOp op) {
     auto weight = op.getWeight().getDefiningOp<ParameterOp>();

@@ -23,7 +23,7 @@ namespace hone {
 /// own: copies of the two train apart, as in PEFT, and one that is frozen stays
 /// what it was.
 void untieTrained(mlir::ModuleOp module, const HuggingFaceModel &model,
-                const Spec &spec);
+                  const Spec &spec);
 
 /// Makes each hone.linear of `module` that lora.target_modules names a
 /// hone.lora_linear, and the parameters that lora.modules_to_save and lora.bias

@@ -300,13 +300,12 @@ static Status checkReaders(const Spec &spec) {
         !rt::Settings::isOfMethod(*setting) && !isStandard(*setting))
       return disagree(
           spec, setting->key(),
-          setting->readers() + ", but method is " +
-              methodsOf(spec) +
+          setting->readers() + ", but method is " + methodsOf(spec) +
               (spec.compares() ? ", and compare is " + spec.train.compare.text()
                                : ""),
           "remove " + setting->key() + ", or set " +
-              spec.methods().back()->method.key() +
-              " to " + setting->readBy.methods.front());
+              spec.methods().back()->method.key() + " to " +
+              setting->readBy.methods.front());
   return Status::ok();
 }
 

@@ -339,12 +339,11 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
       return Status::ok();
     }
     if (!node.IsMap())
-      return error(
-          ErrorCode::BadSpecValue, node, name,
-          "expected a mapping but found " + describeNode(node),
-          name == "parts"
-              ? "its keys are the parts' names"
-              : "its keys: " + llvm::join(wordsIn(spec, name), ", "));
+      return error(ErrorCode::BadSpecValue, node, name,
+                   "expected a mapping but found " + describeNode(node),
+                   name == "parts"
+                       ? "its keys are the parts' names"
+                       : "its keys: " + llvm::join(wordsIn(spec, name), ", "));
     if (node.size() == 0 && name == "parts")
       return error(ErrorCode::BadSpecValue, node, name,
                    "expected keys but found none",

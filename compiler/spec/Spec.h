@@ -27,7 +27,8 @@ struct Spec : rt::Settings {
   /// Dotted keys that the user wrote, and the option that set each; empty: the
   /// file.
   std::map<std::string, std::string> given;
-  /// Of parts that are programs, which one's is compiled; empty: there are none.
+  /// Of parts that are programs, which one's is compiled; empty: there are
+  /// none.
   std::string program;
   /// What the user should know of how it was read.
   std::vector<std::string> notes;

@@ -74,9 +74,9 @@ hone::collectModelBlocks(const WeightIndex &source,
   if (!folder.empty()) {
     HONE_ASSIGN(rt::Json config,
                 rt::readJsonFile(folder + "/" + rt::ModelLayout::configName));
-    add(rt::ModelLayout::configName, renderConfig(config, {dtypeOf(stored),
-                                                  /*losesGroups=*/false,
-                                                  untiesHead}));
+    add(rt::ModelLayout::configName,
+        renderConfig(config, {dtypeOf(stored),
+                              /*losesGroups=*/false, untiesHead}));
     for (const char *name : modelCompanions()) {
       HONE_ASSIGN(std::string content, contentOf(folder + "/" + name));
       if (!content.empty())

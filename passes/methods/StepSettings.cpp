@@ -101,9 +101,9 @@ FailureOr<StepSettings> StepSettings::read(ModuleOp module) {
     return failure();
   for (NamedAttribute attribute : whole)
     if (auto own = dyn_cast<DictionaryAttr>(attribute.getValue());
-        own && failed(readSection(
-                   module, own, settings.parts.add(attribute.getName().str()),
-                   settings.given)))
+        own && failed(readSection(module, own,
+                                  settings.parts.add(attribute.getName().str()),
+                                  settings.given)))
       return failure();
   orderParts(settings);
   settleMethods(settings,
@@ -136,12 +136,12 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
             isRead(train, setting));
   });
   for (const auto &part : settings.parts)
-    whole.append(part->part,
-                 builder.getDictionaryAttr(
-                     sectionOf(*part, [&](const rt::Setting &own) {
-                       return &own != &part->program && !own.text().empty() &&
-                              isRead(*part, own);
-                     })));
+    whole.append(part->part, builder.getDictionaryAttr(
+                                 sectionOf(*part, [&](const rt::Setting &own) {
+                                   return &own != &part->program &&
+                                          !own.text().empty() &&
+                                          isRead(*part, own);
+                                 })));
   module->setAttr(HoneDialect::getMethodAttrName(),
                   whole.getDictionary(module.getContext()));
 }

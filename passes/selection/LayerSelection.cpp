@@ -98,8 +98,8 @@ void LayerSelection::begin(ScheduleBuilder &b) {
     Value seed = b.integerSetting("seed");
     // Layers are counted from the part's first.
     for (size_t below = 0; below < part.place; ++below)
-      seed = b.scalar(below == 0 ? "upper_seed" : "further_seed", seed,
-                      b.integer);
+      seed =
+          b.scalar(below == 0 ? "upper_seed" : "further_seed", seed, b.integer);
     operands.push_back(seed);
   }
   if (averages()) {

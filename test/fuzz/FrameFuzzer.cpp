@@ -65,16 +65,16 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   frame.kind = FrameKind(1 + form % 6);
   const uint64_t known = input.take(1) % 4;
   frame.run = near(1, input.take(1));
-  frame.name = {uint32_t(near(form < 200 ? 0 : Session::kControl, input.take(1))),
-                near(3, input.take(1)),
-                near(channelNumber(form < 220 ? kChannel : Session::kHalt),
-                     input.take(1)),
-                known};
+  frame.name = {
+      uint32_t(near(form < 200 ? 0 : Session::kControl, input.take(1))),
+      near(3, input.take(1)),
+      near(channelNumber(form < 220 ? kChannel : Session::kHalt),
+           input.take(1)),
+      known};
   frame.size = near(kSizes[known], input.take(1));
   frame.offset = std::min(near(0, input.take(1)), frame.size);
-  frame.payloadBytes = uint32_t(
-      std::min<uint64_t>(near(frame.size - frame.offset, input.take(1)),
-                         kFramePayload));
+  frame.payloadBytes = uint32_t(std::min<uint64_t>(
+      near(frame.size - frame.offset, input.take(1)), kFramePayload));
   frame.payload = payload.data();
   if (frame.kind == FrameKind::Greeting) {
     const uint64_t wanted = input.take(1);
@@ -110,10 +110,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   constexpr size_t guard = 64;
   std::string in[4], out[4];
   {
-    auto session = Session::start({&engine, "", "a", "b", /*run=*/1,
+    auto session = Session::start({&engine,
+                                   "",
+                                   "a",
+                                   "b",
+                                   /*run=*/1,
                                    {{"model", "m"}},
                                    {std::chrono::milliseconds(100)},
-                                   &events, &seen, /*mayHalt=*/true});
+                                   &events,
+                                   &seen,
+                                   /*mayHalt=*/true});
     if (!session.isOk())
       return 0;
     for (uint64_t i = 0; i < 4; ++i) {

@@ -43,12 +43,11 @@ Result<const hone_engine *> findEngine(const std::string &folder,
     return refuse(path, "is no engine: it has no hone_exchange_engine");
   if (engine->version != HONE_ENGINE_VERSION ||
       engine->size != sizeof(hone_engine))
-    return refuse(path, "expects version " +
-                            std::to_string(HONE_ENGINE_VERSION) + " of " +
-                            std::to_string(sizeof(hone_engine)) +
-                            " bytes but got version " +
-                            std::to_string(engine->version) + " of " +
-                            std::to_string(engine->size));
+    return refuse(
+        path, "expects version " + std::to_string(HONE_ENGINE_VERSION) +
+                  " of " + std::to_string(sizeof(hone_engine)) +
+                  " bytes but got version " + std::to_string(engine->version) +
+                  " of " + std::to_string(engine->size));
   return engine;
 }
 

@@ -25,9 +25,8 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   for (const std::string &peer : own.all) {
     if (peer == own.self)
       continue;
-    Session::Peer told{own.engine, own.address,  own.self,
-                       peer,       /*run=*/1,    own.equal,
-                       own.patience};
+    Session::Peer told{own.engine, own.address, own.self,    peer,
+                       /*run=*/1,  own.equal,   own.patience};
     told.events = &made->events;
     told.seen = &made->seen;
     told.mayHalt = peer == own.all.front();
@@ -60,7 +59,8 @@ Result<Ensemble::Start> Ensemble::beginRound(const std::vector<int64_t> &saved,
                                              uint64_t steps) {
   for (;;) {
     seen = events.load();
-    Result<Start> start = leads() ? leadRound(saved, steps) : followRound(saved);
+    Result<Start> start =
+        leads() ? leadRound(saved, steps) : followRound(saved);
     if (start.isOk() || !isInterrupted())
       return start;
   }
@@ -89,9 +89,8 @@ static bool has(const Saved &saved, uint64_t step) {
 static uint64_t newestCommon(const Saved &own,
                              const std::vector<Saved> &others) {
   for (size_t i = 0; i < own[0]; ++i)
-    if (std::all_of(others.begin(), others.end(), [&](const Saved &each) {
-          return has(each, own[1 + i]);
-        }))
+    if (std::all_of(others.begin(), others.end(),
+                    [&](const Saved &each) { return has(each, own[1 + i]); }))
       return own[1 + i];
   return kNothing;
 }
@@ -99,11 +98,12 @@ static uint64_t newestCommon(const Saved &own,
 /// Where a round begins, or that nothing is common.
 static Result<Ensemble::Start> startAt(uint64_t step, uint64_t steps) {
   if (step == kNothing)
-    return Status(ErrorCode::DamagedCheckpoint, "--output",
-                  "expects a checkpoint of one step in the folders of all "
-                  "programs, but there is none",
-                  "give each program the folder of the same run, or new ones to "
-                  "all");
+    return Status(
+        ErrorCode::DamagedCheckpoint, "--output",
+        "expects a checkpoint of one step in the folders of all "
+        "programs, but there is none",
+        "give each program the folder of the same run, or new ones to "
+        "all");
   return Ensemble::Start{step, steps};
 }
 

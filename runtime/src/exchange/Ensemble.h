@@ -24,7 +24,7 @@ public:
     const hone_engine *engine;
     std::string address; ///< which the engine understands
     std::string self;
-    std::vector<std::string> all; ///< programs; the first one leads
+    std::vector<std::string> all;             ///< programs; the first one leads
     std::map<std::string, std::string> equal; ///< see Session::Peer
     Patience patience;
   };

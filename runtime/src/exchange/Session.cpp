@@ -100,8 +100,8 @@ Session::~Session() {
     std::unique_lock<std::mutex> lock(mutex);
     const Clock::time_point begin = Clock::now();
     isLeaving = true;
-    // What is not acknowledged by then a peer that began anew does not need, and
-    // its answer to a farewell may be lost with the program that gave it.
+    // What is not acknowledged by then a peer that began anew does not need,
+    // and its answer to a farewell may be lost with the program that gave it.
     auto isOver = [&] {
       if (!isGreeted || isGivenUp || !failure.isOk())
         return true;
@@ -230,9 +230,9 @@ Status Session::drain() {
       return Status(ErrorCode::PeerLost, what, "it began anew",
                     "give the same command again");
     HONE_TRY(failure);
-    HONE_TRY(self.patience.check(what,
-                                 std::chrono::duration_cast<milliseconds>(
-                                     Clock::now() - std::max(begin, lastHeard))));
+    HONE_TRY(self.patience.check(
+        what, std::chrono::duration_cast<milliseconds>(
+                  Clock::now() - std::max(begin, lastHeard))));
     changed.wait_for(lock, self.patience.slice());
   }
   return Status::ok();
@@ -314,8 +314,7 @@ bool Session::connect() {
 }
 
 void Session::encodeGreeting(bool asks) {
-  std::string text =
-      kIncarnation + ("=" + std::to_string(incarnation)) + "\n";
+  std::string text = kIncarnation + ("=" + std::to_string(incarnation)) + "\n";
   for (const auto &[key, value] : self.equal)
     text += key + "=" + value + "\n";
   Frame frame;
@@ -416,7 +415,8 @@ uint64_t Session::encodeNext() {
   if (!control.empty()) {
     frame.kind = control.front().first;
     frame.name = control.front().second.first;
-    frame.run = frame.kind == FrameKind::Farewell ? self.run : runOf(frame.name);
+    frame.run =
+        frame.kind == FrameKind::Farewell ? self.run : runOf(frame.name);
     std::tie(frame.offset, frame.size) = control.front().second.second;
     control.pop_front();
     lastSent = Clock::now();
@@ -451,8 +451,8 @@ bool Session::receiveNext(int timeout) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!frame)
     return true; // lost on its way
-  const bool isOfNoRound = frame->kind == FrameKind::Greeting ||
-                           frame->kind == FrameKind::Farewell;
+  const bool isOfNoRound =
+      frame->kind == FrameKind::Greeting || frame->kind == FrameKind::Farewell;
   if (frame->run != (isOfNoRound ? self.run : runOf(frame->name)))
     return true; // of a round that is over, or not begun here
   lastHeard = Clock::now();

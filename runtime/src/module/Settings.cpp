@@ -97,9 +97,8 @@ std::vector<const MethodSettings *> Settings::methods() const {
 }
 
 bool Settings::hasPrograms() const {
-  return std::any_of(parts.begin(), parts.end(), [](const auto &part) {
-    return !part->program.empty();
-  });
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const auto &part) { return !part->program.empty(); });
 }
 
 Setting *Settings::find(MethodSettings &part, const Setting &setting) {

@@ -106,7 +106,8 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
     plan = planFor(module, extent, --threads, exchange);
   if (const Limit *limit = exceeded(plan)) {
     bool fitsWithFewer =
-        threads > 1 && !exceeded(planFor(module, extent, /*threads=*/1, exchange));
+        threads > 1 &&
+        !exceeded(planFor(module, extent, /*threads=*/1, exchange));
     std::string remedy = "compile with a larger " + limit->budget.key();
     if (extent.accumulates)
       remedy = "give --gradient-accumulation-steps 1, or " + remedy;

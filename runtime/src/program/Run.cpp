@@ -38,9 +38,9 @@ void Run::settle(uint64_t stepsOfRun) {
   const Options &options = inputs.options;
   steps = stepsOfRun;
   hyperparameters = {options.settings, steps};
-  identity = identityOf(inputs.module, options.settings, options.changed(),
-                        follows() ? "another program's" : inputs.data.name(),
-                        steps);
+  identity =
+      identityOf(inputs.module, options.settings, options.changed(),
+                 follows() ? "another program's" : inputs.data.name(), steps);
 }
 
 std::string Run::logPath() const {

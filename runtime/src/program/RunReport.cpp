@@ -81,15 +81,14 @@ void RunReport::takeUpLog(const Run &run, const std::string &runName) {
 void RunReport::step(const StepRecord &record, uint64_t count) {
   if (!file.isOpen())
     return;
-  const double values[Columns] = {record.loss,
-                                  record.learningRate,
-                                  record.partRates
-                                      ? record.partRates->front().second
-                                      : std::nan(""),
-                                  record.gradientNorm,
-                                  record.tokensPerSecond,
-                                  double(record.peakAnonymousBytes),
-                                  double(record.peakResidentBytes)};
+  const double values[Columns] = {
+      record.loss,
+      record.learningRate,
+      record.partRates ? record.partRates->front().second : std::nan(""),
+      record.gradientNorm,
+      record.tokensPerSecond,
+      double(record.peakAnonymousBytes),
+      double(record.peakResidentBytes)};
   for (size_t i = 0; i < Columns; ++i)
     stretches[i].add(values[i]);
   first = first == 0 ? record.step : first;

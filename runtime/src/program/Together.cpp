@@ -1,8 +1,9 @@
 //===- Together.cpp - Programs of one model, of a command line ------------===//
 //
 // Of openTogether, and of what Run does only where several programs train one
-// model. All save at the same steps; what one saved stays until all have a newer
-// one. So after any kill there is a step that all have, and all go on from it.
+// model. All save at the same steps; what one saved stays until all have a
+// newer one. So after any kill there is a step that all have, and all go on
+// from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,9 +69,8 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                         "' has the data, and '" + about.self +
                         "' is given what it needs",
                     std::string("leave ") + name + " out");
-  HONE_ASSIGN(about.engine,
-              findEngine(parentDirectory(platform::programPath()),
-                         options.exchange));
+  HONE_ASSIGN(about.engine, findEngine(parentDirectory(platform::programPath()),
+                                       options.exchange));
   about.address = options.exchangeAt;
   about.equal = equalOf(module, options.settings);
   about.patience = {std::chrono::seconds(int64_t(options.timeout)),
@@ -99,14 +99,13 @@ Status Run::startTogether() {
   // The others are done, too: each has the last step, and knows it.
   isEnded = mayBeAlone;
   const Ensemble::Start start =
-      mayBeAlone ? Ensemble::Start{uint64_t(saved.front()),
-                                   uint64_t(saved.front())}
-                 : met.value();
+      mayBeAlone
+          ? Ensemble::Start{uint64_t(saved.front()), uint64_t(saved.front())}
+          : met.value();
   if (follows())
     settle(start.steps);
-  return takeUp(start.step,
-                std::find(saved.begin(), saved.end(), int64_t(start.step)) !=
-                    saved.end());
+  return takeUp(start.step, std::find(saved.begin(), saved.end(),
+                                      int64_t(start.step)) != saved.end());
 }
 
 Status Run::takeUp(uint64_t step, bool hasCheckpoint) {

@@ -17,7 +17,8 @@ namespace hone::rt {
 struct Command {
   enum class Kind : uint32_t {
     Step,     ///< the update after `step` updates
-    Evaluate, ///< from here on losses are of the parameters after `step` updates
+    Evaluate, ///< from here on losses are of the parameters after `step`
+              ///< updates
     Loss,     ///< of what the leader loads
     Save,     ///< the parameters after `step` updates; is answered
     Durable,  ///< all have saved those, so what is older may go
