@@ -247,7 +247,8 @@ static Result<Spec> joinChoice(const std::string &folder,
   auto parse = [&] {
     std::vector<SpecOverride> all = chosen;
     all.insert(all.end(), overrides.begin(), overrides.end());
-    return parseSpec("model: " + rt::jsonString(folder) + "\n", folder + "/spec", all);
+    return parseSpec("model: " + rt::jsonString(folder) + "\n",
+                     folder + "/spec", all);
   };
   for (const ChosenKey &key : keys)
     chosen.emplace_back(key.key, "hone", key.value);

@@ -152,10 +152,9 @@ StepCounts countStep(ModuleOp module) {
     return all;
   for (auto [block, expected] : expectedCalls(module)) {
     int64_t times = expected;
-    visitOps(block.getBody().front(), *rows,
-             [&](Operation *, const StepCounts &counts) {
-               all += counts * times;
-             });
+    visitOps(
+        block.getBody().front(), *rows,
+        [&](Operation *, const StepCounts &counts) { all += counts * times; });
   }
   return all;
 }
@@ -169,8 +168,8 @@ double longestLaunch(ModuleOp module, const MachineProfile &profile,
   for (auto [block, times] : expectedCalls(module))
     visitOps(block.getBody().front(), *rows,
              [&](Operation *, const StepCounts &counts) {
-               longest = std::max(longest,
-                                  counts.seconds(profile, bfloat16Products));
+               longest =
+                   std::max(longest, counts.seconds(profile, bfloat16Products));
              });
   return longest;
 }

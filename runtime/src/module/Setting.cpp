@@ -397,9 +397,7 @@ bool Duration::read(const Json &json) {
   return json.isString() && (json.string().empty() || parse(json.string()));
 }
 
-void Duration::appendJson(std::string &out) const {
-  out += jsonString(text());
-}
+void Duration::appendJson(std::string &out) const { out += jsonString(text()); }
 
 std::string Duration::text() const {
   return value > 0 ? formatShort(value) + "s" : "";

@@ -272,13 +272,12 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   if (options.pauses())
     fputs(describePauses(setup.module, options).c_str(), stdout);
   HONE_TRY(run.start());
-  report.start({setup.module, options, plan, setup.output.runName(),
-                options.data.empty() ? std::string()
-                                     : std::string(setup.data.notes())},
-               run);
+  report.start(
+      {setup.module, options, plan, setup.output.runName(),
+       options.data.empty() ? std::string() : std::string(setup.data.notes())},
+      run);
   // What the report shows takes forwards, which time does not wait for.
-  const bool shows =
-      !run.isInMidStep() && !options.timeLimit && !setup.others;
+  const bool shows = !run.isInMidStep() && !options.timeLimit && !setup.others;
   if (run.completedSteps() == 0 && shows)
     reportSamples(setup, report, 0);
   Profile profile(setup.module.abi());

@@ -42,11 +42,11 @@ public:
     const Module &module;
     const Options &options;
     const Dataset &data;
-    const Dataset *evalData; ///< may be null
-    const std::string &name; ///< of the run, in the log
-    PeakMeter &peak;         ///< of the whole process
-    RunReport &report;       ///< started between start() and train()
-    double started;          ///< the process, by steadySeconds()
+    const Dataset *evalData;    ///< may be null
+    const std::string &name;    ///< of the run, in the log
+    PeakMeter &peak;            ///< of the whole process
+    RunReport &report;          ///< started between start() and train()
+    double started;             ///< the process, by steadySeconds()
     Ensemble *others = nullptr; ///< programs that train with this one
   };
 
@@ -97,7 +97,8 @@ public:
 private:
   /// The same of a run of several programs: at the newest step that all have.
   Status startTogether();
-  /// Parameters and log after `step` steps, from the checkpoint if there is one.
+  /// Parameters and log after `step` steps, from the checkpoint if there is
+  /// one.
   Status takeUp(uint64_t step, bool hasCheckpoint);
   void settle(uint64_t stepsOfRun);
   Status trainOwn(Progress &progress, ExitCode &outcome);
@@ -105,7 +106,9 @@ private:
   Status follow(Progress &progress, ExitCode &outcome);
   Status obey(const Command &command, Progress &progress);
   /// Whether the run's last step is durable everywhere.
-  std::string endMark() const { return inputs.options.output + "/together.done"; }
+  std::string endMark() const {
+    return inputs.options.output + "/together.done";
+  }
   /// The end of a run of several programs.
   Status endTogether();
   /// More have more steps than can be counted.
