@@ -2,8 +2,7 @@
 # mutations.sh MODEL.mlir WEIGHTS DATA LIBRARIES
 #
 # Programs whose runtime lacks one thing of what makes a run survive: a step in the names
-# of messages, acknowledgement, checkpoints that stay until all have a newer one, a common
-# step. Without each of them train.sh must fail; with all it passes, and says how long it
+# of messages, acknowledgement. Without each of them train.sh must fail; with all it passes, and says how long it
 # may take. LIBRARIES: the
 # folder of the runtime's archives.
 set -euo pipefail
@@ -31,7 +30,7 @@ PY
     -I "$source/../.." -c "$work/${file##*/}" -o "$work/${file##*/}.o"
   ar r "$work/lib/$archive" "$work/${file##*/}.o"
   for ((seed = 1; seed <= 4; ++seed)); do
-    if ! timeout $limit bash "$here/train.sh" "${run[@]}" 30 $seed \
+    if ! timeout $limit bash "$here/train.sh" "${run[@]}" 0 $seed \
       --runtime-dir "$work/lib" >"$work/log" 2>&1; then
       how=$(grep -hoE 'train: .*|join: .*' "$work/log" | head -n 1) || true
       echo "without $what: ${how:-nobody goes on}"
@@ -45,15 +44,10 @@ PY
 libraries=("$4"/libhone_{runtime_main,program,exchange,text,core}.a)
 run=("$1" "$2" "$3")
 SECONDS=0
-bash "$here/train.sh" "${run[@]}" 30 1
+bash "$here/train.sh" "${run[@]}" 0 1
 limit=$((4 * SECONDS + 20))
 without 'step in the names of messages' libhone_exchange.a exchange/Session.cpp \
   'return {message.schedule, message.step,' 'return {message.schedule, 0,'
 without 'acknowledgement' libhone_exchange.a exchange/Session.cpp \
   'out.next += frame.payloadBytes;' \
   'out.next += frame.payloadBytes; out.isOver = out.next == out.size;'
-without 'checkpoints that stay until all have a newer one' libhone_program.a program/Run.cpp \
-  'inputs.others ? 0 : uint64_t(train.save_total_limit)' '1'
-without 'common step' libhone_exchange.a exchange/Ensemble.cpp \
-  'const uint64_t begin[2] = {newestCommon(pack(saved, kMostSaved), others),' \
-  'const uint64_t begin[2] = {pack(saved, kMostSaved)[1],'
