@@ -19,9 +19,10 @@ namespace hone {
 
 /// The functions of hone.h.
 inline constexpr const char *libraryFunctions[] = {
-    "hone_planned_bytes", "hone_open",     "hone_completed_steps", "hone_step",
-    "hone_save",          "hone_evaluate", "hone_write_adapter",   "hone_close",
-    "hone_generate",      "hone_tokenize", "hone_detokenize"};
+    "hone_planned_bytes", "hone_open",          "hone_completed_steps",
+    "hone_step",          "hone_step_for",      "hone_save",
+    "hone_evaluate",      "hone_write_adapter", "hone_close",
+    "hone_generate",      "hone_tokenize",      "hone_detokenize"};
 
 /// What the files and symbols of a library are called.
 struct ModelLibrary {
