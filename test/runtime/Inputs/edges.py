@@ -32,10 +32,10 @@ ARCHIVES = {
         "tasks": "base data step",
     },
     "exchange": {
-        "exchange": "platform step",
+        "exchange": "base platform step",
     },
     "program": {
-        "program": "base chat data device formats generate module platform step text threads",
+        "program": "base chat data device exchange formats generate module platform step text threads",
     },
     "main": {
         "main": "program tasks",
