@@ -22,7 +22,7 @@ MEASURED_STEPS = 6
 PIECE = 4000  # characters
 FIRST_HELD_OUT = 5
 TOOLS = ["bin/honec", "bin/hone-make-model", "lib/libhone_core.a",
-         "lib/libhone_text.a", "lib/libhone_program.a"]
+         "lib/libhone_exchange.a", "lib/libhone_text.a", "lib/libhone_program.a"]
 
 
 def parse_arguments():

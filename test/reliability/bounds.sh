@@ -37,7 +37,7 @@ sed -Ei 's/^attributes #[0-9]+ = \{/& sanitize_address/' "$work/step.ll"
 clang++-22 -march="$cpu" -fsanitize=address,undefined --rtlib=compiler-rt \
   -Wl,--wrap=mmap,--wrap=munmap -o "$work/out/checked" -Wno-override-module \
   -x ir "$work/step.ll" -x c "$here/Redzones.c" -x none \
-  "$lib"/libhone_{runtime_main,program,text,core}.a -pthread -lm
+  "$lib"/libhone_{runtime_main,program,exchange,text,core}.a -pthread -lm
 
 export ASAN_OPTIONS=allow_user_poisoning=1
 run() { # run PROGRAM THREADS
