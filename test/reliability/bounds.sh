@@ -33,7 +33,7 @@ awk 'BEGIN {
 for output in "--emit=binary -o $work/out" "--emit=llvm -o $work/step.ll"; do
   honec "$work/spec.yaml" $output --set target.threads=3 "$@"
 done
-sed -Ei 's/^attributes #[0-9]+ = \{/& sanitize_address/' "$work/step.ll"
+sed -Ei '/^define /s/ \{$/ sanitize_address {/' "$work/step.ll" # not all have a group of attributes
 clang++-22 -march="$cpu" -fsanitize=address,undefined --rtlib=compiler-rt \
   -Wl,--wrap=mmap,--wrap=munmap -o "$work/out/checked" -Wno-override-module \
   -x ir "$work/step.ll" -x c "$here/Redzones.c" -x none \
