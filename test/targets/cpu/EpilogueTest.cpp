@@ -133,12 +133,12 @@ static std::string programIR(Body body, const Shape &shape, const char *type,
   view("M", matrix, "$M");
   view("V", terms, "$V");
   view("H", halves, "$H");
-  line("%scalar = memref.load %V[%c0] : $V");
   line(llvm::formatv("%k = arith.constant {0} : index", kDepth).str());
   line(llvm::formatv("%n = arith.constant {0} : index", shape.n).str());
   line(llvm::formatv("%nr = arith.constant {0} : index", panel).str());
   line("%count = arith.ceildivui %n, %nr : index");
   line("tile.parallel (%p) in (%count) private(%panel : " + panelType + ") {");
+  line("%scalar = memref.load %V[%c0] : $V");
   line("%j0 = arith.muli %p, %nr : index");
   line("%left = arith.subi %n, %j0 : index");
   line("%w = arith.minui %left, %nr : index");
