@@ -29,7 +29,7 @@ TEST(Setting, WhatIsRefusedChangesNothing) {
     EXPECT_FALSE(settings.train.learning_rate.parse(text)) << text;
   EXPECT_EQ(settings.train.learning_rate, 5e-5);
   EXPECT_FALSE(settings.train.adam_beta1.parse("1"));
-  EXPECT_FALSE(settings.train.optimizer.parse("lion"));
+  EXPECT_FALSE(settings.train.optimizer.parse("adamax"));
   EXPECT_EQ(settings.train.optimizer, "adamw");
 }
 

@@ -312,13 +312,13 @@ static Status verifyManifest(const std::string &folder, int64_t step) {
                              "\": " + std::to_string(wanted) +
                              ", found another value or none");
   };
-  // It may be whole. To go on from the one before would lose it.
+  // A later one may be whole. To go on from the one before would lose it.
   const Json *version = manifest.find("format_version");
-  if (version && version->isInteger() && version->integer() != FormatVersion)
+  if (version && version->isInteger() && version->integer() > FormatVersion)
     return cannotResume(path, "expected format_version " +
                                   std::to_string(FormatVersion) + ", found " +
                                   std::to_string(version->integer()) +
-                                  ": another version of Hone wrote it");
+                                  ": a later version of Hone wrote it");
   HONE_TRY(expectInteger("format_version", FormatVersion));
   HONE_TRY(expectInteger("step", step));
   const Json *files = manifest.find("files");
