@@ -78,7 +78,7 @@ passed 'an empty folder' 'MANIFEST.json'
 
 again && edit $newest/MANIFEST.json 'j["format_version"] = 99'
 bad 'a format of the future' H0805 $newest/MANIFEST.json \
-  'expected format_version 1, found 99: another version of Hone'
+  'expected format_version 1, found 99: a later version of Hone'
 again && edit $newest/trainer.json 'j["run"]["model"] = "0" * 64' && reseal
 bad 'another model' H0801 run 'another: model \(was 0{12}'
 again && edit $newest/trainer.json 'j["run"]["weights.layout"] = "rows-v0"' &&
