@@ -329,12 +329,13 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
                          mergeInstead);
     HONE_ASSIGN(int64_t heads, headsOf(model, *family, adapter, update));
     writer.addTensor(name + ".weight.lora_a", update.a->shape, request.dtype,
-                     [&, tensor = update.a] {
+                     [&, &adapter = adapter, tensor = update.a] {
                        return bytesOf(adapter, *tensor, request.dtype, false);
                      });
     writer.addTensor(
         name + ".weight.lora_b", update.b->shape, request.dtype,
-        [&, tensor = update.b, count = heads, rows = update.out()] {
+        [&, &adapter = adapter, tensor = update.b, count = heads,
+         rows = update.out()] {
           return bytesOf(
               adapter, *tensor, request.dtype, false, [&](int64_t row) {
                 return count ? interleavedRow(row, rows, count) : row;

@@ -38,7 +38,7 @@ void hone::appendToCaches(CachedAttentionOp op, KernelBuilder &k) {
   k.forEachRow([&](Value row) {
     Value position = positionOf(k, starts, row);
     for (auto [from, to] : copies)
-      k.map(columns, [&](ValueRange j) {
+      k.map(columns, [&, from = from, to = to](ValueRange j) {
         Value element = k.load(k.buffer(from), {row, j[0]});
         k.store(element, k.buffer(to), {position, j[0]});
       });

@@ -32,13 +32,13 @@ struct ChatTurn {
   bool hasContent = true;
   /// Texts of {"type": "text"}, where the content is a list; `content` is
   /// empty.
-  std::vector<std::string> parts;
+  std::vector<std::string> parts = {};
   bool isInParts = false;
-  Json calls;               ///< "tool_calls": an array, or null
-  std::string callId, name; ///< "tool_call_id" and "name"
+  Json calls = {};                    ///< "tool_calls": an array, or null
+  std::string callId = {}, name = {}; ///< "tool_call_id" and "name"
   /// Its keys as a template sees them, one ChatKey each; empty: in their usual
   /// order.
-  std::string keys;
+  std::string keys = {};
 };
 
 /// Where a turn has more than one way to say the same, which.
