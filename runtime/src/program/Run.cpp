@@ -80,6 +80,27 @@ Status Run::compare(const CheckpointIdentity &saved,
       "compile as for that run, or continue with --allow-other-numerics");
 }
 
+Status Run::initialize() {
+  const Options &options = inputs.options;
+  if (options.adapter.empty()) {
+    trainer.trainables().initialize(options.settings.train.seed);
+    return Status::ok();
+  }
+  HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
+  printf("starting from the adapter in %s\n", options.adapter.c_str());
+  return Status::ok();
+}
+
+Status Run::checkSteps(const std::string &place) const {
+  if (completed <= steps)
+    return Status::ok();
+  return Status(ErrorCode::BeyondLastStep, place,
+                "the run has already made " + std::to_string(completed) +
+                    " steps, more than the " + std::to_string(steps) +
+                    " asked for",
+                "ask for at least as many --steps, or give another --output");
+}
+
 Status Run::start() {
   const Options &options = inputs.options;
   const TrainSettings &train = options.settings.train;
@@ -123,22 +144,13 @@ Status Run::start() {
   } else if (!found.directory.empty()) {
     HONE_TRY(compare(found.identity, otherNumerics));
     completed = savedAt = uint64_t(found.step);
-    if (completed > steps)
-      return Status(ErrorCode::BeyondLastStep, found.directory,
-                    "the run has already made " + std::to_string(completed) +
-                        " steps, more than the " + std::to_string(steps) +
-                        " asked for",
-                    "ask for at least as many --steps, or give "
-                    "another --output");
+    HONE_TRY(checkSteps(found.directory));
     HONE_TRY(readParameters(found));
     printf("resuming after step %" PRIu64 " from %s\n", completed,
            found.directory.c_str());
     HONE_TRY(takeUpBest(found));
-  } else if (!options.adapter.empty()) {
-    HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
-    printf("starting from the adapter in %s\n", options.adapter.c_str());
   } else {
-    trainer.trainables().initialize(options.settings.train.seed);
+    HONE_TRY(initialize());
   }
   fflush(stdout);
   HONE_TRY(

@@ -146,6 +146,10 @@ private:
   std::string suspendedPath() const;
   /// Of several programs: what all have a newer checkpoint of goes.
   Status forgetOld();
+  /// The parameters of a run without a checkpoint: --adapter's, or drawn ones.
+  Status initialize();
+  /// That no more steps are completed than were asked for; `place` has them.
+  Status checkSteps(const std::string &place) const;
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
   /// there is not replaced.
   Status startReplay(bool lostCheckpoints);

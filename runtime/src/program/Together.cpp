@@ -109,7 +109,6 @@ Status Run::startTogether() {
 }
 
 Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
-  const Options &options = inputs.options;
   if (hasCheckpoint) {
     HONE_ASSIGN(CheckpointStore::Found found, store.at(int64_t(step)));
     std::string otherNumerics;
@@ -118,21 +117,13 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
     printf("%s step %" PRIu64 " from %s\n",
            ran == 0 ? "resuming after" : "all programs go on after", step,
            found.directory.c_str());
-  } else if (!options.adapter.empty()) {
-    HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
-    printf("starting from the adapter in %s\n", options.adapter.c_str());
   } else {
-    trainer.trainables().initialize(options.settings.train.seed);
+    HONE_TRY(initialize());
   }
   fflush(stdout);
   completed = step;
   savedAt = hasCheckpoint ? step : UINT64_MAX;
-  if (completed > steps)
-    return Status(ErrorCode::BeyondLastStep, options.output,
-                  "the run has already made " + std::to_string(completed) +
-                      " steps, more than the " + std::to_string(steps) +
-                      " asked for",
-                  "ask for at least as many --steps, or give another --output");
+  HONE_TRY(checkSteps(inputs.options.output));
   trainer.beginEvaluation(completed);
   inputs.peak.sample();
   log = StepLog();
