@@ -82,15 +82,21 @@ static std::string fileEntry(const char *name, uint64_t size,
          "\",\n      \"size\": " + std::to_string(size) + "\n    }";
 }
 
+std::string jsonMembers(const CheckpointFields &fields, const char *between) {
+  std::string out;
+  for (const auto &[name, value] : fields) {
+    out += out.empty() ? "" : between;
+    out += jsonString(name) + ": " + jsonString(value);
+  }
+  return out;
+}
+
 static void appendStrings(std::string &text, const char *key,
                           const CheckpointFields &fields) {
   text += std::string("  \"") + key + "\": {";
-  const char *separator = "\n    ";
-  for (const auto &[name, value] : fields) {
-    text += separator + jsonString(name) + ": " + jsonString(value);
-    separator = ",\n    ";
-  }
-  text += fields.empty() ? "},\n" : "\n  },\n";
+  if (!fields.empty())
+    text += "\n    " + jsonMembers(fields, ",\n    ") + "\n  ";
+  text += "},\n";
 }
 
 static std::string trainerText(int64_t step, const CheckpointIdentity &identity,

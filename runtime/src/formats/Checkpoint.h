@@ -38,6 +38,9 @@ struct CheckpointTarget {
 /// Names and values, e.g. {"--learning-rate", "0.001"}. Opaque here.
 using CheckpointFields = std::map<std::string, std::string>;
 
+/// The members of a JSON object, `between` between each two.
+std::string jsonMembers(const CheckpointFields &fields, const char *between);
+
 /// What a checkpoint belongs to, by name.
 struct CheckpointIdentity {
   /// Model, weights, data, method and settings: with another of these it would

@@ -53,13 +53,7 @@ static std::string lineOf(const ReplayHeader &header) {
   std::string out = "{\"hone_replay\": 1, \"coefficients\": " +
                     std::to_string(header.coefficients) + ", \"start\": ";
   out += jsonString(header.start) + ", \"run\": {";
-  bool isFirst = true;
-  for (const auto &[name, value] : header.run) {
-    out += isFirst ? "" : ", ";
-    isFirst = false;
-    out += jsonString(name) + ": " + jsonString(value);
-  }
-  return out + "}}\n";
+  return out + jsonMembers(header.run, ", ") + "}}\n";
 }
 
 std::string ReplayHeader::digest() const { return Sha256::hex(lineOf(*this)); }

@@ -37,13 +37,7 @@ std::string SuspendedStep::describe() const {
 
 static void appendFields(std::string &out, const char *key,
                          const CheckpointFields &fields) {
-  out += std::string(", \"") + key + "\": {";
-  const char *separator = "";
-  for (const auto &[name, value] : fields) {
-    out += separator + jsonString(name) + ": " + jsonString(value);
-    separator = ", ";
-  }
-  out += "}";
+  out += std::string(", \"") + key + "\": {" + jsonMembers(fields, ", ") + "}";
 }
 
 template <typename Numbers, typename Get>
