@@ -6,12 +6,11 @@
 # that it resumed.
 set -euo pipefail
 
+source "$(dirname "${BASH_SOURCE[0]}")/twelve-lines.sh"
 model=$1 work=$2
 mkdir -p "$work"
 cd "$work"
-for i in {1..12}; do
-  echo "{\"input_ids\": [$((i % 7)), 3, $((i * 5 % 31)), 8, 9, $i, 2, 11]}"
-done >data.jsonl
+twelve_lines >data.jsonl
 cat >spec.yaml <<YAML
 model: $model
 lora: {r: 4, lora_alpha: 8, target_modules: all-linear}
