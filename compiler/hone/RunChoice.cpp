@@ -238,7 +238,7 @@ static std::string describeOrigin(const ModelFacts &model,
                "`hone keys` lists them.\n";
 }
 
-/// What was chosen and what a person set. A choice that does not go with that
+/// Joins choices and settings of a person. A choice that does not go with these
 /// gives way, such as a number of epochs to one of steps.
 static Result<Spec> joinChoice(const std::string &folder,
                                llvm::ArrayRef<ChosenKey> keys,

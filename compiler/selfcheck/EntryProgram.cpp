@@ -157,7 +157,7 @@ char *EntryProgram::at(llvm::StringRef region) const {
   return arena + offsets.at(region);
 }
 
-/// What is unknown has the element type of gradients.
+/// An unknown region has the element type of gradients.
 char EntryProgram::elementOf(llvm::StringRef region) const {
   auto found = elements.find(region);
   return found == elements.end() ? elements.at("gradient") : found->second;

@@ -322,7 +322,8 @@ public:
   void write(const UpdateElement &at, Value theta) const {
     store(theta, vectors.theta, at, at.random);
   }
-  /// What is remembered of an element in a slot of `Extent::Elements`.
+  /// The number that is remembered of an element in a slot of
+  /// `Extent::Elements`.
   Value recall(const UpdateElement &at, unsigned slot) const {
     return k.loadAs(element, vectors.state[slot], at.place);
   }

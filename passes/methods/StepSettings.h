@@ -6,7 +6,7 @@
 //   hone.method = {method = "lcsb", selection_ratio = 0.3, compare = "mezo"}
 //   hone.method = {lower = {layers = "0-4", method = "mezo"}, upper = {}}
 //
-// What is a dictionary is a part of that name; parts are in the order of their
+// A dictionary is a part of that name; parts are in the order of their
 // layers, and one without layers is the last.
 //
 //===----------------------------------------------------------------------===//

@@ -28,7 +28,7 @@ inline std::vector<std::string> optimizerNames() {
 
 // clang-format off
 
-/// What is done with a gradient, however it was obtained.
+/// How a gradient is used, whichever method found it.
 struct UpdateSettings : virtual Section {
   Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
       "update rule", {optimizerNames(), {"adafactor", "sinkgd"}}, {},

@@ -44,7 +44,7 @@ public:
   bool isInterrupted() const { return events.load() != seen; }
 
   /// Begins at the newest step that all have, of those that are `saved`, newest
-  /// first. Who has saved none has the beginning, step 0. `steps` is the
+  /// first. A program without one has the beginning, step 0. `steps` is the
   /// leader's. Errors: as Session::open; NoCommonStep.
   Result<Start> beginRound(const std::vector<int64_t> &saved, uint64_t steps);
 
@@ -52,7 +52,7 @@ public:
   Status lead(Command command);
   /// That all have done what they were told last.
   Status awaitAnswers();
-  /// What is to be done next. Errors: as Session::wait; MessageMisfit.
+  /// The next command. Errors: as Session::wait; MessageMisfit.
   Result<Command> follow();
   /// That the command which follow() gave last is done.
   Status answer();

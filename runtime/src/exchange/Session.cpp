@@ -100,7 +100,7 @@ Session::~Session() {
     std::unique_lock<std::mutex> lock(mutex);
     const Clock::time_point begin = Clock::now();
     isLeaving = true;
-    // What is not acknowledged by then a peer that began anew does not need,
+    // A peer that began anew does not need what is not acknowledged by then,
     // and its answer to a farewell may be lost with the program that gave it.
     auto isOver = [&] {
       if (!isGreeted || isGivenUp || !failure.isOk())
