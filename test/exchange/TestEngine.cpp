@@ -3,7 +3,7 @@
 // Frames over a local socket between two processes. HONE_TEST_ENGINE says how
 // badly: "SEED LOSE DOUBLE LATE FLIP CUT", in frames of 10,000: lost, sent
 // twice, held back for up to three milliseconds, with one bit flipped, and
-// after which the link is cut.
+// after which the link is cut. The file ADDRESS/cuts has a byte for each cut.
 //
 // HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
 // greeting, or a command to the others (step, evaluate, loss, save, durable,
@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
 #include <poll.h>
@@ -37,6 +38,7 @@ struct hone_link {
   int wake[2] = {-1, -1};
   std::vector<char> in;  ///< of frames that are not whole yet
   std::vector<char> out; ///< of a frame that has not left
+  std::string cuts;      ///< a file that has a byte for each
 };
 
 namespace {
@@ -205,6 +207,7 @@ hone_link *openLink(const char *address, const char *self, const char *peer,
   }
   auto *link = new hone_link;
   link->socket = made;
+  link->cuts = std::string(address) + "/cuts";
   if (pipe(link->wake) != 0)
     abort();
   return link;
@@ -234,6 +237,12 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
   }
   if (!bad.draw(bad.cut))
     return flush(link) ? 0 : -1;
+  if (const int file = open(link->cuts.c_str(),
+                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+      file >= 0) {
+    (void)!write(file, "c", 1);
+    close(file);
+  }
   // In the middle of a frame.
   link->out.resize(link->out.size() / 2);
   flush(link);

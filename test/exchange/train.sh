@@ -4,7 +4,8 @@
 # One program, and two and three programs of the same spec that train together over a
 # link which loses, doubles, delays and damages frames and is cut, by seed: losses, norms
 # and results must be the same, bit for bit. Then KILLS times one of the programs is
-# killed, at a moment that the seed draws, and started again with the same command.
+# killed, a few steps and milliseconds later that the seed draws, and started again with
+# the same command.
 # The adapters of all programs together are that of one (hone-adapter join).
 set -euo pipefail
 
@@ -28,8 +29,27 @@ for count in 2 3; do
     wait "${running[$program]}" || fails "$program" "together$count" $?
   done
   same "one$count" "together$count" "${programs[@]}"
+  quietly hone-adapter join "${programs[@]/#/$work/together$count.}" -o "$work/joined$count"
+  for file in adapter_config.json adapter_model.safetensors; do
+    cmp "$work/joined$count/$file" "$work/one$count.run/$file"
+  done
   echo "same bits as one program: $count programs over a bad link"
 done
+
+# lines: of the log of the one that leads.
+lines() { { cat "$work/$run.client/steps.jsonl" 2>/dev/null || true; } | wc -l; }
+
+# goesOn STEPS: waits for as many more, or for the end of a program.
+goesOn() {
+  local target=$(($(lines) + $1)) program
+  ((target < steps)) || target=$steps
+  while (($(lines) < target)); do
+    for program in "${!running[@]}"; do
+      kill -0 "${running[$program]}" 2>/dev/null || return 0
+    done
+    sleep 0.01
+  done
+}
 
 # Kills, of both and of three programs in turn. A run that has ended begins anew.
 returned=0
@@ -45,7 +65,8 @@ for ((done = 0; done < kills;)); do
     running[$program]=$!
   done
   while ((${#running[@]} > 0)); do
-    sleep "0.$(printf %03d $((RANDOM % 300)))"
+    goesOn $((RANDOM % 5))
+    sleep "0.0$(printf %02d $((RANDOM % 60)))"
     for program in "${!running[@]}"; do
       kill -0 "${running[$program]}" 2>/dev/null && continue
       wait "${running[$program]}" || fails "$program" "$run" $?
@@ -55,7 +76,7 @@ for ((done = 0; done < kills;)); do
     all=("${!running[@]}")
     program=${all[RANDOM % ${#all[@]}]}
     kill -9 "${running[$program]}" 2>/dev/null || continue
-    wait "${running[$program]}" 2>/dev/null || true
+    { wait "${running[$program]}" || true; } 2>/dev/null
     ((++done))
     train "$program" "$run"
     running[$program]=$!
@@ -65,4 +86,5 @@ for ((done = 0; done < kills;)); do
 done
 # Else nobody was killed while others trained.
 ((kills < 30 || returned > 0)) || { echo 'train: no program returned' >&2; exit 1; }
-echo "same bits as one program: after $kills kills, $returned returns to a common step"
+cuts=$(cat "$work"/together?/cuts | wc -c)
+echo "same bits as one program: after $kills kills, $returned returns to a common step, $cuts cuts"

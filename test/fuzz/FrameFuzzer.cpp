@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,27 +18,49 @@ using namespace hone::rt;
 
 namespace {
 
-/// What is left of the input.
+/// What is left of the input; after it, bytes that follow from it, since a
+/// session costs more than a hundred frames.
 struct Bytes {
   const uint8_t *at;
   size_t left;
+  uint64_t state = 0x9e3779b97f4a7c15;
 
   uint64_t take(size_t count) {
     uint64_t value = 0;
-    for (; count > 0 && left > 0; --count, --left)
-      value = value << 8 | *at++;
+    for (; count > 0; --count)
+      value = value << 8 | next();
     return value;
   }
+  uint8_t next() {
+    if (left == 0) {
+      state = state * 6364136223846793005 + 1442695040888963407;
+      return uint8_t(state >> 56);
+    }
+    --left;
+    state = (state ^ *at) * 0x100000001b3;
+    return *at++;
+  }
 };
+constexpr int kMore = 200; ///< frames after the input
 
 Bytes input;
+int left;    ///< of kMore
 bool isSaid; ///< the farewell at the end
+
+/// Says at the end how many frames there were.
+struct Count {
+  std::atomic<uint64_t> frames{0};
+  ~Count() { fprintf(stderr, "frames: %llu\n", (unsigned long long)frames); }
+} count;
 
 constexpr const char *kChannel = "c";
 constexpr uint64_t kSizes[] = {8, 64, 65, 5000};
 
-/// One of the numbers that the session knows, or another.
+/// One of the numbers that the session knows, or another; after the input
+/// seldom another, since that ends a session.
 uint64_t near(uint64_t known, uint64_t byte) {
+  if (input.left == 0)
+    return byte < 250 ? known : known + byte;
   return byte < 192 ? known : byte < 224 ? known + 1 : ~uint64_t(0) - byte;
 }
 
@@ -46,13 +69,14 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   char *const out = static_cast<char *>(bytes);
   Frame frame;
   frame.run = 1;
-  if (input.left == 0) {
+  if (input.left == 0 && left-- <= 0) {
     if (isSaid)
       return 0;
     isSaid = true;
     frame.kind = FrameKind::Farewell;
     return int64_t(encode(frame, out));
   }
+  ++count.frames;
   const uint64_t form = input.take(1);
   if (form >= 240) { // as they are
     const uint64_t wanted = input.take(1);
@@ -80,6 +104,12 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
     const uint64_t wanted = input.take(1);
     frame.payloadBytes = uint32_t(std::min(wanted, uint64_t(input.left)));
     frame.payload = reinterpret_cast<const char *>(input.at);
+    static const std::string right = ".incarnation=1\nmodel=m\nprotocol=1\n";
+    if (input.left == 0) {
+      frame.payload = right.data();
+      frame.payloadBytes = uint32_t(right.size());
+      return int64_t(encode(frame, out));
+    }
     input.at += frame.payloadBytes;
     input.left -= frame.payloadBytes;
   }
@@ -109,6 +139,7 @@ const hone_engine engine = {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   input = {data, size};
   isSaid = false;
+  left = kMore;
   std::atomic<uint64_t> events{0};
   uint64_t seen = 0;
   constexpr size_t guard = 64;
