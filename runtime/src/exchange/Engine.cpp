@@ -14,7 +14,7 @@ static const hone_engine *registered = nullptr;
 void registerEngine(const hone_engine *engine) { registered = engine; }
 
 static Status refuse(const std::string &path, const std::string &problem) {
-  return Status(ErrorCode::CannotRead, path, problem,
+  return Status(ErrorCode::NoEngine, path, problem,
                 "put the engine there that came with this version of Hone");
 }
 

@@ -148,8 +148,6 @@ static Status checkExchange(const Options &options) {
       {options.evalOnly, "--eval-only"},
       {!options.dumpGradients.empty(), "--dump-gradients"},
       {!options.replay.empty(), "--replay"},
-      {options.evalEvery > 0, "--eval-every"},
-      {options.earlyStop > 0, "--early-stop"},
       {options.pauses(), options.pauseOption()}};
   for (const auto &[isGiven, name] : alone)
     if (isGiven)

@@ -100,7 +100,7 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
       isGiven ? int64_t(options.threads)
               : std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   int64_t threads = wanted;
-  const uint64_t exchange = exchangeBytes(module.config(), options);
+  HONE_ASSIGN(const uint64_t exchange, exchangeBytes(module, options));
   RunPlan plan = planFor(module, extent, threads, exchange);
   while (!isGiven && threads > 1 && exceeded(plan))
     plan = planFor(module, extent, --threads, exchange);

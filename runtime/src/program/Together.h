@@ -8,8 +8,9 @@
 
 namespace hone::rt {
 
-/// What the programs that train together take beside their plans, in bytes.
-uint64_t exchangeBytes(const Settings &settings, const Options &options);
+/// What a program that trains with others takes for that beside its plan, in
+/// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
+Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
 
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
 /// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;
