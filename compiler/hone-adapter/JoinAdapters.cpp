@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/JoinAdapters.h"
-#include "base/Json.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/PeftAdapter.h"
+#include "module/Setting.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -49,7 +49,7 @@ static std::string text(const rt::ModuleNumbers &pattern) {
   std::map<std::string, double> sorted(pattern.begin(), pattern.end());
   std::vector<std::string> items;
   for (const auto &[key, number] : sorted)
-    items.push_back(key + ": " + rt::jsonNumber(number));
+    items.push_back(key + ": " + rt::formatExact(number));
   return "{" + llvm::join(items, ", ") + "}";
 }
 
@@ -58,8 +58,8 @@ static std::vector<std::pair<std::string, std::string>>
 settingsOf(const rt::AdapterConfig &config) {
   auto truth = [](bool is) { return is ? "true" : "false"; };
   return {{"r", std::to_string(config.r)},
-          {"lora_alpha", rt::jsonNumber(config.lora_alpha)},
-          {"lora_dropout", rt::jsonNumber(config.lora_dropout)},
+          {"lora_alpha", rt::formatExact(config.lora_alpha)},
+          {"lora_dropout", rt::formatExact(config.lora_dropout)},
           {"use_rslora", truth(config.use_rslora)},
           {"use_dora", truth(config.use_dora)},
           {"fan_in_fan_out", truth(config.fan_in_fan_out)},

@@ -105,7 +105,8 @@ struct Join : Subcommand {
                           cl::desc("output for the adapter; new or empty")};
 
   Status run() const {
-    HONE_ASSIGN(const JoinSummary summary, joinAdapters({parts, output}));
+    HONE_ASSIGN(const JoinSummary summary,
+                joinAdapters({{parts.begin(), parts.end()}, output}));
     summary.print(output);
     return Status::ok();
   }
