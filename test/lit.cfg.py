@@ -68,6 +68,11 @@ if os.path.exists("/proc/cpuinfo"):
 for triple in ("x86_64-linux-musl", "arm64-apple-macosx"):
     if triple in config.cross_triples.split(";"):
         config.available_features.add(triple)
+# Programs that meet over gRPC, and what issues their keys.
+if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
+                                "hone-exchange-grpc.so"))
+        and lit.util.which("openssl")):
+    config.available_features.add("grpc")
 if lit.util.which("strace"):
     config.available_features.add("strace")
 

@@ -306,6 +306,31 @@ function(hone_runtime_library name)
   endforeach()
 endfunction()
 
+# hone_engine(NAME sources... [SHARED_CXX] [LINK libraries...]): lib/hone-exchange-NAME.so, which
+# programs that bring no C++ library load.
+function(hone_engine name)
+  cmake_parse_arguments(ARG "SHARED_CXX" "" "LINK" ${ARGN})
+  set(target hone_exchange_${name})
+  add_library(${target} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/runtime/include")
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} Threads::Threads)
+  target_compile_options(${target} PRIVATE -fvisibility=hidden)
+  # A C++ library of its own, unless what it stands on has the system's.
+  if(NOT ARG_SHARED_CXX)
+    target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+      "LINKER:--exclude-libs,ALL")
+  endif()
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME hone-exchange-${name}
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set_property(GLOBAL APPEND PROPERTY HONE_ENGINES ${target})
+  # Apart from what is packaged, which would depend on what an engine stands on.
+  install(TARGETS ${target} COMPONENT hone-engines OPTIONAL
+    LIBRARY DESTINATION lib/hone)
+endfunction()
+
 # hone_unit_test(NAME sources... [WITHOUT_LLVM] [LINK libraries...]): one
 # GoogleTest program.
 function(hone_unit_test name)

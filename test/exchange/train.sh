@@ -5,6 +5,7 @@
 # link which loses, doubles, delays and damages frames and is cut, by seed: losses, norms
 # and results must be the same, bit for bit. Then KILLS times one of the programs is
 # killed, at a moment that the seed draws, and started again with the same command.
+# HONE_TRAIN_OVER: another engine, of which over-NAME.sh says how programs meet.
 # The adapters of all programs together are that of one (hone-adapter join).
 set -euo pipefail
 
@@ -14,6 +15,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 RANDOM=$seed
 steps=40
 . "$(dirname "$0")/programs.sh"
+[[ -z ${HONE_TRAIN_OVER-} ]] || . "$here/over-$HONE_TRAIN_OVER.sh"
 
 for count in 2 3; do
   prepare $count "${options[@]}"
