@@ -73,6 +73,11 @@ if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
                                 "hone-exchange-grpc.so"))
         and lit.util.which("openssl")):
     config.available_features.add("grpc")
+# Programs that exchange messages by MPI, and what starts them.
+if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
+                                "hone-exchange-mpi.so"))
+        and lit.util.which("mpirun")):
+    config.available_features.add("mpi")
 if lit.util.which("strace"):
     config.available_features.add("strace")
 
