@@ -10,6 +10,11 @@
 // end, best), sent or received; COUNT which of them; WHAT is kill, or mute:
 // from then on it lives but sends no messages.
 //
+// HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
+// greeting, or a command to the others (step, evaluate, loss, save, durable,
+// end, best), sent or received; COUNT which of them; WHAT is kill, or mute:
+// from then on it lives but sends no messages.
+//
 //===----------------------------------------------------------------------===//
 
 #include "hone/engine.h"

@@ -9,6 +9,13 @@ engine() {
     "$here/TestEngine.cpp" -o "$1"
 }
 
+# start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
+# program. meets PROGRAM RUN: the options by which the program finds the others. over-NAME.sh has these of
+# another engine.
+start_engine() { [[ -e $work/engine.so ]] || engine "$work/engine.so"; }
+bring() { cp "$work/engine.so" "$work/$2/$1/hone-exchange-test.so"; }
+meets() { echo --exchange test --exchange-at "$work/$2"; }
+
 # names COUNT: of the programs.
 names() { (($1 == 2)) && echo client server || echo client middle server; }
 
@@ -49,9 +56,9 @@ prepare() {
   # shellcheck disable=SC2046
   spec "$count" $(names "$count")
   quietly honec "$work/spec.yaml" -o "$work/together$count" "${@:2}"
-  [[ -e $work/engine.so ]] || engine "$work/engine.so"
+  start_engine
   for program in $(names "$count"); do
-    cp "$work/engine.so" "$work/together$count/$program/hone-exchange-test.so"
+    bring "$program" "together$count"
   done
 }
 
@@ -65,7 +72,8 @@ train() {
   local program=$1 run=$2 given=()
   shift 2
   [[ $program != client ]] || given=(--data "$data" --steps $steps "${own[@]}")
-  "$work/$run/$program/train" --exchange test --exchange-at "$work/$run" \
+  # shellcheck disable=SC2046
+  "$work/$run/$program/train" $(meets "$program" "$run") \
     --timeout $patience --output "$work/$run.$program" "${given[@]}" "${both[@]}" "$@" \
     >>"$work/$run.$program.log" 2>&1 &
 }

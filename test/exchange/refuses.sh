@@ -30,7 +30,7 @@ refused() {
   ((status == code)) && grep -q -e "$text" "$work/log" ||
     { echo "refuses: expected $code and '$text' but got $status" >&2; cat "$work/log" >&2; exit 1; }
 }
-refused 66 'H0823.*hone-exchange-grpc.so: there is no such engine' out/client --data "$data" --exchange grpc
+refused 66 'H0823.*hone-exchange-missing.so: there is no such engine' out/client --data "$data" --exchange missing
 echo 'no library' >"$work/out/client/hone-exchange-text.so"
 refused 66 'H0823.*cannot be loaded' out/client --data "$data" --exchange text
 echo 'int other;' | c++ -x c++ -shared -o "$work/out/client/hone-exchange-none.so" -

@@ -6,6 +6,7 @@
 # and results must be the same, bit for bit. Then KILLS times one of the programs is
 # killed, a few steps and milliseconds later that the seed draws, and started again with
 # the same command.
+# HONE_TRAIN_OVER: another engine, of which over-NAME.sh says how programs meet.
 # The adapters of all programs together are that of one (hone-adapter join).
 set -euo pipefail
 
@@ -15,6 +16,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 RANDOM=$seed
 steps=40
 . "$(dirname "$0")/programs.sh"
+[[ -z ${HONE_TRAIN_OVER-} ]] || . "$here/over-$HONE_TRAIN_OVER.sh"
 
 for count in 2 3; do
   prepare $count "${options[@]}"

@@ -5,6 +5,7 @@
 #include "platform/System.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -317,18 +318,43 @@ void Session::run() {
   link = nullptr;
 }
 
+Status Session::refusalOf(int number, const char *why) const {
+  const std::string place = "the program '" + self.peer + "'";
+  switch (number) {
+  case EACCES:
+    return Status(ErrorCode::NotAdmitted, place,
+                  "does not admit this one: " + std::string(why),
+                  "have its owner add the name to the file of --admit");
+  case EBUSY:
+    return Status(ErrorCode::PeerBusy, place,
+                  "trains with another program: " + std::string(why),
+                  "wait for its run to end, or start a program of your own");
+  case EINVAL:
+    return Status(ErrorCode::NoMeeting,
+                  "--exchange " + std::string(self.engine->name) + " for " +
+                      place,
+                  why, "see the engine's page for what it needs");
+  default:
+    return Status::ok();
+  }
+}
+
 bool Session::connect() {
   char why[256] = "";
   milliseconds backOff = kMostBackOff / 16;
   hone_link *made = nullptr;
   while (!isStopping()) {
+    errno = 0;
     made = self.engine->open(self.address.c_str(), self.self.c_str(),
                              self.peer.c_str(), int(backOff.count()), why,
                              sizeof(why));
     if (made)
       break;
+    const Status refused = refusalOf(errno, why);
     std::unique_lock<std::mutex> lock(mutex);
     reason = why;
+    if (!refused.isOk())
+      failure = refused;
     changed.notify_all();
     backOff = std::min(2 * backOff, kMostBackOff);
   }

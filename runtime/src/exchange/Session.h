@@ -131,6 +131,8 @@ private:
   static void *runThread(void *session);
   void run();
   bool connect();
+  /// Why an engine says that it is of no use to try again; ok: it does not.
+  Status refusalOf(int number, const char *why) const;
   bool greet();
   void progress() { lastProgress = Clock::now(); }
   /// Ends the session: the peer sends what no schedule has.
