@@ -1,6 +1,7 @@
 //===- SessionTest.cpp - Messages over a link that may be lost ------------===//
 
 #include "exchange/Session.h"
+#include "exchange/Engine.h"
 
 #include "../exchange/TestEngine.cpp"
 #include "TemporaryFolder.h"
@@ -141,6 +142,15 @@ TEST_F(SessionTest, EveryMessageArrivesWholeAndOnce) {
   b.join();
   EXPECT_EQ(problems[0], "");
   EXPECT_EQ(problems[1], "");
+}
+
+// It is linked into this program, so no library is looked for.
+TEST(EngineTest, AnEngineThatIsLinkedInIsFound) {
+  Result<const hone_engine *> found = findEngine("/nowhere", "test");
+  ASSERT_TRUE(found.isOk()) << found.status().render();
+  EXPECT_EQ(found.value(), hone_exchange_engine());
+  EXPECT_EQ(findEngine("/nowhere", "other").status().errorCode(),
+            hone::ErrorCode::NoEngine);
 }
 
 TEST_F(SessionTest, AGreetingNamesWhatDiffers) {

@@ -10,6 +10,9 @@
  |                                                                            |
  | which is asked first: empty, or why nothing can be carried here.           |
  |                                                                            |
+ | A program that can load nothing, as a static one, is linked with an object |
+ | file that has hone_exchange_engine(); --exchange then names that engine.   |
+ |                                                                            |
  | A link may lose frames, double them, bring them late or end at any time:   |
  | what is above numbers, acknowledges and sends again. It must not join      |
  | frames or change one: a frame that it cannot bring whole is lost.          |

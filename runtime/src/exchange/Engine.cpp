@@ -7,21 +7,35 @@
 
 #include <algorithm>
 
+/// Gives way to that of an engine which is linked into the program.
+extern "C" __attribute__((weak)) const hone_engine *hone_exchange_engine(void) {
+  return nullptr;
+}
+
 namespace hone::rt {
-
-static const hone_engine *registered = nullptr;
-
-void registerEngine(const hone_engine *engine) { registered = engine; }
 
 static Status refuse(const std::string &path, const std::string &problem) {
   return Status(ErrorCode::NoEngine, path, problem,
                 "put the engine there that came with this version of Hone");
 }
 
+static Result<const hone_engine *> checked(const std::string &path,
+                                           const hone_engine *engine) {
+  if (engine->version != HONE_ENGINE_VERSION ||
+      engine->size != sizeof(hone_engine))
+    return refuse(
+        path, "expects version " + std::to_string(HONE_ENGINE_VERSION) +
+                  " of " + std::to_string(sizeof(hone_engine)) +
+                  " bytes but got version " + std::to_string(engine->version) +
+                  " of " + std::to_string(engine->size));
+  return engine;
+}
+
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name) {
-  if (registered && name == registered->name)
-    return registered;
+  const hone_engine *linked = hone_exchange_engine();
+  if (linked && name == linked->name)
+    return checked("--exchange " + name, linked);
   // A name, and no way to a library elsewhere.
   const bool isName = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -45,14 +59,7 @@ Result<const hone_engine *> findEngine(const std::string &folder,
   const hone_engine *engine = find ? find() : nullptr;
   if (!engine)
     return refuse(path, "is no engine: it has no hone_exchange_engine");
-  if (engine->version != HONE_ENGINE_VERSION ||
-      engine->size != sizeof(hone_engine))
-    return refuse(
-        path, "expects version " + std::to_string(HONE_ENGINE_VERSION) +
-                  " of " + std::to_string(sizeof(hone_engine)) +
-                  " bytes but got version " + std::to_string(engine->version) +
-                  " of " + std::to_string(engine->size));
-  return engine;
+  return checked(path, engine);
 }
 
 } // namespace hone::rt

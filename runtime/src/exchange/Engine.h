@@ -8,12 +8,9 @@
 namespace hone::rt {
 
 /// The engine `name`: of the library hone-exchange-NAME.so in `folder`, or the
-/// one that the program was linked with under this name (registerEngine).
-/// Errors: NoEngine.
+/// one that the program was linked with, if that has this name. Errors:
+/// NoEngine.
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name);
-
-/// For programs that can load nothing; before main's work begins.
-void registerEngine(const hone_engine *engine);
 
 } // namespace hone::rt

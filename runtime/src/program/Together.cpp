@@ -156,7 +156,8 @@ Status Run::leaveSaved(Status status, Progress &progress) {
   const bool isWhole =
       code == ErrorCode::PeerLost || code == ErrorCode::StoppedWaiting ||
       code == ErrorCode::MessageMisfit || code == ErrorCode::PartsDiffer ||
-      code == ErrorCode::NoCommonStep;
+      code == ErrorCode::NoCommonStep || code == ErrorCode::NotAdmitted ||
+      code == ErrorCode::PeerBusy || code == ErrorCode::NoMeeting;
   if (!isWhole || isEnded)
     return status;
   progress.finish();
