@@ -14,7 +14,7 @@ honec "$here/Inputs/directions.yaml" -o "$work/program" --set model="$model" \
   --set train.method="$method" "$@"
 train=$work/program/train
 bash "$here/../reliability/threads.sh" "$train" "$data" --steps 6
-bash "$here/../reliability/kill-resume.sh" "$train" "$data" 5 --steps 400 \
+bash "$here/../reliability/kill-resume.sh" "$train" "$data" 3 --steps 240 \
   --save-every 7
 
 # In parts, and again from its coefficients.
