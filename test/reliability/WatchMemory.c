@@ -1,8 +1,8 @@
 /*===- WatchMemory.c - The memory of a program, seen from outside ----------===//
 //
 // watch-memory FILE COMMAND...: runs COMMAND and writes the highest RssAnon,
-// VmHWM and VmData that it saw in /proc to FILE, in bytes. It looks thousands
-// of times a second, so that what a program does not tell of itself is seen.
+// VmHWM and VmData that it saw in /proc to FILE, in bytes. It looks two thousand
+// times a second, so that what a program does not tell of itself is seen.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
       continue;
     }
     look(status);
-    usleep(100);
+    usleep(400);
   }
   (void)unused;
   FILE *out = fopen(argv[1], "w");
