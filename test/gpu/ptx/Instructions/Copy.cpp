@@ -6,30 +6,40 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Banks.h"
 #include "Lanewise.h"
-
-#include "../Workgroup.h"
 
 namespace hone::ptx {
 namespace {
 
 Shadow &sharedOf(Warp &warp) { return warp.workgroup().sharedShadow; }
 
+uint64_t registerAt(Warp &warp, const Instruction &instruction, unsigned index,
+                    unsigned lane) {
+  return instruction.widths[index] == 4
+             ? warp.lanes<uint32_t>(instruction.operands[index])[lane]
+             : warp.lanes<uint64_t>(instruction.operands[index])[lane];
+}
+
+// The decoder keeps two offsets in one number.
+uint64_t targetOf(Warp &warp, const Instruction &instruction, unsigned lane) {
+  return registerAt(warp, instruction, 0, lane) +
+         uint64_t(int64_t(int32_t(instruction.immediate)));
+}
+
 // Operands: target, source, and how many bytes of the source there are.
 void runCopy(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  countConflicts(
+      warp, instruction, mask, instruction.elementBytes,
+      [&](unsigned lane) { return targetOf(warp, instruction, lane); });
   eachLane(mask, [&](unsigned lane) {
     Warp::Copy copy;
     copy.lane = lane;
     copy.batch = warp.batches[lane];
     copy.bytes = instruction.elementBytes;
-    auto place = [&](unsigned index) {
-      return instruction.widths[index] == 4
-                 ? warp.lanes<uint32_t>(instruction.operands[index])[lane]
-                 : warp.lanes<uint64_t>(instruction.operands[index])[lane];
-    };
-    // The decoder keeps two offsets in one number.
-    copy.to = place(0) + uint64_t(int64_t(int32_t(instruction.immediate)));
-    copy.from = place(1) + uint64_t(instruction.immediate >> 32);
+    copy.to = targetOf(warp, instruction, lane);
+    copy.from = registerAt(warp, instruction, 1, lane) +
+                uint64_t(instruction.immediate >> 32);
     copy.sourceBytes = std::min<unsigned>(
         copy.bytes, warp.lanes<uint32_t>(instruction.operands[2])[lane]);
     copy.instruction = &instruction;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Banks.h"
 #include "Float.h"
 #include "Lanewise.h"
 
@@ -17,6 +18,10 @@ void runLoadMatrix(Warp &warp, const Instruction &instruction, uint32_t mask) {
   if (!warp.takesPart(instruction, ~0u, mask))
     return;
   const unsigned matrices = instruction.elements;
+  // The eight rows of a matrix at once.
+  countConflicts(
+      warp, instruction, uint32_t((uint64_t(1) << 8 * matrices) - 1), 16,
+      [&](unsigned lane) { return warp.address(instruction, 0, lane); });
   uint16_t elements[4][8][8] = {};
   for (unsigned i = 0; i < 8 * matrices; ++i)
     if (const char *row =

@@ -1,48 +1,17 @@
 //===- Memory.cpp - ld and st ---------------------------------------------===//
 
+#include "Banks.h"
 #include "Lanewise.h"
-
-#include "../Workgroup.h"
-
-#include <algorithm>
 
 namespace hone::ptx {
 namespace {
 
-/// Accesses of a warp beyond one to each bank: of 32 banks of 4 bytes, for as
-/// many lanes at once as have 128 bytes together.
-void countConflicts(Warp &warp, const Instruction &instruction, uint32_t mask,
-                    unsigned address, unsigned bytes) {
-  const unsigned lanesAtOnce = std::max(1u, 32 / std::max(1u, bytes / 4));
-  uint64_t &count =
-      warp.workgroup()
-          .launch.counts
-          ->conflicts[&instruction - warp.workgroup().kernel.code.data()];
-  for (unsigned first = 0; first < kLanes; first += lanesAtOnce) {
-    uint64_t seen[32][32];
-    unsigned used[32] = {}, most = 1;
-    for (unsigned lane = first; lane < first + lanesAtOnce; ++lane) {
-      if (!(mask >> lane & 1))
-        continue;
-      const uint64_t begin = warp.address(instruction, address, lane) / 4;
-      for (unsigned i = 0; i < std::max(1u, bytes / 4); ++i) {
-        const uint64_t word = begin + i;
-        uint64_t *bank = seen[word % 32];
-        unsigned &n = used[word % 32];
-        if (std::find(bank, bank + n, word) == bank + n && n < 32)
-          bank[n++] = word;
-        most = std::max(most, n);
-      }
-    }
-    count += most - 1;
-  }
-}
-
 void countShared(Warp &warp, const Instruction &instruction, uint32_t mask,
                  unsigned address, unsigned bytes) {
-  if (instruction.space == Space::Shared &&
-      warp.workgroup().machine.options().countsBankConflicts)
-    countConflicts(warp, instruction, mask, address, bytes);
+  if (instruction.space == Space::Shared)
+    countConflicts(warp, instruction, mask, bytes, [&](unsigned lane) {
+      return warp.address(instruction, address, lane);
+    });
 }
 
 /// Whether all lanes take part and have one address: then one of them reads,

@@ -264,3 +264,27 @@ TEST(Faults, BankConflictsAreCounted) {
             std::string::npos)
       << eight.machine->report();
 }
+
+/// The eight rows of a matrix are read at once; what a copy writes counts, too.
+TEST(Faults, BankConflictsOfMatricesAndCopies) {
+  Options options;
+  options.countsBankConflicts = true;
+  auto conflictsOf = [&](const std::string &body) {
+    RunPtx run(kernel("ld.param.u64 %d0, [out];\nmul.wide.u32 %d5, %r0, 32;\n"
+                      "add.s64 %d5, %d2, %d5;\n" +
+                      body),
+               options);
+    run.launch({run.allocate(256)}, 1, 32);
+    const std::string report = run.machine->report();
+    const size_t at = report.find("bank conflicts: ");
+    return at == std::string::npos ? -1 : atoi(report.c_str() + at + 16);
+  };
+  // Rows 32 bytes apart: two in each of four times 16 bytes.
+  EXPECT_EQ(conflictsOf("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, "
+                        "[%d5];\n"),
+            1);
+  // 4 bytes of each lane, eight lanes to a bank.
+  EXPECT_EQ(conflictsOf("cp.async.ca.shared.global [%d5], [%d0], 4;\n"
+                        "cp.async.wait_all;\n"),
+            7);
+}
