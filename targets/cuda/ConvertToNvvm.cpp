@@ -7,13 +7,16 @@
 
 #include "dialects/Tile/TileDialect.h"
 #include "targets/cuda/CudaPasses.h"
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/Kernel.h"
+#include "targets/gpu/StagedSide.h"
 #include "targets/host/HostPasses.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -57,6 +60,70 @@ static void nameLanes(mlir::gpu::GPUModuleOp module) {
 
 namespace {
 
+/// The pointer that `from` gives, in the address space of an NVVM op.
+Value pointerTo(OpBuilder &b, Location loc, Value pointer,
+                NVVM::NVVMMemorySpace space) {
+  auto type = LLVM::LLVMPointerType::get(b.getContext(), unsigned(space));
+  if (pointer.getType() == type)
+    return pointer;
+  return LLVM::AddrSpaceCastOp::create(b, loc, type, pointer);
+}
+
+struct ConvertCopy : public ConvertOpToLLVMPattern<simt::CopyOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(simt::CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto at = [&](Value memory, Value converted, ValueRange indices,
+                  NVVM::NVVMMemorySpace space) {
+      return pointerTo(rewriter, loc,
+                       getStridedElementPtr(rewriter, loc,
+                                            cast<MemRefType>(memory.getType()),
+                                            converted, indices),
+                       space);
+    };
+    Value to = at(op.getTo(), adaptor.getTo(), adaptor.getToAt(),
+                  NVVM::NVVMMemorySpace::Shared);
+    Value from = at(op.getFrom(), adaptor.getFrom(), adaptor.getFromAt(),
+                    NVVM::NVVMMemorySpace::Global);
+    rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(
+        op, to, from, simt::kChunkBytes, NVVM::LoadCacheModifierKind::CG,
+        /*cpSize=*/Value());
+    return success();
+  }
+};
+
+struct ConvertLoadMatrices
+    : public ConvertOpToLLVMPattern<simt::LoadMatricesOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(simt::LoadMatricesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    constexpr unsigned kMatrices = 4, kSide = 8;
+    MLIRContext *context = op.getContext();
+    Value row = getStridedElementPtr(rewriter, loc,
+                                     cast<MemRefType>(op.getMemory().getType()),
+                                     adaptor.getMemory(), adaptor.getIndices());
+    auto type = LLVM::LLVMStructType::getLiteral(
+        context, SmallVector<Type>(kMatrices, rewriter.getI32Type()));
+    Value all = NVVM::LdMatrixOp::create(
+        rewriter, loc, type,
+        pointerTo(rewriter, loc, row, NVVM::NVVMMemorySpace::Shared), kMatrices,
+        op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+        NVVM::LdStMatrixShapeAttr::get(context, kSide, kSide),
+        NVVM::LdStMatrixEltType::B16);
+    SmallVector<Value> each;
+    for (int64_t i = 0; i < kMatrices; ++i)
+      each.push_back(LLVM::ExtractValueOp::create(rewriter, loc, all, i));
+    rewriter.replaceOp(op, each);
+    return success();
+  }
+};
+
 struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -82,6 +149,7 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
                                          /*benefit=*/2);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    patterns.add<ConvertCopy, ConvertLoadMatrices>(converter);
 
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();

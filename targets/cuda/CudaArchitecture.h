@@ -22,8 +22,9 @@ struct CudaArchitecture {
   /// The lowest version of PTX that knows the architecture and all that is
   /// emitted for it, as in LLVM's features: 70 is 7.0.
   unsigned ptxVersion;
-  int64_t sharedBytes; ///< of a workgroup, at most
-  bool bfloat16Products;
+  int64_t sharedBytes;    ///< of a workgroup, at most
+  bool copiesInFlight;    ///< `cp.async`
+  bool bfloat16Products;  ///< `mma.sync` of bf16
   MachineProfile profile; ///< see Target::profile()
 };
 

@@ -31,7 +31,9 @@ class CudaTarget : public DeviceTarget {
 public:
   CudaTarget(std::unique_ptr<llvm::TargetMachine> host,
              const CudaArchitecture &architecture)
-      : DeviceTarget(std::move(host), architecture.sharedBytes),
+      : DeviceTarget(std::move(host),
+                     {architecture.sharedBytes, architecture.copiesInFlight,
+                      architecture.bfloat16Products}),
         architecture(architecture) {}
 
   TargetRequest request() const override {
@@ -41,6 +43,12 @@ public:
     return wanted;
   }
   MachineProfile profile() const override { return architecture.profile; }
+  bool hasBFloat16Products() const override {
+    return architecture.bfloat16Products;
+  }
+  bool prefersBFloat16Products() const override {
+    return architecture.bfloat16Products;
+  }
 
 protected:
   void buildTextPipeline(OpPassManager &pm) const override;

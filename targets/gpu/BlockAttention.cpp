@@ -56,11 +56,10 @@ struct SeenRange {
 class BlockAttention {
 public:
   BlockAttention(const AttentionSizes &given, KernelBuilder &k,
-                 int64_t sharedBytes, RowMemory memory,
+                 const simt::DeviceFeatures &device, RowMemory memory,
                  bool readsCaches = false)
-      : k(k), sizes(withBlocks(given)),
-        rows(rowsFor(sizes, sharedBytes, memory)), readsCaches(readsCaches),
-        strips(k, sizes, rows) {}
+      : k(k), sizes(withBlocks(given)), rows(rowsFor(sizes, device, memory)),
+        readsCaches(readsCaches), strips(k, sizes, rows) {}
 
   MemRefType stripType() const { return strips.stripType(); }
   MemRefType termType() const { return strips.rowTermType(); }
@@ -158,11 +157,12 @@ private:
     sizes.mostKeys = kBlock;
     return sizes;
   }
-  static int64_t rowsFor(const AttentionSizes &sizes, int64_t sharedBytes,
-                         RowMemory memory) {
+  static int64_t rowsFor(const AttentionSizes &sizes,
+                         const simt::DeviceFeatures &device, RowMemory memory) {
     int64_t bytes = sizes.element.getIntOrFloatBitWidth() / 8;
-    return attentionRows(sharedBytes, bytes * memory.elements(sizes.headDim),
-                         bytes * simt::sharedElements(kBlock, kBlock));
+    return attentionRows(device.sharedBytes,
+                         bytes * memory.elements(sizes.headDim),
+                         simt::productBytes(kBlock, kBlock, device));
   }
 
 public:
@@ -205,16 +205,16 @@ static std::optional<RowMemory> memoryOf(Operation *op) {
       .Default(std::optional<RowMemory>());
 }
 
-std::optional<int64_t> hone::mostHeadFeatures(Operation *op,
-                                              int64_t sharedBytes) {
+std::optional<int64_t>
+hone::mostHeadFeatures(Operation *op, const simt::DeviceFeatures &device) {
   std::optional<RowMemory> memory = memoryOf(op);
   if (!memory)
     return std::nullopt;
   Type element = cast<ShapedType>(op->getOperand(0).getType()).getElementType();
   int64_t bytes = computeType(element).getIntOrFloatBitWidth() / 8;
-  // Products have tiles of 16 rows at least.
-  int64_t ofRow = (sharedBytes / bytes - simt::sharedElements(16, kBlock)) /
-                  kFewestAttentionRows;
+  int64_t forRows = device.sharedBytes -
+                    simt::productBytes(kFewestAttentionRows, kBlock, device);
+  int64_t ofRow = forRows / bytes / kFewestAttentionRows;
   return (ofRow - memory->elements(/*headDim=*/0)) / memory->results;
 }
 
@@ -304,8 +304,8 @@ static void emitForward(BlockAttention &attention, const ForwardPlaces &in) {
 }
 
 void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
-                              int64_t sharedBytes) {
-  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes, kForward);
+                              const simt::DeviceFeatures &device) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, device, kForward);
   Value normalizer = op.getNormalizer();
   emitForward(attention, {k.buffer(op.getQ()), k.buffer(op.getK()),
                           k.buffer(op.getV()), k.buffer(op.getY()),
@@ -313,12 +313,12 @@ void hone::emitBlockAttention(AttentionOp op, KernelBuilder &k,
 }
 
 void hone::emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
-                              int64_t sharedBytes) {
+                              const simt::DeviceFeatures &device) {
   appendToCaches(op, k);
   AttentionSizes sizes = AttentionSizes::of(op, k);
   // Of positions, of which there are more than rows in a batch.
   sizes.window = op.getWindow();
-  BlockAttention attention(sizes, k, sharedBytes, kForward,
+  BlockAttention attention(sizes, k, device, kForward,
                            /*readsCaches=*/true);
   emitForward(attention,
               {k.buffer(op.getQ()), k.buffer(op.getKeys()),
@@ -330,7 +330,7 @@ void hone::emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
 //===----------------------------------------------------------------------===//
 
 void hone::emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
-                              int64_t sharedBytes) {
+                              const simt::DeviceFeatures &device) {
   auto bufferOrNull = [&](Value value) {
     return value ? k.buffer(value) : Value();
   };
@@ -340,7 +340,7 @@ void hone::emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
   Value tv = bufferOrNull(op.getTv());
   Value normalizer = bufferOrNull(op.getNormalizer());
   bool scoresChange = tq || tk;
-  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
+  BlockAttention attention(AttentionSizes::of(op, k), k, device,
                            scoresChange ? kTangent : kForward);
   const AttentionSizes &sizes = attention.sizes;
   MemRefType term = attention.termType();
@@ -488,9 +488,9 @@ static void storeSlope(BlockAttention &attention, const AdjointPlaces &in,
 
 /// dq. Leaves for the other kernel what it needs of a row.
 static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
-                             const AdjointPlaces &in, int64_t sharedBytes) {
-  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
-                           kQueryAdjoint);
+                             const AdjointPlaces &in,
+                             const simt::DeviceFeatures &device) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, device, kQueryAdjoint);
   const AttentionSizes &sizes = attention.sizes;
   Value y = k.buffer(op.getY()), normalizer = k.buffer(op.getNormalizer());
   Value dq = k.buffer(op.getDq());
@@ -565,9 +565,9 @@ static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
 /// dk and dv: rows are keys, and blocks are of the queries that see them, for
 /// each head of the group in order.
 static void emitKeyAdjoint(AttentionAdjointOp op, KernelBuilder &k,
-                           const AdjointPlaces &in, int64_t sharedBytes) {
-  BlockAttention attention(AttentionSizes::of(op, k), k, sharedBytes,
-                           kKeyAdjoint);
+                           const AdjointPlaces &in,
+                           const simt::DeviceFeatures &device) {
+  BlockAttention attention(AttentionSizes::of(op, k), k, device, kKeyAdjoint);
   const AttentionSizes &sizes = attention.sizes;
   Value dk = k.buffer(op.getDk()), dv = k.buffer(op.getDv());
   MemRefType memory[] = {attention.stripType(), attention.stripType(),
@@ -627,7 +627,7 @@ static void emitKeyAdjoint(AttentionAdjointOp op, KernelBuilder &k,
 }
 
 void hone::emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
-                              int64_t sharedBytes) {
+                              const simt::DeviceFeatures &device) {
   AdjointPlaces in;
   in.dy = k.buffer(op.getDy());
   in.q = k.buffer(op.getQ());
@@ -637,6 +637,6 @@ void hone::emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
   in.maxima = k.workspace(op, 1);
   in.reciprocals = k.workspace(op, 2);
   in.ends = k.workspace(op, 3);
-  emitQueryAdjoint(op, k, in, sharedBytes);
-  emitKeyAdjoint(op, k, in, sharedBytes);
+  emitQueryAdjoint(op, k, in, device);
+  emitKeyAdjoint(op, k, in, device);
 }

@@ -35,7 +35,7 @@ void DeviceTarget::buildSizingPipeline(OpPassManager &pm) const {
 }
 
 void DeviceTarget::buildLoweringPipeline(OpPassManager &pm) const {
-  buildGpuPipeline(pm, sharedBytes);
+  buildGpuPipeline(pm, device);
   // From here on there are kernels, and entries that launch them.
   buildTextPipeline(pm);
   // From here on kernels are text, and what launches them is a host's.

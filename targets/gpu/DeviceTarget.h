@@ -24,10 +24,9 @@ void replaceByText(mlir::gpu::GPUModuleOp device, llvm::StringRef text);
 
 class DeviceTarget : public HostTarget {
 public:
-  /// `sharedBytes`: what a workgroup may have.
-  DeviceTarget(std::unique_ptr<llvm::TargetMachine> host, int64_t sharedBytes)
-      : HostTarget(std::move(host)), sharedBytes(sharedBytes),
-        ownKernels(sharedBytes) {}
+  DeviceTarget(std::unique_ptr<llvm::TargetMachine> host,
+               const simt::DeviceFeatures &features)
+      : HostTarget(std::move(host)), device(features), ownKernels(features) {}
 
   bool hasHostKernels() const override { return false; }
   const TargetKernels *kernels() const override { return &ownKernels; }
@@ -44,7 +43,7 @@ protected:
   virtual void buildTextPipeline(mlir::OpPassManager &pm) const = 0;
 
 private:
-  const int64_t sharedBytes;
+  const simt::DeviceFeatures device;
   const GpuKernels ownKernels;
 };
 

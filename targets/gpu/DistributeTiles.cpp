@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -189,13 +190,18 @@ namespace {
 
 struct DistributeTiles
     : public hone::impl::DistributeTilesBase<DistributeTiles> {
+  using DistributeTilesBase::DistributeTilesBase;
+
   void runOnOperation() override {
     Block &body = getOperation().getBody().front();
     // The ops that say who a thread is come first and are no part of this.
     SmallVector<Operation *> ops;
     for (Operation &op : body)
       ops.push_back(&op);
-    simt::KernelState state(getOperation());
+    simt::DeviceFeatures device;
+    device.copiesInFlight = copiesInFlight;
+    device.matrixUnits = matrixUnits;
+    simt::KernelState state(getOperation(), device);
     Team workgroup{state, /*isSubgroup=*/false};
     for (Operation *op : ops)
       if (failed(distribute(op, workgroup)))

@@ -11,7 +11,7 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<AttentionOp, CachedAttentionOp, AttentionTangentOp,
             AttentionAdjointOp>([&](auto attention) {
-        emitBlockAttention(attention, k, sharedBytes);
+        emitBlockAttention(attention, k, device);
         return true;
       })
       .Default(false);
@@ -24,7 +24,7 @@ std::string GpuKernels::refusal(Operation *op) const {
         auto type = cast<RankedTensorType>(attention.getQ().getType());
         auto heads = static_cast<int64_t>(attention.getHeads());
         int64_t features = type.getDimSize(1) / heads;
-        int64_t most = *mostHeadFeatures(attention, sharedBytes);
+        int64_t most = *mostHeadFeatures(attention, device);
         if (features <= most)
           return {};
         return "expected heads of at most " + std::to_string(most) +

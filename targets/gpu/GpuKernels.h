@@ -7,19 +7,19 @@
 #pragma once
 
 #include "passes/kernels/TargetKernels.h"
+#include "targets/gpu/Kernel.h"
 
 namespace hone {
 
 class GpuKernels : public TargetKernels {
 public:
-  /// `sharedBytes`: of a workgroup, at most.
-  explicit GpuKernels(int64_t sharedBytes) : sharedBytes(sharedBytes) {}
+  explicit GpuKernels(const simt::DeviceFeatures &device) : device(device) {}
 
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
   std::string refusal(mlir::Operation *op) const override;
 
 private:
-  int64_t sharedBytes;
+  const simt::DeviceFeatures device;
 };
 
 inline constexpr int64_t kFewestAttentionRows = 4;
@@ -33,13 +33,14 @@ int64_t attentionRows(int64_t sharedBytes, int64_t bytesPerRow, int64_t bytes);
 /// Features of a head with which a workgroup has room for the fewest rows of
 /// any kernel of `op`, at most; none: it is no attention.
 std::optional<int64_t> mostHeadFeatures(mlir::Operation *op,
-                                        int64_t sharedBytes);
-void emitBlockAttention(AttentionOp op, KernelBuilder &k, int64_t sharedBytes);
+                                        const simt::DeviceFeatures &device);
+void emitBlockAttention(AttentionOp op, KernelBuilder &k,
+                        const simt::DeviceFeatures &device);
 void emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
-                        int64_t sharedBytes);
+                        const simt::DeviceFeatures &device);
 void emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
-                        int64_t sharedBytes);
+                        const simt::DeviceFeatures &device);
 void emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
-                        int64_t sharedBytes);
+                        const simt::DeviceFeatures &device);
 
 } // namespace hone

@@ -55,4 +55,59 @@ def ChainOp : Op<SimtDialect, "chain", [RecursiveMemoryEffects, SingleBlock,
   }];
 }
 
+def CopyOp : Op<SimtDialect, "copy", [AttrSizedOperandSegments]> {
+  let summary = "16 bytes on their way to shared memory";
+  let description = [{
+    The thread goes on. What it has copied before an
+    `nvvm.cp.async.commit.group` is there for itself after the
+    `nvvm.cp.async.wait.group` that waits for it, and for others after a barrier
+    that follows.
+
+    1. (C1) Both are at a multiple of 16 bytes, and of one element type.
+    2. (C2) `from` is the device's memory, `to` is shared.
+
+    Example:
+
+    ```mlir
+    simt.copy %x[%i, %t] to %stages[%slot, %t, %i]
+        : memref<256x896xf32> to memref<4x16x68xf32, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$from,
+                       Variadic<Index>:$fromAt,
+                       Arg<AnyMemRef, "", [MemWrite]>:$to,
+                       Variadic<Index>:$toAt);
+  let assemblyFormat = [{
+    $from `[` $fromAt `]` `to` $to `[` $toAt `]` attr-dict `:` type($from) `to`
+    type($to)
+  }];
+}
+
+def LoadMatricesOp : Op<SimtDialect, "load_matrices"> {
+  let summary = "four matrices of 8 x 8 for the lanes of a subgroup";
+  let description = [{
+    Lane `8 m + r` says where row `r` of matrix `m` is: 16 bytes in shared
+    memory. Of each matrix lane `l` gets columns `2 (l mod 4)` and the next of row
+    `l / 4`, the first in the low half; with `transpose` of the matrix on its
+    side. (PTX, `ldmatrix`.)
+
+    1. (C1) Elements have 16 bits.
+    2. (C2) All lanes of the subgroup run it together.
+
+    Example:
+
+    ```mlir
+    %a:4 = simt.load_matrices %stages[%slot, %i, %t]
+        : memref<4x32x72xbf16, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefOf<[BF16]>, "", [MemRead]>:$memory,
+                       Variadic<Index>:$indices, UnitAttr:$transpose);
+  let results = (outs I32:$first, I32:$second, I32:$third, I32:$fourth);
+  let assemblyFormat = [{
+    $memory `[` $indices `]` (`transpose` $transpose^)? attr-dict `:`
+    type($memory)
+  }];
+}
+
 #endif // HONE_TARGETS_GPU_GPUOPS_TD

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "targets/gpu/GpuDialect.h"
+#include "targets/gpu/Kernel.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -21,7 +22,8 @@ namespace hone {
 #define GEN_PASS_REGISTRATION
 #include "targets/gpu/GpuPasses.h.inc"
 
-/// From tile ops to the two halves. `sharedBytes`: what a workgroup may have.
-void buildGpuPipeline(mlir::OpPassManager &pm, int64_t sharedBytes);
+/// From tile ops to the two halves.
+void buildGpuPipeline(mlir::OpPassManager &pm,
+                      const simt::DeviceFeatures &device);
 
 } // namespace hone

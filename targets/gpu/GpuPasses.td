@@ -67,15 +67,29 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
     dealt out to subgroups of 32 lanes, and what stands in them is spread over
     those.
 
-    What each thread does alone in straight code is in an `scf.execute_region`:
-    no barrier goes into one.
+    Terms of a product come in stages (`StagedSide.h`). With `copies-in-flight`
+    there are four in shared memory: one is multiplied while the next three
+    arrive (`simt.copy`), 16 bytes at a time where source and target have one
+    type and rows begin at multiples of 16 bytes. A product that is `rounded` is
+    `nvvm.mma.sync`'s with `matrix-units`.
+
+    What each thread does alone, and code that has its barriers, is in an
+    `scf.execute_region`: no other barrier goes into one.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let dependentDialects = ["::hone::simt::SimtDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"copiesInFlight", "copies-in-flight", "bool", "false",
+           "terms are copied to shared memory while others are multiplied">,
+    Option<"matrixUnits", "matrix-units", "bool", "false",
+           "subgroups multiply matrices of bfloat16">,
+  ];
 }
 
 def PlaceBarriers : Pass<"hone-gpu-place-barriers", "::mlir::gpu::GPUFuncOp"> {

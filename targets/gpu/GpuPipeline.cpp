@@ -9,7 +9,8 @@
 
 using namespace mlir;
 
-void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
+void hone::buildGpuPipeline(OpPassManager &pm,
+                            const simt::DeviceFeatures &device) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMergeLoops());
@@ -18,10 +19,11 @@ void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineKernels());
-  OpPassManager &device = pm.nest<mlir::gpu::GPUModuleOp>();
-  OpPassManager &kernels = device.nest<mlir::gpu::GPUFuncOp>();
+  OpPassManager &half = pm.nest<mlir::gpu::GPUModuleOp>();
+  OpPassManager &kernels = half.nest<mlir::gpu::GPUFuncOp>();
   kernels.addPass(createFormChains());
-  kernels.addPass(createDistributeTiles());
+  kernels.addPass(
+      createDistributeTiles({device.copiesInFlight, device.matrixUnits}));
   // Canonicalisation must not run from here on: it would open the regions that
   // no barrier goes into.
   kernels.addPass(createPlaceBarriers());
@@ -30,6 +32,6 @@ void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
   kernels.addPass(createExpandMath());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
-  kernels.addPass(createVerifyKernels({sharedBytes}));
+  kernels.addPass(createVerifyKernels({device.sharedBytes}));
   pm.addPass(createLaunchKernels());
 }

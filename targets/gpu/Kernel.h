@@ -16,6 +16,15 @@ inline constexpr int64_t kThreads = 256;
 inline constexpr int64_t kLanes = 32;
 inline constexpr int64_t kSubgroups = kThreads / kLanes;
 
+/// What kernels may use of a device.
+struct DeviceFeatures {
+  int64_t sharedBytes = 49152; ///< of a workgroup, at most
+  /// Threads go on while 16 bytes of theirs are on the way to shared memory.
+  bool copiesInFlight = false;
+  /// Subgroups multiply matrices of bfloat16.
+  bool matrixUnits = false;
+};
+
 /// The symbol of the device half.
 inline constexpr llvm::StringLiteral kDeviceModule = "device";
 

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -95,8 +96,14 @@ private:
 } // namespace
 
 Value BarrierPlacement::memoryOf(Value place) const {
-  while (auto view = place.getDefiningOp<tile::ViewOp>())
-    place = view.getBase();
+  while (true) {
+    if (auto view = place.getDefiningOp<tile::ViewOp>())
+      place = view.getBase();
+    else if (auto view = place.getDefiningOp<memref::ViewOp>())
+      place = view.getSource();
+    else
+      break;
+  }
   auto type = dyn_cast<MemRefType>(place.getType());
   return type && type.getMemorySpace() ? place : Value();
 }

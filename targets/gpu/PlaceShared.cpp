@@ -32,6 +32,9 @@ struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
     Value memory;
     for (BlockArgument buffer :
          llvm::to_vector(kernel.getWorkgroupAttributions())) {
+      // Sums that stay in registers.
+      if (buffer.use_empty())
+        continue;
       auto type = cast<MemRefType>(buffer.getType());
       if (!memory)
         memory = mlir::gpu::DynamicSharedMemoryOp::create(

@@ -10,9 +10,9 @@ namespace hone::simt {
 /// Emits code for `op` before it; `team` is a workgroup.
 void lowerProduct(tile::ProductOp op, const Team &team);
 
-/// Elements that a product with tiles of `rows` x `columns`, multiples of 16,
-/// has in shared memory.
-int64_t sharedElements(int64_t rows, int64_t columns);
+/// Shared bytes of a product with a result of up to `rows` x `columns`.
+int64_t productBytes(int64_t rows, int64_t columns,
+                     const DeviceFeatures &device);
 
 /// Replaces `chain` by code of its own; `distribute` does that for what is no
 /// product of it.

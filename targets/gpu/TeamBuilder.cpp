@@ -9,7 +9,9 @@
 using namespace mlir;
 using namespace hone::simt;
 
-KernelState::KernelState(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {
+KernelState::KernelState(mlir::gpu::GPUFuncOp kernel,
+                         const DeviceFeatures &device)
+    : device(device), kernel(kernel) {
   OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Location loc = kernel.getLoc();
   thread = mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x);
@@ -22,6 +24,29 @@ Value KernelState::scratch(MemRefType type, unsigned number) {
   if (!buffer)
     buffer = kernel.addWorkgroupAttribution(sharedType(type), kernel.getLoc());
   return buffer;
+}
+
+Value KernelState::stages(int64_t bytes) {
+  auto typeOf = [&](int64_t size) {
+    Type byte = IntegerType::get(kernel.getContext(), 8);
+    return sharedType(MemRefType::get(size, byte));
+  };
+  if (!staged)
+    staged = kernel.addWorkgroupAttribution(typeOf(bytes), kernel.getLoc());
+  if (cast<MemRefType>(staged.getType()).getNumElements() < bytes)
+    staged.setType(typeOf(bytes));
+  return staged;
+}
+
+/// Tells LLVM to leave the loop as it is.
+static void keepRolled(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto stays = LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true),
+                                         {}, {}, {}, {}, {}, {});
+  // Upstream hands an LLVM attribute of a loop on to its branch, by its name.
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       context, {}, {}, {}, stays, {}, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
 SmallVector<Value>
@@ -39,14 +64,18 @@ SmallVector<Value> TeamBuilder::foldRolled(
     Value from, Value to, int64_t step, ValueRange values,
     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   SmallVector<Value> results = fold(from, to, step, values, body);
-  auto loop = results.front().getDefiningOp<scf::ForOp>();
-  auto stays = LLVM::LoopUnrollAttr::get(getContext(), getBoolAttr(true), {},
-                                         {}, {}, {}, {}, {});
-  // Upstream hands an LLVM attribute of a loop on to its branch, by its name.
-  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
-                                       getContext(), {}, {}, {}, stays, {}, {},
-                                       {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  keepRolled(results.front().getDefiningOp<scf::ForOp>());
   return results;
+}
+
+void TeamBuilder::loopRolled(Value from, Value to,
+                             function_ref<void(Value)> body) {
+  keepRolled(
+      scf::ForOp::create(*this, from, to, index(1), ValueRange(),
+                         [&](OpBuilder &, Location, Value i, ValueRange) {
+                           body(i);
+                           scf::YieldOp::create(*this);
+                         }));
 }
 
 SmallVector<Value>

@@ -16,16 +16,20 @@ namespace hone::simt {
 /// that no two pieces of code use at a time.
 class KernelState {
 public:
-  explicit KernelState(mlir::gpu::GPUFuncOp kernel);
+  KernelState(mlir::gpu::GPUFuncOp kernel, const DeviceFeatures &device);
 
+  const DeviceFeatures device;
   mlir::Value thread, lane, subgroup;
 
   /// Buffer `number` of this type, the same for all who ask.
   mlir::Value scratch(mlir::MemRefType type, unsigned number = 0);
+  /// So many shared bytes, the same ones for all who ask.
+  mlir::Value stages(int64_t bytes);
 
 private:
   mlir::gpu::GPUFuncOp kernel;
   llvm::DenseMap<std::pair<mlir::Type, unsigned>, mlir::Value> buffers;
+  mlir::Value staged;
 };
 
 struct Team {
@@ -55,10 +59,14 @@ public:
   void deal(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);
   /// The first of the team does it.
   void once(llvm::function_ref<void()> body);
-  /// Straight code that each thread runs alone: no barrier goes into it.
+  /// Code that each thread runs alone, or that has its barriers: no other goes
+  /// into it.
   llvm::SmallVector<mlir::Value>
   alone(mlir::TypeRange results,
         llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
+  /// for (i = from; i < to; ++i), in code that has the body once.
+  void loopRolled(mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void(mlir::Value)> body);
   /// for (i = from; i < to; i += step) carries `values` through the body, in
   /// code that has the body once, as it is: it is as long as it should be.
   llvm::SmallVector<mlir::Value> foldRolled(

@@ -27,7 +27,8 @@ using simt::Scope;
 static std::optional<Scope> waitsFor(Operation *op) {
   if (isa<mlir::gpu::BarrierOp>(op))
     return Scope::Workgroup;
-  if (isa<mlir::gpu::ShuffleOp, NVVM::SyncWarpOp>(op))
+  if (isa<mlir::gpu::ShuffleOp, simt::LoadMatricesOp, NVVM::MmaOp,
+          NVVM::SyncWarpOp>(op))
     return Scope::Subgroup;
   return std::nullopt;
 }

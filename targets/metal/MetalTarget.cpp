@@ -24,7 +24,7 @@ namespace {
 class MetalTarget : public DeviceTarget {
 public:
   explicit MetalTarget(std::unique_ptr<llvm::TargetMachine> host)
-      : DeviceTarget(std::move(host), kSharedBytes) {}
+      : DeviceTarget(std::move(host), {kSharedBytes}) {}
 
   TargetRequest request() const override {
     TargetRequest wanted;

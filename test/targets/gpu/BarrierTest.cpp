@@ -117,3 +117,22 @@ TEST(GpuBarriers, OfReductions) {
   EXPECT_GE(verdict.reported, 2u);
   RecordProperty("redundant", int(verdict.redundant));
 }
+
+/// Copies in flight are there for others after a barrier alone, and a stage is
+/// not overwritten before all have multiplied it. The one that stands before
+/// the result is stored no address needs: all of a device's memory is one.
+TEST(GpuBarriers, OfProducts) {
+  const Verdict verdict =
+      dropEach(entryFunction(arenaView("x", 0, "memref<64x128xf32>") +
+                             arenaView("y", kHalf, "memref<64x64xf32>") + R"(
+    %n = arith.constant 64 : index
+    %k = arith.constant 128 : index
+    tile.parallel (%i) in (%c1) {
+      tile.product %y[%c0, %c0], %x[%c0, %c0], %x[%c0, %c0]
+          size(%n, %n, %k) in [64, 64] transpose_w
+          : memref<64x64xf32>, memref<64x128xf32>, memref<64x128xf32>
+    })"),
+               64);
+  EXPECT_GE(verdict.reported, 1u);
+  EXPECT_LE(verdict.redundant, 1u);
+}

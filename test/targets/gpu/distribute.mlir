@@ -82,17 +82,22 @@ gpu.func @each(%x: memref<8x40xf32>, %y: memref<8xf32>, %m: index) kernel {
 }
 
 // Terms come in blocks, and sixteen at a time; sums stay in registers until they
-// are complete. Terms that fill up a tile are -0 times 0. The innermost loop is
+// are complete. Terms that fill up a stage are -0 times 0. The innermost loop is
 // not for others to unroll.
 // CHECK-LABEL: gpu.func @product
-// CHECK-SAME: workgroup(%[[A:.*]] : memref<16x17x1xf32, #gpu.address_space<workgroup>>, %[[W:.*]] : memref<16x17x1xf32, #gpu.address_space<workgroup>>)
-// CHECK: %[[SUMS:.*]] = scf.for {{.*}} step %[[BLOCK:.*]] iter_args
+// CHECK-SAME: workgroup(%[[SHARED:.*]] : memref<2304xi8, #gpu.address_space<workgroup>>)
+// CHECK: %[[SUMS:.*]] = scf.execute_region
+// CHECK: %[[A:.*]] = memref.view %[[SHARED]]{{.*}} to memref<1x8x36xf32, {{.*}}>
+// CHECK: %[[W:.*]] = memref.view %[[SHARED]]{{.*}} to memref<1x8x36xf32, {{.*}}>
+// CHECK: scf.for {{.*}} step %[[BLOCK:.*]] iter_args
 // CHECK: scf.for {{.*}} iter_args
+// CHECK: gpu.barrier
 // CHECK: %[[NONE:.*]] = arith.constant -0.0
 // CHECK: %[[LEFT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NONE]]
 // CHECK: memref.store %[[LEFT]], %[[A]]
 // CHECK: %[[RIGHT:.*]] = arith.select
 // CHECK: memref.store %[[RIGHT]], %[[W]]
+// CHECK: gpu.barrier
 // CHECK: math.fma
 // CHECK: } {loop_annotation = #{{.*}}}
 // CHECK: scf.execute_region

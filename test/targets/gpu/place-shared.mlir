@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-place-shared)))" | FileCheck %s --enable-var-scope
 
-// Each buffer begins at a multiple of 16 bytes.
+// Each buffer begins at a multiple of 16 bytes, and one that nobody uses nowhere.
 // CHECK-LABEL: gpu.func @buffers(%{{.*}}: f32) kernel attributes {tile.shared_bytes = 96 : i64}
 // CHECK: %[[ALL:.*]] = gpu.dynamic_shared_memory
 // CHECK: %[[FIRST:.*]] = arith.constant 0
@@ -9,8 +9,12 @@
 // CHECK: memref.view %[[ALL]][%[[SECOND]]][] {{.*}} to memref<2xf64
 gpu.module @device {
 gpu.func @buffers(%v: f32)
-    workgroup(%a : memref<17xf32, #gpu.address_space<workgroup>>,
+    workgroup(%none : memref<64xf32, #gpu.address_space<workgroup>>,
+              %a : memref<17xf32, #gpu.address_space<workgroup>>,
               %b : memref<2xf64, #gpu.address_space<workgroup>>) kernel {
+  %zero = arith.constant 0 : index
+  %x = memref.load %a[%zero] : memref<17xf32, #gpu.address_space<workgroup>>
+  %y = memref.load %b[%zero] : memref<2xf64, #gpu.address_space<workgroup>>
   gpu.return
 }
 }

@@ -1,0 +1,98 @@
+//===- StagedSide.h - One side of a product in shared memory --------------===//
+//
+// Terms go through shared memory a stage at a time. Several stages are there at
+// once where copies can be in flight: a stage is multiplied while those after
+// it arrive.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "targets/gpu/TeamBuilder.h"
+
+#include "dialects/Tile/TileDialect.h"
+
+namespace hone::simt {
+
+/// Stages in shared memory; a power of two, by which places are counted.
+inline constexpr int64_t kStagesInFlight = 4;
+/// Bytes of a place's terms of a stage, whatever their type.
+inline constexpr int64_t kStageBytes = 64;
+/// What a thread copies at once, and what keeps rows in different banks.
+inline constexpr int64_t kChunkBytes = 16;
+
+/// Shared bytes of a stage of `places` rows or columns, at most.
+int64_t stageBytes(int64_t places);
+
+class StagedSide {
+public:
+  enum Which { Left, Right };
+
+  /// The side of `op` with `places` in a tile and elements of `type`. `group`:
+  /// how many neighbouring places a thread has, or two.
+  StagedSide(tile::ProductOp op, Which which, int64_t places, mlir::Type type,
+             int64_t group, TeamBuilder &b);
+
+  /// Terms of a stage.
+  static int64_t termsOf(mlir::Type type) {
+    return kStageBytes * 8 / type.getIntOrFloatBitWidth();
+  }
+  /// Whether copies of it can be in flight.
+  bool isInFlight() const { return way == Way::InFlight; }
+  /// Bytes of shared memory for so many stages.
+  int64_t bytes(int64_t stages) const;
+  /// Its stages are in shared memory from byte `offset` of `memory` on, and its
+  /// first place is `place` of the op's.
+  void begin(mlir::Value memory, int64_t offset, int64_t stages,
+             mlir::Value place);
+  /// Brings the terms from `t` on into stage `slot`; what is not of [0, end) is
+  /// `padding`. Copies in flight are the thread's own to wait for.
+  void bring(mlir::Value slot, mlir::Value t, mlir::Value end, double padding);
+  /// Where the element of a term and a place of a stage is in `stages`.
+  llvm::SmallVector<mlir::Value> indices(mlir::Value slot, mlir::Value term,
+                                         mlir::Value place);
+
+  /// Terms are neighbours in memory, here and there.
+  const bool isAlongTerms;
+  mlir::Value stages;
+
+private:
+  using Value = mlir::Value;
+
+  enum class Way {
+    InFlight, ///< 16 bytes at a time, from the device's memory as they are
+    Packed,   ///< numbers of four or eight bits, as many as 16 bytes hold
+    Single,   ///< number by number
+  };
+
+  Way wayOf();
+  int64_t chunk() const {
+    return kChunkBytes * 8 / type.getIntOrFloatBitWidth();
+  }
+  mlir::MemRefType memoryType(int64_t stages) const;
+  mlir::TypedValue<mlir::MemRefType> source() {
+    return which == Left ? op.getA() : op.getW();
+  }
+  Value count() { return which == Left ? op.getM() : op.getN(); }
+  /// Row and column of the source.
+  std::pair<Value, Value> sourceAt(Value term, Value place);
+  /// A number as it is staged.
+  Value staged(Value number);
+  /// Whether chunks of the source begin where 16 bytes, or whole bytes and
+  /// groups of packed numbers, do.
+  Value beginsChunks();
+  /// One number, or a chunk whose first one it is; `t` is the stage's.
+  void bringNumber(Value slot, Value t, Value term, Value place, Value end,
+                   double padding);
+  void bringChunk(Value slot, Value t, Value term, Value place);
+
+  tile::ProductOp op;
+  const Which which;
+  const int64_t places, group;
+  const mlir::Type type;
+  TeamBuilder &b;
+  const Way way;
+  Value first, hasChunks;
+};
+
+} // namespace hone::simt

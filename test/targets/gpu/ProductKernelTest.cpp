@@ -1,0 +1,198 @@
+//===- ProductKernelTest.cpp - How products use shared memory -------------===//
+//
+// ProductTest compares bits with other targets. Here: copies in flight wait for
+// what they must, no two threads want one bank at a time, and matrix units
+// multiply what is rounded.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/targets/TileProgram.h"
+#include "test/targets/gpu/DeviceProgram.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace hone;
+
+namespace {
+
+/// Rows of the result at most, its columns, and room for terms.
+constexpr int64_t kRows = 64, kColumns = 64, kDepth = 128;
+constexpr int64_t kMatrixBytes = kDepth * kDepth * 4;
+constexpr int64_t kArenaBytes = 5 * kMatrixBytes;
+
+struct Kind {
+  const char *a, *w; ///< elements; "i4", "i8": packed
+  bool transposeA, transposeW;
+  bool isRounded = false;
+  int64_t depth = kDepth;
+  bool accumulates = false;
+};
+
+} // namespace
+
+static std::string textOf(const Kind &kind) {
+  auto matrix = [](int64_t rows, int64_t columns, llvm::StringRef type) {
+    return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
+  };
+  bool isPacked = kind.w[0] == 'i';
+  int64_t wRows = kind.transposeW ? kColumns : kDepth;
+  int64_t wColumns = kind.transposeW ? kDepth : kColumns;
+  std::string a = kind.transposeA ? matrix(kDepth, kRows, kind.a)
+                                  : matrix(kRows, kDepth, kind.a);
+  int64_t bits = kind.w == std::string("i4") ? 4 : 8;
+  std::string w = isPacked ? matrix(wRows, wColumns * bits / 8, "i8")
+                           : matrix(wRows, wColumns, kind.w);
+  std::string groups = matrix(wRows, wColumns / 32, "f32"),
+              c = matrix(kRows, kColumns, "f32");
+  std::string text = arenaView("a", 0, a) + arenaView("w", kMatrixBytes, w) +
+                     arenaView("scales", 2 * kMatrixBytes, groups) +
+                     arenaView("biases", 3 * kMatrixBytes, groups) +
+                     arenaView("c", 4 * kMatrixBytes, c);
+  text += llvm::formatv(
+      "%most = arith.constant {0} : index\n%k = arith.constant {1} : index\n"
+      "%m = arith.minui %rows, %most : index\n"
+      "tile.parallel (%p) in (%c1) {{\n"
+      "tile.product %c[%c0, %c0], %a[%c0, %c0], %w[%c0, %c0] "
+      "size(%m, %most, %k) in [64, 64] {2}{3}{4}{5}",
+      kColumns, kind.depth, kind.accumulates ? " accumulate" : "",
+      kind.transposeA ? " transpose_a" : "",
+      kind.transposeW ? " transpose_w" : "", kind.isRounded ? " rounded" : "");
+  if (isPacked)
+    text +=
+        llvm::formatv(" scales %scales biases %biases bits {0}", bits).str();
+  text += " : " + c + ", " + a + ", " + w;
+  if (isPacked)
+    text += ", " + groups + ", " + groups;
+  return entryFunction(text + "\n}");
+}
+
+/// Numbers between -1 and 1, of two bytes or four; bytes where they are packed.
+static std::vector<char> arenaOf(const Kind &kind) {
+  std::vector<char> arena(kArenaBytes);
+  std::mt19937 random(7);
+  auto fill = [&](int64_t from, llvm::StringRef type) {
+    int64_t bytes = type == "bf16" ? 2 : type == "f32" ? 4 : 1;
+    for (int64_t i = from; i < from + kMatrixBytes; i += bytes) {
+      float value = random() / 2147483648.0f - 1;
+      uint32_t bits = random();
+      if (bytes > 1)
+        memcpy(&bits, &value, 4);
+      bits >>= 32 - 8 * bytes;
+      memcpy(&arena[i], &bits, bytes);
+    }
+  };
+  fill(0, kind.a);
+  fill(kMatrixBytes, kind.w);
+  for (int64_t i = 2; i < 5; ++i)
+    fill(i * kMatrixBytes, "f32");
+  return arena;
+}
+
+static std::vector<float> resultOf(const std::vector<char> &arena) {
+  std::vector<float> result(kRows * kColumns);
+  memcpy(result.data(), &arena[4 * kMatrixBytes], result.size() * 4);
+  return result;
+}
+
+static uint64_t conflictsOf(const ptx::Machine &machine) {
+  uint64_t all = 0;
+  for (const auto &[key, counts] : machine.counts())
+    for (uint64_t conflicts : counts.conflicts)
+      all += conflicts;
+  return all;
+}
+
+/// Executions of instructions whose opcode begins with `opcode`.
+static uint64_t executionsOf(const ptx::Machine &machine,
+                             llvm::StringRef opcode) {
+  uint64_t all = 0;
+  for (const auto &[key, counts] : machine.counts()) {
+    const ptx::Kernel &kernel = *key.first->find(key.second);
+    for (size_t i = 0; i < kernel.code.size(); ++i) {
+      llvm::StringRef line = key.first->lines[kernel.code[i].line - 1];
+      if (line.trim().starts_with(opcode))
+        all += counts.executed[i];
+    }
+  }
+  return all;
+}
+
+/// Whole tiles come 16 bytes at a time, and into all banks.
+TEST(GpuProduct, HasNoBankConflicts) {
+  const Kind kinds[] = {
+      {"f32", "f32", false, true},         {"f32", "f32", false, false},
+      {"f32", "f32", true, false},         {"f32", "i4", false, true},
+      {"f32", "i4", false, false},         {"f32", "i8", false, true},
+      {"bf16", "bf16", false, true, true}, {"bf16", "bf16", false, false, true},
+      {"bf16", "i4", false, true, true},
+  };
+  ptx::Options options;
+  options.countsBankConflicts = true;
+  for (const Kind &kind : kinds) {
+    SCOPED_TRACE(textOf(kind));
+    DeviceProgram program(textOf(kind), kArenaBytes,
+                          "nvptx64-nvidia-cuda:sm_80", options);
+    std::vector<char> arena = arenaOf(kind);
+    ASSERT_EQ(program.run(arena.data(), kRows), "");
+    EXPECT_EQ(conflictsOf(program.machine()), 0u);
+    // Number by number, they would be stored so.
+    if (kind.w[0] == 'i')
+      continue;
+    int64_t bytes = kind.isRounded ? 2 : 4;
+    EXPECT_GE(int64_t(executionsOf(program.machine(), "cp.async.cg")),
+              2 * kRows * kDepth * bytes / (16 * ptx::kLanes));
+    EXPECT_EQ(executionsOf(program.machine(), "st.shared"), 0u);
+  }
+}
+
+/// What is rounded is multiplied by matrix units, whatever it was stored as and
+/// whatever its last terms are, within what sums of float32 lose. Its bits do
+/// not depend on the order that warps run in.
+TEST(GpuProduct, RoundedIsNearTheReference) {
+  const Kind kinds[] = {
+      {"bf16", "bf16", false, true, true},
+      {"bf16", "bf16", false, false, true, 99},
+      {"bf16", "bf16", false, true, true, 99, true},
+      {"f32", "f32", false, true, true},
+      {"f32", "f32", false, false, true, 33, true},
+      {"bf16", "i4", false, true, true, 100},
+      {"bf16", "i8", false, false, true},
+      {"f32", "bf16", false, false, true, 8},
+  };
+  for (const Kind &kind : kinds) {
+    std::string text = textOf(kind);
+    SCOPED_TRACE(text);
+    for (int64_t rows : {7, 64}) {
+      TileProgram reference(text, "reference");
+      std::vector<char> storage(kArenaBytes + 64), first;
+      char *arena = align64(storage.data());
+      memcpy(arena, arenaOf(kind).data(), kArenaBytes);
+      reference.run(arena, rows);
+      std::vector<float> want = resultOf({arena, arena + kArenaBytes});
+      for (auto order : {ptx::Order::Ascending, ptx::Order::Descending,
+                         ptx::Order::Random}) {
+        ptx::Options options;
+        options.order = order;
+        options.lanesOneByOne = order == ptx::Order::Random;
+        DeviceProgram program(text, kArenaBytes, "nvptx64-nvidia-cuda:sm_80",
+                              options);
+        std::vector<char> bytes = arenaOf(kind);
+        ASSERT_EQ(program.run(bytes.data(), rows), "");
+        EXPECT_GT(executionsOf(program.machine(), "mma.sync"), 0u);
+        EXPECT_TRUE(first.empty() || bytes == first) << "another order";
+        first = bytes;
+      }
+      std::vector<float> got = resultOf(first);
+      // Numbers are below 1, or below 256 where bytes are scaled.
+      double most = kind.w[0] == 'i' ? 256 : 1;
+      for (size_t i = 0; i < got.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], kind.depth * most * std::ldexp(1.0, -22))
+            << i / kColumns << ", " << i % kColumns;
+    }
+  }
+}
