@@ -43,9 +43,10 @@ if "TMPDIR" not in os.environ and os.access(memory, os.W_OK):
     space = os.statvfs(memory)
     if space.f_bavail * space.f_frsize >= 2**32:
         config.environment["TMPDIR"] = memory
-# NVIDIA's assembler, which a CUDA toolkit has.
-if lit.util.which("ptxas"):
-    config.available_features.add("ptxas")
+# NVIDIA's assembler and what reads its code, which a CUDA toolkit has.
+for tool in ("ptxas", "nvdisasm"):
+    if lit.util.which(tool):
+        config.available_features.add(tool)
 # Compiles Metal's text as C++ for OpenCL, to check address spaces.
 clang = lit.util.which("clang-22") or lit.util.which("clang")
 if clang:
