@@ -19,6 +19,10 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<int64_t> roundedInputs{
       *this, "rounded-inputs", llvm::cl::init(0),
       llvm::cl::desc("block inputs that are kept in bfloat16")};
+  Option<int64_t> offloadedInputs{
+      *this, "offloaded-inputs", llvm::cl::init(0),
+      llvm::cl::desc("block inputs that rest in a file between forward and "
+                     "backward, as in hone-offload-inputs")};
   Option<bool> rematerialize{
       *this, "rematerialize", llvm::cl::init(false),
       llvm::cl::desc("compute cheap values again where they are read late")};

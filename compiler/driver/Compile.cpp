@@ -43,6 +43,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <limits>
+
 using namespace hone;
 using namespace mlir;
 

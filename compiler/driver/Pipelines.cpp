@@ -8,6 +8,7 @@
 #include "compiler/driver/Pipelines.h"
 #include "passes/Passes.h"
 #include "passes/methods/Methods.h"
+#include "passes/plan/OffloadInputs.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -60,6 +61,8 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createEraseUnused());
   if (options.verifies)
     pm.addPass(createVerifyStep());
+  if (options.offloadedInputs > 0)
+    pm.addPass(createOffloadInputs(options.offloadedInputs));
   if (options.streamWeights)
     pm.addPass(createStreamWeights());
 }

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <list>
 #include <map>
 
 using namespace hone;
@@ -66,6 +67,9 @@ private:
   /// A copy of the module after phases Derive and Place, and as much of Lower
   /// as finds sizes if asked for; null if a pass fails.
   OwningOpRef<ModuleOp> run(const StepPlan &plan, bool findsSizes);
+  /// The module after phase Derive, which knows nothing of tiles: plans that
+  /// differ in these alone share it. Null if a pass fails.
+  ModuleOp derive(const StepPlan &plan, const StepOptions &planned);
 
   ModuleOp imported;
   const rt::Settings &settings;
@@ -77,6 +81,8 @@ private:
   /// Placements, without what threads and tables need; none if a pass fails.
   std::map<StepPlan, std::optional<MemoryPlan>> placed;
   std::map<StepPlan, Sizes> sizes;
+  /// Of the plans that were asked for last, newest first.
+  std::list<std::pair<StepPlan, OwningOpRef<ModuleOp>>> derived;
 };
 
 } // namespace
@@ -93,9 +99,46 @@ void hone::applyPlan(const PlannedStep &planned, StepOptions &options) {
   options.residuals = planned.plan.residuals(planned.layers);
   options.recomputedInputs = planned.plan.recomputedInputs;
   options.roundedInputs = planned.plan.roundedInputs;
+  if (planned.plan.offloadedInputs > 0) // else as the spec has it
+    options.offloadedInputs = planned.plan.offloadedInputs;
   options.rematerialize = true;
   options.tileRows = planned.plan.tileRows;
   options.forwardTileRows = planned.plan.forwardTileRows;
+}
+
+/// Runs the passes of `phases` without a word; false if one fails.
+static bool runSilently(ModuleOp module,
+                        llvm::function_ref<void(OpPassManager &)> phases) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  pm.enableVerifier(false);
+  phases(pm);
+  ScopedDiagnosticHandler silence(module.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  return succeeded(pm.run(module));
+}
+
+ModuleOp PlanJudge::derive(const StepPlan &plan, const StepOptions &planned) {
+  // What one height of tiles asks for and the next asks for again.
+  constexpr size_t mostKept = 16;
+  StepPlan untiled = plan;
+  untiled.tileRows = untiled.forwardTileRows = 0;
+  auto found = llvm::find_if(derived, [&](const auto &known) {
+    return !(known.first < untiled) && !(untiled < known.first);
+  });
+  if (found != derived.end()) {
+    derived.splice(derived.begin(), derived, found);
+    return derived.front().second.get();
+  }
+  OwningOpRef<ModuleOp> module(imported.clone());
+  StepSettings::write(settings, *module);
+  if (!runSilently(*module, [&](OpPassManager &pm) {
+        buildPhase(pm, CompilerPhase::Derive, planned, &target);
+      }))
+    module = {};
+  derived.emplace_front(untiled, std::move(module));
+  if (derived.size() > mostKept)
+    derived.pop_back();
+  return derived.front().second.get();
 }
 
 OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool findsSizes) {
@@ -105,17 +148,15 @@ OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool findsSizes) {
   planned.verifies = false; // the plan that is chosen will be
   if (!findsSizes)          // of all rows
     planned.halvings = 0;
-  OwningOpRef<ModuleOp> module(imported.clone());
-  StepSettings::write(settings, *module);
-  PassManager pm(module->getContext(), ModuleOp::getOperationName());
-  pm.enableVerifier(false);
-  buildPhase(pm, CompilerPhase::Derive, planned, &target);
-  buildPhase(pm, CompilerPhase::Place, planned, &target);
-  if (findsSizes)
-    buildSizing(pm, target);
-  ScopedDiagnosticHandler silence(module->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  if (failed(pm.run(*module)))
+  ModuleOp shared = derive(plan, planned);
+  if (!shared)
+    return {};
+  OwningOpRef<ModuleOp> module(shared.clone());
+  if (!runSilently(*module, [&](OpPassManager &pm) {
+        buildPhase(pm, CompilerPhase::Place, planned, &target);
+        if (findsSizes)
+          buildSizing(pm, target);
+      }))
     return {};
   return module;
 }
@@ -162,7 +203,10 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
       memory->budgeted(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
       memory->counts.seconds(
           profile,
-          imported->hasAttr(HoneDialect::getRoundedProductsAttrName()))};
+          imported->hasAttr(HoneDialect::getRoundedProductsAttrName())) +
+          // Taken to go on beside kernels, but for the copies to and from the
+          // system's cache.
+          2.0 * double(memory->offloaded.perBatch) / profile.bytesPerSecond};
 }
 
 PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {
@@ -209,6 +253,7 @@ PlanRequest PlanRequest::of(const Spec &spec) {
           spec.train.memory_budget,
           spec.train.resident_budget,
           spec.train.kept_dtype == "bfloat16",
+          /*mayOffload=*/false,
           streaming,
           spec.placeOf("train.memory_budget"),
           spec.placeOf("train.resident_budget"),
@@ -285,7 +330,8 @@ Result<PlannedStep> PlanSearch::find() {
                                       : std::numeric_limits<int64_t>::max();
   while (true) {
     StepPlanner planner(
-        judge.layers, request.mayRound, numerics::kGradientRows, rows,
+        judge.layers, request.mayRound, request.mayOffload,
+        numerics::kGradientRows, rows,
         [&](const StepPlan &plan) { return judge.judge(plan, mappedForFree); });
     auto found = [&](const StepPlan &plan) {
       seconds = planner.cost(plan)->seconds;

@@ -6,6 +6,8 @@
 
 #include "dialects/Tile/TileDialect.h"
 
+#include "dialects/Tile/TileOffload.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -33,5 +35,9 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Tile/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/TileOffload.cpp.inc"
       >();
 }

@@ -10,6 +10,7 @@
 #include "passes/kernels/BlockFunctions.h"
 
 #include "dialects/Tile/TileDialect.h"
+#include "dialects/Tile/TileOffload.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -32,7 +33,7 @@ static int64_t bytesOfCalls(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr(tile::TileDialect::kEntryAttrName))
       function.walk([&](Operation *op) {
-        if (isa<func::CallOp, tile::PrefetchOp, tile::ReleaseOp>(op))
+        if (isa<func::CallOp>(op) || tile::callsRuntime(op))
           bytes += addressBytes * (op->getNumOperands() + 1);
       });
   return bytes;

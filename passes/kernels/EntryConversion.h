@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "dialects/Hone/Offload.h"
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/module/OptimizerState.h"
@@ -92,6 +93,9 @@ private:
   mlir::LogicalResult convert(KeepOp op);
   mlir::LogicalResult convert(KeptOp op);
   mlir::LogicalResult convert(ElementOp op);
+  mlir::LogicalResult convert(OffloadOp op);
+  mlir::LogicalResult convert(ReloadOp op);
+  mlir::LogicalResult convert(AwaitOp op);
   mlir::LogicalResult convert(CallOp call);
   mlir::LogicalResult convert(ZeroGradientOp op);
   mlir::LogicalResult convert(ZeroStateOp op);

@@ -2,6 +2,7 @@
 
 #include "passes/kernels/EntryConversion.h"
 
+#include "dialects/Tile/TileOffload.h"
 #include "passes/place/Lifetimes.h"
 #include "runtime/src/base/Philox.h"
 
@@ -236,6 +237,29 @@ LogicalResult EntryConversion::convert(ElementOp op) {
   return success();
 }
 
+LogicalResult EntryConversion::convert(OffloadOp op) {
+  Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+  tile::OffloadOp::create(builder, op.getLoc(), buffers.ofValue.at(op.getX()),
+                          zero, rows, op.getOffset());
+  return success();
+}
+
+LogicalResult EntryConversion::convert(ReloadOp op) {
+  FailureOr<Value> place = placeOf(op);
+  if (failed(place))
+    return failure();
+  buffers.ofValue[op.getX()] = *place;
+  Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+  tile::ReloadOp::create(builder, op.getLoc(), *place, zero, rows,
+                         op.getOffset());
+  return success();
+}
+
+LogicalResult EntryConversion::convert(AwaitOp op) {
+  tile::AwaitOp::create(builder, op.getLoc(), buffers.ofValue.at(op.getX()));
+  return success();
+}
+
 Value EntryConversion::numberOf(Location loc, Value numbers,
                                 std::optional<int64_t> element) {
   SmallVector<Value, 1> at;
@@ -296,9 +320,10 @@ LogicalResult EntryConversion::run() {
     LogicalResult converted =
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
-                  KeptOp, ElementOp, ZeroGradientOp, ZeroStateOp,
-                  GradientSquaresOp, ParameterSquaresOp, ReadGradientOp,
-                  AddGradientOp, EstimateGradientOp, UpdateOpInterface>(
+                  KeptOp, ElementOp, OffloadOp, ReloadOp, AwaitOp,
+                  ZeroGradientOp, ZeroStateOp, GradientSquaresOp,
+                  ParameterSquaresOp, ReadGradientOp, AddGradientOp,
+                  EstimateGradientOp, UpdateOpInterface>(
                 [&](auto typed) { return convert(typed); })
             .Case([&](PrefetchOp prefetch) {
               return convertResidency<tile::PrefetchOp>(prefetch);

@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/Tile/TileDialect.h"
+#include "dialects/Tile/TileOffload.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,7 +29,7 @@ static bool isKnownDialect(StringRef name) {
 
 /// Whether the op itself, without its regions, reads or writes memory.
 static bool touchesMemory(Operation *op) {
-  if (isa<tile::NumberOp, tile::PrefetchOp, tile::ReleaseOp, func::CallOp>(op))
+  if (isa<tile::NumberOp, func::CallOp>(op) || tile::callsRuntime(op))
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)
@@ -110,7 +111,7 @@ static LogicalResult verifyOp(Operation *op, bool float64) {
     return op->emitOpError("expects to stand in 'tile.parallel': what an entry "
                            "runs must not depend on memory");
   // 3
-  if (isInside && isa<tile::PrefetchOp, tile::ReleaseOp>(op))
+  if (isInside && tile::callsRuntime(op))
     return op->emitOpError("expects to stand outside of 'tile.parallel'");
   // 4
   if (!float64 && isInside && llvm::any_of(op->getResultTypes(), [](Type type) {

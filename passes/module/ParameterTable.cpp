@@ -22,37 +22,53 @@ static std::string describe(bool trainable, RankedTensorType type,
   return text;
 }
 
+namespace {
+/// What a block says of a parameter; its attributes are looked up once, however
+/// many layers run it.
+struct Declared {
+  explicit Declared(ParameterOp op)
+      : op(op), name(op.getName()), type(cast<RankedTensorType>(op.getType())),
+        trainable(op.getTrainable()), transposed(op.getTransposed()),
+        init(op.getInit().value_or(Init::Zero)), storage(op.getStoredAttr()) {}
+
+  ParameterOp op;
+  StringRef name;
+  RankedTensorType type;
+  bool trainable, transposed;
+  Init init;
+  StorageAttr storage;
+};
+} // namespace
+
 FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
   ParameterTable table;
   SymbolTable symbols(module);
   llvm::StringMap<int64_t> layers;
-  auto add = [&](StringRef prefix, ParameterOp op) -> LogicalResult {
-    std::string name = (prefix + op.getName()).str();
-    auto type = cast<RankedTensorType>(op.getType());
-    auto &list = op.getTrainable() ? table.trainableList : table.frozenList;
+  auto add = [&](StringRef prefix, const Declared &own) -> LogicalResult {
+    ParameterOp op = own.op;
+    RankedTensorType type = own.type;
+    std::string name = (prefix + own.name).str();
+    auto &list = own.trainable ? table.trainableList : table.frozenList;
     auto [at, isNew] =
-        table.byName.try_emplace(name, Ref{op.getTrainable(), list.size()});
+        table.byName.try_emplace(name, Ref{own.trainable, list.size()});
     if (!isNew) {
-      const Parameter *known = table.find("", name);
-      if (known->type == type && known->trainable == op.getTrainable() &&
-          known->storage == op.getStoredAttr() &&
-          known->transposed == op.getTransposed())
+      const Ref &ref = at->second;
+      const Parameter &known =
+          (ref.trainable ? table.trainableList : table.frozenList)[ref.index];
+      if (known.type == type && known.trainable == own.trainable &&
+          known.storage == own.storage && known.transposed == own.transposed)
         return success();
       return op.emitOpError("reads '")
              << name << "' as "
-             << describe(op.getTrainable(), type, op.getStoredAttr(),
-                         op.getTransposed())
+             << describe(own.trainable, type, own.storage, own.transposed)
              << ", but another layer reads it as "
-             << describe(known->trainable, known->type, known->storage,
-                         known->transposed);
+             << describe(known.trainable, known.type, known.storage,
+                         known.transposed);
     }
-    Parameter parameter{name,
-                        type,
-                        op.getTrainable(),
-                        op.getInit().value_or(Init::Zero),
-                        op.getStoredAttr(),
-                        static_cast<int64_t>(list.size())};
-    parameter.transposed = op.getTransposed();
+    Parameter parameter{name,          type,
+                        own.trainable, own.init,
+                        own.storage,   static_cast<int64_t>(list.size())};
+    parameter.transposed = own.transposed;
     if (parameter.trainable) {
       if (!list.empty() &&
           (list.front().type.getElementType() != type.getElementType() ||
@@ -76,16 +92,21 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
     return success();
   };
 
-  llvm::DenseMap<Operation *, SmallVector<ParameterOp>> parametersOf;
+  llvm::DenseMap<Operation *, std::vector<Declared>> parametersOf;
+  // Another entry calls the same block for the same layer.
+  llvm::DenseSet<std::pair<Operation *, Attribute>> seen;
   for (EntryOp entry : module.getOps<EntryOp>()) {
     LogicalResult added = success();
     auto addAll = [&](CallOp call, BlockOp block) {
+      if (!seen.insert({block, call.getPrefixAttr()}).second)
+        return;
       auto [list, isNew] = parametersOf.try_emplace(block);
       if (isNew)
-        llvm::append_range(list->second, block.getBody().getOps<ParameterOp>());
-      for (ParameterOp op : list->second)
+        for (ParameterOp op : block.getBody().getOps<ParameterOp>())
+          list->second.emplace_back(op);
+      for (const Declared &own : list->second)
         if (succeeded(added))
-          added = add(call.getPrefix(), op);
+          added = add(call.getPrefix(), own);
     };
     if (failed(forEachCall(entry, symbols, addAll)) || failed(added))
       return failure();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 namespace hone {
@@ -82,14 +83,15 @@ int64_t ArenaPlan::place(std::vector<Buffer> &buffers) {
 }
 
 int64_t ArenaPlan::lowerBound(const std::vector<Buffer> &buffers) {
-  int64_t most = 0;
-  for (const Buffer &at : buffers) {
-    int64_t live = 0;
-    for (const Buffer &other : buffers)
-      if (other.first <= at.first && at.first <= other.last)
-        live += align(other.bytes);
-    most = std::max(most, live);
+  // Bytes that begin to be in use, and that cease to be just before a time.
+  std::map<int64_t, int64_t> changes;
+  for (const Buffer &buffer : buffers) {
+    changes[buffer.first] += align(buffer.bytes);
+    changes[buffer.last + 1] -= align(buffer.bytes);
   }
+  int64_t live = 0, most = 0;
+  for (const auto &[time, bytes] : changes)
+    most = std::max(most, live += bytes);
   return most;
 }
 

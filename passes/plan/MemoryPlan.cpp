@@ -24,6 +24,9 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <numeric>
+#include <set>
+
 using namespace mlir;
 
 namespace hone {
@@ -72,28 +75,90 @@ static SmallVector<HeldValue> heldValues(EntryOp entry) {
   return values;
 }
 
-/// Bytes of `values` that are in use while `call` runs.
-static Usage usageDuring(CallOp call, ArrayRef<HeldValue> values,
-                         unsigned placement) {
-  Usage usage;
+namespace {
+/// What of an entry's values is in use, call by call in their order: each value
+/// comes and goes once, so a deep model takes no more time for each layer.
+class UsageSweep {
+public:
+  UsageSweep(ArrayRef<HeldValue> held, unsigned placement);
+
+  /// While `call` runs, which is after those that were asked for before.
+  Usage during(CallOp call);
+
+private:
+  struct Value {
+    Operation *op;
+    int64_t first, last, bytes, offset;
+  };
+  /// Counts the value that stands for `place`, or no longer.
+  void count(int64_t place, int64_t sign);
+  int64_t &bytesOf(const Value &value) {
+    return isa<LayerGradientOp>(value.op) ? inUse.gradient : inUse.kept;
+  }
+
+  unsigned placement;
+  std::vector<Value> values; ///< in the order in which they begin
+  std::vector<size_t> byEnd;
+  size_t begun = 0, ended = 0;
+  /// A result may be written over an operand, so one place is counted once: as
+  /// the first of the values that are in use there.
+  llvm::DenseMap<int64_t, std::set<size_t>> places;
+  Usage inUse; ///< nothing as working
+};
+} // namespace
+
+UsageSweep::UsageSweep(ArrayRef<HeldValue> held, unsigned placement)
+    : placement(placement) {
+  for (auto [op, slot] : held)
+    if (int64_t bytes = slot.bytesIn(placement))
+      values.push_back({op, slot.getFirst(), slot.getLast(),
+                        ArenaPlan::align(bytes), slot.offsetIn(placement)});
+  llvm::stable_sort(
+      values, [](const Value &a, const Value &b) { return a.first < b.first; });
+  byEnd.resize(values.size());
+  std::iota(byEnd.begin(), byEnd.end(), 0);
+  llvm::stable_sort(byEnd, [&](size_t a, size_t b) {
+    return values[a].last < values[b].last;
+  });
+}
+
+void UsageSweep::count(int64_t place, int64_t sign) {
+  const std::set<size_t> &here = places[place];
+  if (!here.empty())
+    bytesOf(values[*here.begin()]) += sign * values[*here.begin()].bytes;
+}
+
+Usage UsageSweep::during(CallOp call) {
   auto scratch =
       call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
-  int64_t now = scratch.getFirst();
+  const int64_t now = scratch.getFirst();
+  auto change = [&](size_t index, bool begins) {
+    const int64_t place = values[index].offset;
+    count(place, -1);
+    begins ? (void)places[place].insert(index)
+           : (void)places[place].erase(index);
+    count(place, +1);
+  };
+  for (; begun < values.size() && values[begun].first <= now; ++begun)
+    change(begun, true);
+  for (; ended < byEnd.size() && values[byEnd[ended]].last < now; ++ended)
+    change(byEnd[ended], false);
+  Usage usage = inUse;
   usage.working = ArenaPlan::align(scratch.bytesIn(placement));
-  // A result may be written over an operand: one place is counted once.
-  llvm::SmallDenseSet<int64_t, 64> places;
-  for (auto [op, slot] : values) {
-    if (slot.getFirst() > now || slot.getLast() < now)
-      continue;
-    const int64_t size = slot.bytesIn(placement);
-    if (size && !places.insert(slot.offsetIn(placement)).second)
-      continue;
-    bool isOwn = op == call || slot.getLast() == now;
-    int64_t &bytes = isa<LayerGradientOp>(op)    ? usage.gradient
-                     : isOwn && !isa<PoolOp>(op) ? usage.working
-                                                 : usage.kept;
-    bytes += ArenaPlan::align(size);
-  }
+  // What the call makes, or is the last to read, is its own.
+  auto own = [&](size_t index) {
+    const Value &value = values[index];
+    if (isa<LayerGradientOp, PoolOp>(value.op) ||
+        *places[value.offset].begin() != index)
+      return;
+    usage.kept -= value.bytes;
+    usage.working += value.bytes;
+  };
+  for (size_t i = ended; i < byEnd.size() && values[byEnd[i]].last == now; ++i)
+    own(byEnd[i]);
+  for (size_t i = begun; i > 0 && values[i - 1].first == now; --i)
+    if (values[i - 1].op == call && values[i - 1].last != now)
+      own(i - 1);
   return usage;
 }
 
@@ -172,6 +237,7 @@ static rt::ProcessFacts
 factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
   rt::ProcessFacts facts;
   facts.writesModel = trainsModel && !generates(module);
+  facts.offloads = OffloadedBytes::of(module).file > 0;
   for (const Parameter &parameter : parameters.frozen())
     for (const StoredTensor &tensor :
          storedTensors(parameter.type, parameter.storage)) {
@@ -259,9 +325,9 @@ static PlacedMemory readPlacement(ModuleOp module, unsigned placement,
   Usage worst;
   std::string worstCall;
   for (const StepRun &run : runsOfStep(module, placement)) {
-    SmallVector<HeldValue> values = heldValues(run.entry);
+    UsageSweep sweep(heldValues(run.entry), placement);
     for (CallOp call : EntryOp(run.entry).getBody().getOps<CallOp>()) {
-      Usage usage = usageDuring(call, values, placement);
+      Usage usage = sweep.during(call);
       usage.boundary = run.boundary;
       std::string name = (call.getBlock() + " " + call.getPrefix()).str();
       if (StringAttr part = EntryOp(run.entry).getPartAttr())
@@ -345,6 +411,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
         {rows[i].rows, std::move(placed.rows), placed.arenaBytes});
   }
   plan.counts = countStep(module);
+  plan.offloaded = OffloadedBytes::of(module);
   plan.setSizes(threadBytes, tableBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
   plan.domain = domain;
@@ -455,6 +522,10 @@ std::string MemoryPlan::table(int64_t threads) const {
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
   line(os, "planned resident", residentPeak(threads),
        "with mapped weights, program and libraries");
+  if (offloaded.perBatch)
+    line(os, "offloaded", offloaded.perBatch,
+         "in " + std::to_string(offloaded.values) +
+             " block inputs, written to a file and read in each batch");
   if (!onDevice)
     writeMore();
   if (choice) {
@@ -482,7 +553,7 @@ std::string MemoryPlan::table(int64_t threads) const {
     os << llvm::format("  longest kernel     %.4f s, which --for waits for\n",
                        longestLaunch)
        << llvm::format("  suspended step     %.2f MiB on the disk\n",
-                       double(arenaBytes) / (1024 * 1024));
+                       double(arenaBytes + offloaded.file) / (1024 * 1024));
   return text;
 }
 
@@ -533,6 +604,10 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"launches", counts.launches},
       {"estimated_seconds", seconds},
       {"longest_launch_seconds", longestLaunch}};
+  if (offloaded.file) {
+    plan["offload_file_bytes"] = offloaded.file;
+    plan["offloaded_bytes"] = offloaded.perBatch;
+  }
   if (choice) {
     plan["residuals"] = choice->residuals;
     plan["recomputed_inputs"] = choice->recomputedInputs;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "passes/plan/CostEstimate.h"
+#include "passes/plan/OffloadInputs.h"
 #include "passes/plan/WeightResidency.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -66,6 +67,8 @@ struct MemoryPlan {
   /// Gradients of all parameters after the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
+  /// What rests in a file between forward and backward.
+  OffloadedBytes offloaded;
   /// One layer's gradient of a batch, after the arena where the spec does not
   /// accumulate: only a run that does has this memory.
   int64_t accumulationBytes = 0;
@@ -124,7 +127,8 @@ struct MemoryPlan {
   /// resident_thread_bytes, on_device, device_weight_bytes, device_host_bytes,
   /// table_bytes, dump_bytes, accumulation_bytes, flops,
   /// product_flops, row_bytes, fills, fill_bytes, launches, estimated_seconds,
-  /// longest_launch_seconds;
+  /// longest_launch_seconds; where values are offloaded offload_file_bytes and
+  /// offloaded_bytes, which a batch writes and reads;
   /// of a plan that was chosen also residuals, recomputed_inputs,
   /// rounded_inputs, tile_rows, forward_tile_rows, streams_weights and
   /// smallest_bytes; with further placements `fewer`, each with rows,

@@ -24,9 +24,10 @@ std::string StepPlan::residuals(int64_t layers) const {
   return text;
 }
 
-StepPlanner::StepPlanner(int64_t layers, bool mayRound, int64_t rowUnit,
-                         int64_t maxRows, Judge judge)
-    : layers(layers), mayRound(mayRound), judge(std::move(judge)) {
+StepPlanner::StepPlanner(int64_t layers, bool mayRound, bool mayOffload,
+                         int64_t rowUnit, int64_t maxRows, Judge judge)
+    : layers(layers), mayRound(mayRound), mayOffload(mayOffload),
+      judge(std::move(judge)) {
   while (mostRecomputed < layers && keptInputs(layers, mostRecomputed + 1))
     ++mostRecomputed;
   for (int64_t rows = rowUnit; rows < maxRows; rows *= 2)
@@ -83,6 +84,19 @@ std::optional<StepPlan> StepPlanner::withInputsAgain(StepPlan plan,
   return keeping(largest(mostRecomputed, [&](int64_t kept) {
     return fits(keeping(kept), budget);
   }));
+}
+
+std::optional<StepPlan> StepPlanner::withInputsInFile(StepPlan plan,
+                                                      int64_t budget) {
+  auto inMemory = [&](int64_t count) {
+    StepPlan other = plan;
+    other.offloadedInputs = layers - count;
+    return other;
+  };
+  if (!mayOffload || !fits(inMemory(0), budget))
+    return std::nullopt;
+  return inMemory(largest(
+      layers, [&](int64_t count) { return fits(inMemory(count), budget); }));
 }
 
 StepPlan StepPlanner::withExactInputs(StepPlan plan, int64_t budget) {
@@ -170,8 +184,11 @@ StepPlan StepPlanner::withKeptValues(const StepPlan &plan, int64_t budget) {
 
 std::optional<StepPlan> StepPlanner::bestWithin(const StepPlan &tiles,
                                                 int64_t budget) {
-  if (!fits(tiles, budget))
+  if (!fits(tiles, budget)) {
+    if (std::optional<StepPlan> plan = withInputsInFile(tiles, budget))
+      return plan;
     return withInputsAgain(tiles, budget);
+  }
   return withExactInputs(withKeptValues(tiles, budget), budget);
 }
 
@@ -220,7 +237,14 @@ StepPlan StepPlanner::smallest() {
     if (found && found->peakBytes < cost(best)->peakBytes)
       best = plan;
   }
-  return best;
+  if (!mayOffload)
+    return best;
+  StepPlan plan;
+  plan.tileRows = plan.forwardTileRows = tileHeights.back();
+  plan.offloadedInputs = layers;
+  plan.roundedInputs = mayRound ? layers : 0;
+  std::optional<PlanCost> found = cost(plan);
+  return found && found->peakBytes < cost(best)->peakBytes ? plan : best;
 }
 
 StepPlan StepPlanner::smallestWithin(double seconds) {

@@ -37,14 +37,16 @@ struct StepPlan {
   int64_t tileRows = 0, forwardTileRows = 0;
   std::vector<Keeping> keeping; ///< in the order of the layers
   int64_t recomputedInputs = 0;
-  int64_t roundedInputs = 0; ///< kept in bfloat16
+  int64_t roundedInputs = 0;   ///< kept in bfloat16
+  int64_t offloadedInputs = 0; ///< rest in a file
 
   /// As the option `residuals` of hone-derive-backward.
   std::string residuals(int64_t layers) const;
   bool operator<(const StepPlan &other) const {
     auto key = [](const StepPlan &plan) {
       return std::tie(plan.tileRows, plan.forwardTileRows, plan.keeping,
-                      plan.recomputedInputs, plan.roundedInputs);
+                      plan.recomputedInputs, plan.roundedInputs,
+                      plan.offloadedInputs);
     };
     return key(*this) < key(other);
   }
@@ -68,17 +70,19 @@ struct PlanCost {
 /// A plan that recomputes inputs lets no layer keep more: an input is the
 /// cheapest memory of all, since a block's inner values are wider than its
 /// input and one forward of a block computes them all. Where rounding is
-/// allowed, it comes before anything is computed again.
+/// allowed, it comes before anything is computed again. So do inputs that rest
+/// in a file, where that is allowed: a plan has as few of them as it can, since
+/// flash wears out, and then computes no input again.
 class StepPlanner {
 public:
   /// Judges a plan; nothing if the model has no such plan.
   using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
 
   /// `layers` calls have a forward and a backward apart; what they keep may be
-  /// in bfloat16 if `mayRound`. Tiles are multiples of `rowUnit` below
-  /// `maxRows`.
-  StepPlanner(int64_t layers, bool mayRound, int64_t rowUnit, int64_t maxRows,
-              Judge judge);
+  /// in bfloat16 if `mayRound`, and rest in a file if `mayOffload`. Tiles are
+  /// multiples of `rowUnit` below `maxRows`.
+  StepPlanner(int64_t layers, bool mayRound, bool mayOffload, int64_t rowUnit,
+              int64_t maxRows, Judge judge);
 
   /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
   /// plan of one tile height is faster by more than what one layer gains.
@@ -104,6 +108,8 @@ private:
   /// `plan`, whose layers keep inputs only, with the fewest of them computed
   /// again.
   std::optional<StepPlan> withInputsAgain(StepPlan plan, int64_t budget);
+  /// `plan`, whose layers keep inputs only, with the fewest of them in a file.
+  std::optional<StepPlan> withInputsInFile(StepPlan plan, int64_t budget);
   /// `plan`, which fits, with layers that keep more.
   StepPlan withKeptValues(const StepPlan &plan, int64_t budget);
   /// `plan`, which fits, with the fewest rounded inputs.
@@ -113,7 +119,7 @@ private:
   StepPlan withForwardTiles(StepPlan plan, int64_t budget);
 
   int64_t layers, mostRecomputed = 0;
-  bool mayRound;
+  bool mayRound, mayOffload;
   std::vector<ResidualPolicy> kinds; ///< that layers may be of; first `mesp`
   std::vector<int64_t> tileHeights;  ///< 0 first, then from high to low
   Judge judge;

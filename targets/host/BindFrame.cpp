@@ -1,14 +1,15 @@
 //===- BindFrame.cpp - Functions take the frame that the runtime has ------===//
 //
 // Above, an entry's memory has names; here the names become fields of
-// hone_frame. The frame goes to whoever launches kernels or gives hints about
-// pages, since the device, the scratch of its threads and the weights' file are
-// found through it.
+// hone_frame. The frame goes to whoever launches kernels or calls the runtime,
+// since the device, the scratch of its threads and its files are found through
+// it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/PlacedMemory.h"
 #include "dialects/Tile/TileDialect.h"
+#include "dialects/Tile/TileOffload.h"
 #include "targets/host/Frame.h"
 #include "targets/host/HostPasses.h"
 
@@ -29,16 +30,15 @@ static bool isEntry(func::FuncOp function) {
   return function->hasAttr(tile::TileDialect::kEntryAttrName);
 }
 
-/// Functions that run parallel loops, give hints about pages or look up
-/// offsets, themselves or through others.
+/// Functions that run parallel loops, call the runtime or look up offsets,
+/// themselves or through others.
 static llvm::SetVector<func::FuncOp> functionsWithFrame(ModuleOp module,
                                                         SymbolTable &symbols) {
   llvm::SetVector<func::FuncOp> found;
   llvm::DenseMap<Operation *, SmallVector<func::FuncOp, 2>> callers;
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](Operation *op) {
-      if (isa<tile::ParallelOp, tile::PrefetchOp, tile::ReleaseOp,
-              tile::OffsetOp>(op))
+      if (isa<tile::ParallelOp, tile::OffsetOp>(op) || tile::callsRuntime(op))
         found.insert(function);
       else if (auto call = dyn_cast<func::CallOp>(op))
         callers[symbols.lookup(call.getCallee())].push_back(function);

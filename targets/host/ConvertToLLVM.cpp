@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
+#include "dialects/Tile/TileOffload.h"
 #include "targets/host/HostPasses.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -84,15 +85,41 @@ static std::pair<Value, Value> runnerOf(OpBuilder &b, Operation *op) {
   return {frame, function.getArgument(2)};
 }
 
-/// A hint about rows of a buffer becomes a call of the runtime.
-template <typename ResidencyOp>
-struct ConvertResidency : public ConvertOpToLLVMPattern<ResidencyOp> {
-  ConvertResidency(LLVMTypeConverter &converter, StringRef callee)
-      : ConvertOpToLLVMPattern<ResidencyOp>(converter), callee(callee) {}
+/// What is said of a buffer, or of rows of it, becomes a call of the runtime.
+template <typename BufferOp>
+struct ConvertRuntimeCall : public ConvertOpToLLVMPattern<BufferOp> {
+  ConvertRuntimeCall(LLVMTypeConverter &converter, StringRef callee)
+      : ConvertOpToLLVMPattern<BufferOp>(converter), callee(callee) {}
+
+  using Adaptor = typename BufferOp::Adaptor;
 
   LogicalResult
-  matchAndRewrite(ResidencyOp op, typename ResidencyOp::Adaptor adaptor,
+  matchAndRewrite(BufferOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    auto [frame, thread] = runnerOf(rewriter, op);
+    SmallVector<Value> arguments = {frame};
+    if constexpr (std::is_same_v<BufferOp, tile::ReleaseOp>)
+      arguments.push_back(thread);
+    if constexpr (std::is_same_v<BufferOp, tile::AwaitOp>)
+      arguments.push_back(MemRefDescriptor(adaptor.getBuffer())
+                              .alignedPtr(rewriter, op.getLoc()));
+    else
+      appendRows(op, adaptor, rewriter, arguments);
+    auto module = op->template getParentOfType<ModuleOp>();
+    FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
+        rewriter, module, callee,
+        llvm::to_vector(ValueRange(arguments).getTypes()),
+        LLVM::LLVMVoidType::get(rewriter.getContext()));
+    if (failed(function))
+      return failure();
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function, arguments);
+    return success();
+  }
+
+  /// Where the rows begin, their bytes, and where they are in a file.
+  static void appendRows(BufferOp op, Adaptor adaptor,
+                         ConversionPatternRewriter &rewriter,
+                         SmallVectorImpl<Value> &arguments) {
     Location loc = op.getLoc();
     auto type = cast<MemRefType>(op.getBuffer().getType());
     int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
@@ -107,20 +134,11 @@ struct ConvertResidency : public ConvertOpToLLVMPattern<ResidencyOp> {
     Value start = LLVM::GEPOp::create(
         rewriter, loc, buffer.getType(), rewriter.getI8Type(), buffer,
         ArrayRef<LLVM::GEPArg>{bytesOf(adaptor.getRow())});
-    Value bytes = bytesOf(adaptor.getCount());
-    auto [frame, thread] = runnerOf(rewriter, op);
-    SmallVector<Value> arguments = {frame, start, bytes};
-    if (isa<tile::ReleaseOp>(op))
-      arguments.insert(arguments.begin() + 1, thread);
-    auto module = op->template getParentOfType<ModuleOp>();
-    FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
-        rewriter, module, callee,
-        llvm::to_vector(ValueRange(arguments).getTypes()),
-        LLVM::LLVMVoidType::get(rewriter.getContext()));
-    if (failed(function))
-      return failure();
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function, arguments);
-    return success();
+    arguments.append({start, bytesOf(adaptor.getCount())});
+    if constexpr (std::is_same_v<BufferOp, tile::OffloadOp> ||
+                  std::is_same_v<BufferOp, tile::ReloadOp>)
+      arguments.push_back(
+          LLVM::ConstantOp::create(rewriter, loc, op.getOffsetAttr()));
   }
 
   StringRef callee;
@@ -191,9 +209,14 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     RewritePatternSet patterns(context);
     populateTileToLLVMPatterns(converter, patterns);
     patterns.add<ConvertMemoryCast>(converter, context);
-    patterns.add<ConvertResidency<tile::PrefetchOp>>(converter,
-                                                     "hone_prefetch");
-    patterns.add<ConvertResidency<tile::ReleaseOp>>(converter, "hone_release");
+    patterns.add<ConvertRuntimeCall<tile::PrefetchOp>>(converter,
+                                                       "hone_prefetch");
+    patterns.add<ConvertRuntimeCall<tile::ReleaseOp>>(converter,
+                                                      "hone_release");
+    patterns.add<ConvertRuntimeCall<tile::OffloadOp>>(converter,
+                                                      "hone_offload");
+    patterns.add<ConvertRuntimeCall<tile::ReloadOp>>(converter, "hone_reload");
+    patterns.add<ConvertRuntimeCall<tile::AwaitOp>>(converter, "hone_await");
     vector::populateVectorMaskMaterializationPatterns(
         patterns, /*force32BitVectorIndices=*/true);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);

@@ -23,8 +23,9 @@ using namespace mlir;
 using namespace hone;
 
 static bool isRuntimeCall(LLVM::CallOp call) {
-  static constexpr StringLiteral known[] = {"hone_launch", "hone_prefetch",
-                                            "hone_release"};
+  static constexpr StringLiteral known[] = {"hone_launch",  "hone_prefetch",
+                                            "hone_release", "hone_offload",
+                                            "hone_reload",  "hone_await"};
   return call.getCallee() && llvm::is_contained(known, *call.getCallee());
 }
 

@@ -103,7 +103,8 @@ static void write(CompiledProgram &program, const std::string &path,
   suspended.program = program.module.abi().program_digest;
   require(SuspendedFile::write(path, suspended, program.trainer->memory(),
                                program.trainer->memoryBytes(),
-                               program.trainer->trainables().remembered()));
+                               program.trainer->trainables().remembered(),
+                               program.trainer->offloaded()));
 }
 
 /// Reads into `program`, whose memory is garbage before.
@@ -112,10 +113,14 @@ static SuspendedStep read(CompiledProgram &program, const std::string &path) {
   memset(memoryOf(program), 0xa5, trainer.memoryBytes());
   for (Trainables::Remembered &own : trainer.trainables().remembered())
     std::fill(own.values.begin(), own.values.end(), -1.0f);
+  if (Offloading *file = trainer.offloaded()) {
+    const std::string garbage(file->size(), '\xa5');
+    require(file->fill(0, garbage.data(), garbage.size()));
+  }
   auto file = require(SuspendedFile::open(path));
   require(file->step.check(path, {}, program.module.abi().program_digest));
   require(file->read(trainer.memory(), trainer.memoryBytes(),
-                     trainer.trainables().remembered()));
+                     trainer.trainables().remembered(), trainer.offloaded()));
   return file->step;
 }
 

@@ -67,7 +67,7 @@ struct ToyModel {
   }
 
   static StepPlanner planner(bool mayRound = false) {
-    return {layers, mayRound, 32, rows, judge};
+    return {layers, mayRound, /*mayOffload=*/false, 32, rows, judge};
   }
 
   /// Visits `plan` with every number of layers of each of `gains`.
@@ -221,7 +221,7 @@ TEST(StepPlanner, RoundedInnerValuesSaveTimeInTheSameMemory) {
 
 TEST(StepPlanner, AsksTheJudgeOnceForEachPlan) {
   int asked = 0;
-  StepPlanner planner(6, false, 32, 256, [&](const StepPlan &plan) {
+  StepPlanner planner(6, false, false, 32, 256, [&](const StepPlan &plan) {
     ++asked;
     return ToyModel::judge(plan);
   });
@@ -233,7 +233,7 @@ TEST(StepPlanner, AsksTheJudgeOnceForEachPlan) {
 
 // Of a model with few values the peak may rise with the inputs that run again.
 TEST(StepPlanner, FindsAPlanWhereMoreRecomputationIsNoSmaller) {
-  StepPlanner planner(6, /*mayRound=*/false, 32, 256, [](const StepPlan &plan) {
+  StepPlanner planner(6, false, false, 32, 256, [](const StepPlan &plan) {
     int64_t again = plan.recomputedInputs;
     int64_t peak = again == 0 ? 100 : again == 1 ? 90 : 120;
     return PlanCost{peak, 200.0 + static_cast<double>(again)};
@@ -241,4 +241,22 @@ TEST(StepPlanner, FindsAPlanWhereMoreRecomputationIsNoSmaller) {
   StepPlan plan = planner.smallestWithin(201.5);
   EXPECT_EQ(plan.recomputedInputs, 1);
   EXPECT_EQ(planner.cost(plan)->peakBytes, 90);
+}
+
+// Flash wears out: no more inputs go to the file than the budget needs.
+TEST(StepPlanner, OffloadsAsFewInputsAsTheBudgetNeeds) {
+  auto judge = [](const StepPlan &plan) -> std::optional<PlanCost> {
+    if (!plan.keeping.empty() || plan.recomputedInputs > 0)
+      return PlanCost{1000, 1000.0};
+    return PlanCost{100 - 5 * plan.offloadedInputs,
+                    10.0 + static_cast<double>(plan.offloadedInputs)};
+  };
+  StepPlanner planner(6, false, /*mayOffload=*/true, 32, 32, judge);
+  EXPECT_EQ(planner.fastestWithin(100)->offloadedInputs, 0);
+  EXPECT_EQ(planner.fastestWithin(91)->offloadedInputs, 2);
+  EXPECT_EQ(planner.fastestWithin(70)->offloadedInputs, 6);
+  EXPECT_FALSE(planner.fastestWithin(69));
+  EXPECT_EQ(planner.smallest().offloadedInputs, 6);
+  // Without a budget nothing is written.
+  EXPECT_EQ(planner.fastest().offloadedInputs, 0);
 }

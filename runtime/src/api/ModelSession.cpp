@@ -163,8 +163,11 @@ Status ModelSession::startTraining(const hone_options &options) {
                           "close it, or give another folder");
     HONE_ASSIGN(store, CheckpointStore::open(options.checkpoints));
   }
-  HONE_ASSIGN(trainer, Trainer::create(module, weights, *device,
-                                       extentOf(hyperparameters.settings)));
+  HONE_ASSIGN(trainer,
+              Trainer::create(module, weights, *device,
+                              extentOf(hyperparameters.settings),
+                              /*transport=*/nullptr,
+                              saves ? saving : platform::temporaryFolder()));
   HONE_ASSIGN(const bool isResumed, resume());
   if (isResumed)
     return Status::ok();
@@ -228,7 +231,7 @@ Result<bool> ModelSession::resumeStep(const CheckpointStore::Found &saved) {
   }
   HONE_TRY(file.step.check(path, identity, module.abi().program_digest));
   HONE_TRY(file.read(trainer->memory(), trainer->memoryBytes(),
-                     trainables().remembered()));
+                     trainables().remembered(), trainer->offloaded()));
   completed = file.step.completed;
   inMidStep = file.step;
   log.write(HONE_LOG_NOTE,
@@ -257,7 +260,8 @@ Result<PauseRule> ModelSession::ruleFor(double seconds) {
   if (writing < 0) {
     HONE_ASSIGN(writing,
                 SuspendedFile::timeWriting(suspendedPath(), trainer->memory(),
-                                           trainer->memoryBytes()));
+                                           trainer->memoryBytes(),
+                                           module.config().offloadFileBytes));
   }
   limits.writing = writing;
   const double now = steadySeconds();
@@ -285,8 +289,8 @@ Status ModelSession::suspend(const std::string &rows, const TimedPause &pause) {
   step.identity = identity;
   inMidStep = step; // it can go on here whether it is written or not
   return SuspendedFile::write(suspendedPath(), step, trainer->memory(),
-                              trainer->memoryBytes(),
-                              trainables().remembered());
+                              trainer->memoryBytes(), trainables().remembered(),
+                              trainer->offloaded());
 }
 
 /// Of all that a step reads of a caller's rows.

@@ -24,6 +24,7 @@
 namespace hone::rt {
 
 class DeviceMemory;
+class Offloading;
 
 /// Frozen tensors, as the host has them.
 struct MappedWeights {
@@ -84,6 +85,12 @@ public:
 
   hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 
+  /// Where values of entries rest from now on, see hone_offload; null: nothing
+  /// is written or read, since launches that are left out have done so before,
+  /// or never will.
+  void offloadTo(Offloading *to) { offloading = to; }
+  Offloading *offloadsTo() const { return offloading; }
+
   /// Who decides from now on which launches of entries run; null: all do.
   void guard(LaunchGate *by) { launchGate = by; }
   LaunchGate *gate() const { return launchGate; }
@@ -93,6 +100,7 @@ private:
   virtual void free(char *address, uint64_t bytes) = 0;
 
   LaunchGate *launchGate = nullptr;
+  Offloading *offloading = nullptr;
 };
 
 /// Owns memory of a device.

@@ -199,6 +199,8 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("device_weight_bytes", config.deviceWeightBytes);
   plan.read("device_host_bytes", config.deviceHostBytes);
   plan.read("smallest_bytes", config.smallestBytes);
+  plan.read("offload_file_bytes", config.offloadFileBytes);
+  plan.read("offloaded_bytes", config.offloadedBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
   plan.read("longest_launch_seconds", config.longestLaunchSeconds);
 

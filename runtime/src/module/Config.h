@@ -51,6 +51,9 @@ struct ModuleConfig : Settings {
   uint64_t deviceHostBytes = 0;   ///< see rt::deviceHostBytes
   /// Of a device, that the smallest plan takes; 0: none was searched.
   uint64_t smallestBytes = 0;
+  /// Of the file of offloaded values, 0: there is none; and what a batch of all
+  /// rows writes to it, and reads.
+  uint64_t offloadFileBytes = 0, offloadedBytes = 0;
   double estimatedSeconds = 0;     ///< of one batch, by the plan; 0: unknown
   double longestLaunchSeconds = 0; ///< of a launch, by the plan; 0: unknown
 

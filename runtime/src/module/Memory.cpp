@@ -40,6 +40,7 @@ RunPlan RunPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
   plan.classes.push_back({"process", config.processBytes});
   plan.total = total;
   plan.weightBytes = config.weightBytes;
+  plan.offloadedBytes = config.offloadedBytes;
   plan.resident =
       total + hone_mapped_bytes(config.weightBytes, config.residentWeightBytes,
                                 config.residentThreadBytes, config.tableBytes,
@@ -75,6 +76,9 @@ std::string RunPlan::render() const {
             "mapped read-only, not part of the peak");
   appendRow(out, "planned resident", resident,
             "with mapped weights, program and libraries");
+  if (offloadedBytes > 0)
+    appendRow(out, "offloaded", offloadedBytes,
+              "to a file, written and read once in each batch");
   return out;
 }
 

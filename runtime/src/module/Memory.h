@@ -37,6 +37,9 @@ struct RunPlan {
   uint64_t weightBytes = 0;     ///< mapped from a file, not in the total
   /// Most resident memory: the total, and what is mapped of files at a time.
   uint64_t resident = 0;
+  /// Written to a file and read again in a batch of as many rows as were
+  /// compiled in.
+  uint64_t offloadedBytes = 0;
   /// After the line of the threads.
   std::string note;
   /// " for 128 of 256 rows", where that is not all; in the title.

@@ -105,7 +105,8 @@ uint64_t processBytes(const ProcessFacts &facts) {
   // sequence, of a prompt, and of two more renderings of it, while they grow.
   const uint64_t sampling = facts.logits * 5 + facts.positions * 48 +
                             (facts.logits == 0 ? 0 : ConversationBytes);
-  return ProgramBytes + tables + sampling +
+  const uint64_t offloading = facts.offloads ? HONE_THREAD_STACK_BYTES : 0;
+  return ProgramBytes + tables + sampling + offloading +
          std::max({PreparationBytes, savingOf(facts), openingOf(facts),
                    comparingOf(facts)});
 }

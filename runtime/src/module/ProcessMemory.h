@@ -34,6 +34,7 @@ struct ProcessFacts {
   uint64_t compared = 0;    ///< layers whose gradients are compared
   uint64_t logits = 0;      ///< of a token, where the program generates text
   uint64_t positions = 0;   ///< of a text, likewise
+  bool offloads = false;    ///< values rest in a file, for which is a thread
 };
 
 /// Anonymous memory, in bytes: the program's own, tables, and the most of what

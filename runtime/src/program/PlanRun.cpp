@@ -50,8 +50,8 @@ static RunPlan planFor(const Module &module, Module::Extent extent,
 std::string describePauses(const Module &module, const Options &options) {
   if (module.abi().device_target)
     return "";
-  const uint64_t bytes =
-      SuspendedFile::sizeOf(module.arenaBytes(extentOf(options)));
+  const uint64_t bytes = SuspendedFile::sizeOf(
+      module.arenaBytes(extentOf(options)) + module.config().offloadFileBytes);
   char text[256];
   snprintf(text, sizeof(text),
            "  %-18s%10.2f MiB   on the disk, with --for, --suspend or "

@@ -161,10 +161,19 @@ static Status makeDevice(Setup &setup) {
   return Status::ok();
 }
 
+/// Where values of a step rest: beside what the run writes, which is on a disk.
+static std::string offloadFolder(const Options &options) {
+  if (!options.dumpGradients.empty())
+    return parentDirectory(options.dumpGradients);
+  return options.output.empty() ? platform::temporaryFolder()
+                                : options.output.text();
+}
+
 static Status makeTrainer(Setup &setup) {
   HONE_ASSIGN(setup.trainer,
               Trainer::create(setup.module, setup.model.weights, *setup.device,
-                              extentOf(setup.options), setup.others.get()));
+                              extentOf(setup.options), setup.others.get(),
+                              offloadFolder(setup.options)));
   if (setup.module.abi().device_target)
     setup.peak.noteDevice(setup.device->allocatedBytes(),
                           setup.trainer->hostBytes() +

@@ -403,7 +403,8 @@ Status Run::preparePauses() {
   const MemoryView memory = trainer.memory();
   if (goesOn)
     HONE_TRY(goesOn->read(memory, trainer.memoryBytes(),
-                          trainer.trainables().remembered()));
+                          trainer.trainables().remembered(),
+                          trainer.offloaded()));
   if (!options.pauses())
     return Status::ok();
   PauseRule::Limits limits;
@@ -413,9 +414,10 @@ Status Run::preparePauses() {
     limits.deadline = inputs.started + options.timeLimit.seconds();
   if (options.suspendEvery)
     limits.every = options.suspendEvery.seconds();
-  HONE_ASSIGN(limits.writing,
-              SuspendedFile::timeWriting(suspendedPath(), memory,
-                                         trainer.memoryBytes()));
+  HONE_ASSIGN(
+      limits.writing,
+      SuspendedFile::timeWriting(suspendedPath(), memory, trainer.memoryBytes(),
+                                 inputs.module.config().offloadFileBytes));
   const double now = steadySeconds();
   const PauseRule rule(limits, inputs.module.abi().kernel_count, now);
   pause.emplace(
@@ -447,9 +449,9 @@ Status Run::suspend() {
   step.program = inputs.module.abi().program_digest;
   step.identity = identity;
   step.evaluation = evaluationFields();
-  HONE_TRY(SuspendedFile::write(suspendedPath(), step, trainer.memory(),
-                                trainer.memoryBytes(),
-                                trainer.trainables().remembered()));
+  HONE_TRY(SuspendedFile::write(
+      suspendedPath(), step, trainer.memory(), trainer.memoryBytes(),
+      trainer.trainables().remembered(), trainer.offloaded()));
   hasSuspended = true;
   suspended = step.describe();
   inputs.peak.sample();

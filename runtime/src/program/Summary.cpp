@@ -7,6 +7,8 @@
 
 #include "program/Summary.h"
 
+#include "base/ByteCount.h"
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -197,6 +199,9 @@ std::string describeOutcome(const Module &module, const Options &options,
              double(plan.total) / mib, double(run.peak().anonymous()) / mib);
     memory = row("device", peak) + row("host", host);
   }
+  if (const uint64_t bytes = run.offloadedBytes())
+    memory += row("offloaded", describeBytes(bytes) +
+                                   " written to the file, and read again");
   return compared + evaluation + memory + row("step", step) +
          row("speed", speed) +
          row(module.config().lora.none ? "model" : "adapter",

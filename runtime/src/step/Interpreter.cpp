@@ -80,7 +80,8 @@ Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
                          const hone_frame &frame, Transport *transport)
     : schedule(schedule), device(device), frame(frame),
       values(schedule, device, frame.arena), transport(transport),
-      results(firstResults(schedule)), streaming(frame.streaming) {
+      results(firstResults(schedule)), streaming(frame.streaming),
+      offloading(device.offloadsTo()) {
   uint32_t most = 0, exchanges = 0, slots = 1;
   for (uint32_t i = 0; i < schedule.item_count; ++i) {
     most = std::max(most, schedule.items[i].value_count);
@@ -195,11 +196,11 @@ Result<bool> Interpreter::run(BatchSource &batches, LaunchPause *pauses,
     HONE_TRY(goOnAt(*from));
   else
     clearReports();
-  if (pause || from)
+  if (pause || from || offloading)
     device.guard(this);
   const bool isWhole = runItems(0, schedule.item_count, 0);
   device.guard(nullptr);
-  frame.streaming = streaming;
+  setFiles(true);
   settlePosted();
   if (!failure.isOk())
     return failure;
@@ -238,6 +239,8 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
     at.depth = depth;
     comeTo();
     call(item);
+    if (offloading && !goesOn(offloading->settle()))
+      return false;
     return !stopped && (leftOut == 0 || goesOn(misfit()));
   case HONE_SCALAR:
     call(item);
@@ -368,23 +371,27 @@ void Interpreter::comeTo() {
   at.launches = 0;
   leftOut = from ? from->launches : 0;
   from = nullptr;
-  // Hints were for launches that ran.
-  frame.streaming = leftOut > 0 ? nullptr : streaming;
+  setFiles(leftOut == 0);
+}
+
+void Interpreter::setFiles(bool areUsed) {
+  frame.streaming = areUsed ? streaming : nullptr;
+  device.offloadTo(areUsed ? offloading : nullptr);
 }
 
 bool Interpreter::admits(uint32_t kernel) {
-  if (stopped)
+  if (stopped || (offloading && offloading->hasFailed()))
     return false;
   if (leftOut > 0) {
     ++at.launches;
     if (--leftOut == 0)
-      frame.streaming = streaming;
+      setFiles(true);
     return false;
   }
   if (!pause || pause->goesOn(kernel))
     return true;
   stopped = true;
-  frame.streaming = nullptr;
+  setFiles(false);
   return false;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/Status.h"
 #include "device/Device.h"
+#include "device/Offloading.h"
 #include "hone/runtime.h"
 #include "module/Schedule.h"
 #include "step/Position.h"
@@ -67,7 +68,8 @@ public:
 
   /// Runs every item. False if a number that must be finite is not; no item
   /// after that check has run. Nothing is posted any more when it returns.
-  /// Errors: as Transport's functions; the items from there on have not run.
+  /// Errors: as Transport's functions and Offloading::settle; the items from
+  /// there on have not run, and memory holds nothing of use after the second.
   Result<bool> run(BatchSource &batches) { return run(batches, nullptr); }
   /// The same; where `pause` says so it stops before a launch, and is false.
   /// Goes on at `from`, unless null, with the arena as it was there. Schedules
@@ -131,6 +133,9 @@ private:
   Status goOnAt(const Position &position);
   /// Ends the search: the run is at the item.
   void comeTo();
+  /// Whether what an entry says of files is done: not beside launches that are
+  /// left out.
+  void setFiles(bool areUsed);
   /// Whether a run may come to `position`.
   bool has(const Position &position) const;
   void call(const hone_item &item);
@@ -183,7 +188,10 @@ private:
   LaunchPause *pause = nullptr;
   uint64_t leftOut = 0; ///< launches of the call that runs, which ran before
   bool stopped = false;
-  hone_streaming *const streaming; ///< of frames whose launches run
+  /// Of frames whose launches run.
+  hone_streaming *const streaming;
+  Offloading *const
+      offloading; ///< null: the schedule's entries offload nothing
 };
 
 } // namespace hone::rt

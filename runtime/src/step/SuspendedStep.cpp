@@ -17,6 +17,7 @@ namespace hone::rt {
 static constexpr int64_t FormatVersion = 1;
 static constexpr const char *StepKey = "step";      ///< of the metadata
 static constexpr const char *MemoryName = "memory"; ///< the arena
+static constexpr const char *OffloadedName = "offloaded";
 static constexpr const char *DigestName = "sha256"; ///< of all before it
 static constexpr uint64_t DigestBytes = 32;
 static constexpr const char *probeSuffix = ".probe"; ///< see timeWriting
@@ -206,11 +207,16 @@ Status SuspendedStep::check(const std::string &place,
 Status
 SuspendedFile::write(const std::string &path, const SuspendedStep &step,
                      const MemoryView &memory, uint64_t memoryBytes,
-                     const std::vector<Trainables::Remembered> &remembered) {
+                     const std::vector<Trainables::Remembered> &remembered,
+                     Offloading *offloaded) {
+  if (offloaded)
+    HONE_TRY(offloaded->settle());
   const std::string text = step.text();
   std::vector<TensorSpec> specs = {
       {MemoryName, Dtype::U8, {int64_t(memoryBytes)}},
       {DigestName, Dtype::U8, {int64_t(DigestBytes)}}};
+  if (offloaded)
+    specs.push_back({OffloadedName, Dtype::U8, {int64_t(offloaded->size())}});
   for (const Trainables::Remembered &own : remembered)
     specs.push_back({own.setting, Dtype::F32, {int64_t(own.values.size())}});
   HONE_ASSIGN(
@@ -219,16 +225,19 @@ SuspendedFile::write(const std::string &path, const SuspendedStep &step,
   Sha256 hash;
   hash.update(text);
   // The digest is of the narrowest type and the last by name.
+  auto append = [&](const char *part, uint64_t size) {
+    hash.update(part, size);
+    return writer.write(part, size);
+  };
   for (const TensorInfo &info : writer.tensors()) {
     hash.update(info.name);
     if (info.name == DigestName) {
       const Sha256::Digest digest = hash.finish();
       HONE_TRY(writer.write(digest.data(), digest.size()));
     } else if (info.name == MemoryName) {
-      HONE_TRY(memory.read(memoryBytes, [&](const char *part, uint64_t size) {
-        hash.update(part, size);
-        return writer.write(part, size);
-      }));
+      HONE_TRY(memory.read(memoryBytes, append));
+    } else if (info.name == OffloadedName) {
+      HONE_TRY(offloaded->visit(append));
     }
     for (const Trainables::Remembered &own : remembered)
       if (info.name == own.setting) {
@@ -241,7 +250,7 @@ SuspendedFile::write(const std::string &path, const SuspendedStep &step,
 
 Result<double> SuspendedFile::timeWriting(const std::string &path,
                                           const MemoryView &memory,
-                                          uint64_t memoryBytes) {
+                                          uint64_t memoryBytes, uint64_t more) {
   constexpr uint64_t mostBytes = 16 << 20;
   const uint64_t bytes = std::min(memoryBytes, mostBytes);
   const std::string probe = path + probeSuffix;
@@ -249,7 +258,7 @@ Result<double> SuspendedFile::timeWriting(const std::string &path,
   HONE_TRY(write(probe, {}, memory, bytes, {}));
   const double took = steadySeconds() - before;
   platform::removeFile(probe.c_str());
-  return took * double(memoryBytes) / double(bytes);
+  return took * double(memoryBytes + more) / double(bytes);
 }
 
 Result<std::optional<SuspendedFile>>
@@ -318,12 +327,25 @@ void SuspendedFile::copy(const std::string &name, MemoryView to) const {
   });
 }
 
-Status
-SuspendedFile::read(MemoryView memory, uint64_t memoryBytes,
-                    std::vector<Trainables::Remembered> &remembered) const {
+Status SuspendedFile::read(MemoryView memory, uint64_t memoryBytes,
+                           std::vector<Trainables::Remembered> &remembered,
+                           Offloading *offloaded) const {
   HONE_TRY(expect(MemoryName, Dtype::U8, memoryBytes));
+  if (offloaded)
+    HONE_TRY(expect(OffloadedName, Dtype::U8, offloaded->size()));
   for (const Trainables::Remembered &own : remembered)
     HONE_TRY(expect(own.setting, Dtype::F32, own.values.size()));
+  if (offloaded) {
+    Status status = Status::ok();
+    uint64_t offset = 0;
+    file.visit(*file.find(OffloadedName),
+               [&](const char *bytes, uint64_t size) {
+                 if (status.isOk())
+                   status = offloaded->fill(offset, bytes, size);
+                 offset += size;
+               });
+    HONE_TRY(status);
+  }
   copy(MemoryName, memory);
   for (Trainables::Remembered &own : remembered)
     copy(own.setting, MemoryView(own.values.data()));

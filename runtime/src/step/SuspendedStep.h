@@ -1,9 +1,9 @@
 //===- SuspendedStep.h - A step that another process goes on with ---------===//
 //
 // One file, written aside, synced and renamed, as checkpoints are: the arena,
-// what a step remembers of those before it, and as JSON where the step is and
-// to what it belongs. It stands for the checkpoint before the step, too: theta
-// and the state are in the arena.
+// what the step has offloaded, what a step remembers of those before it, and as
+// JSON where the step is and to what it belongs. It stands for the checkpoint
+// before the step, too: theta and the state are in the arena.
 //
 // Only the program that wrote it can go on with it, since offsets in the arena
 // and the order of launches are a program's own.
@@ -14,6 +14,7 @@
 
 #include "base/MemoryView.h"
 #include "base/Status.h"
+#include "device/Offloading.h"
 #include "formats/Checkpoint.h"
 #include "formats/Safetensors.h"
 #include "step/StepState.h"
@@ -66,15 +67,18 @@ public:
 
   /// Writes it over what is at `path`, which stays on an error. Takes a buffer
   /// and no more. Errors: as OutputFile.
+  /// So does what rests in the file of `offloaded`, unless null, which is
+  /// settled before. Errors also: as Offloading::settle.
   static Status write(const std::string &path, const SuspendedStep &step,
                       const MemoryView &memory, uint64_t memoryBytes,
-                      const std::vector<Trainables::Remembered> &remembered);
+                      const std::vector<Trainables::Remembered> &remembered,
+                      Offloading *offloaded = nullptr);
 
-  /// How long a writing of `memory` takes, in seconds: of a part of it, written
-  /// beside `path` and removed. Errors: as write().
+  /// How long a writing of `memory` and `more` bytes takes, in seconds: of a
+  /// part of it, written beside `path` and removed. Errors: as write().
   static Result<double> timeWriting(const std::string &path,
                                     const MemoryView &memory,
-                                    uint64_t memoryBytes);
+                                    uint64_t memoryBytes, uint64_t more = 0);
 
   /// None: there is no file. All of it is read, to see that it is whole. What a
   /// writing left that was killed goes: the caller has the folder's lock.
@@ -86,8 +90,10 @@ public:
 
   /// Puts back what was written. Errors: DamagedSuspended where it does not
   /// fit; nothing is changed then.
+  /// Errors also: as Offloading::fill.
   Status read(MemoryView memory, uint64_t memoryBytes,
-              std::vector<Trainables::Remembered> &remembered) const;
+              std::vector<Trainables::Remembered> &remembered,
+              Offloading *offloaded = nullptr) const;
 
 private:
   static constexpr uint64_t headerBytes = 4096;

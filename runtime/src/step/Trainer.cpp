@@ -15,9 +15,10 @@
 namespace hone::rt {
 
 Trainer::Trainer(const Module &module, const Weights &weights, Device &device,
-                 DeviceMemory memory, const hone_frame &frame,
-                 Transport *transport)
+                 DeviceMemory memory, std::unique_ptr<Offloading> values,
+                 const hone_frame &frame, Transport *transport)
     : module(module), device(device), arena(std::move(memory)),
+      offloading(std::move(values)),
       variables(module, weights, device, arena.address()),
       batch(module, device),
       train(module.schedule(HONE_TRAIN), device, frame, transport),
@@ -51,15 +52,22 @@ Status Trainer::checkPeers(const Module &module, const Transport *transport) {
 
 Result<std::unique_ptr<Trainer>>
 Trainer::create(const Module &module, const Weights &weights, Device &device,
-                Module::Extent extent, Transport *transport) {
+                Module::Extent extent, Transport *transport,
+                const std::string &offloadFolder) {
   HONE_TRY(checkPeers(module, transport));
+  std::unique_ptr<Offloading> offloading;
+  if (uint64_t bytes = module.config().offloadFileBytes) {
+    HONE_ASSIGN(offloading, Offloading::create(offloadFolder, bytes));
+  }
   HONE_ASSIGN(DeviceMemory arena, device.allocate(module.arenaBytes(extent)));
   HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
   hone_frame frame = loaded;
   frame.arena = frame.batch = frame.work = arena.address();
   frame.offsets = module.abi().offsets;
+  device.offloadTo(offloading.get());
   return std::unique_ptr<Trainer>(
-      new Trainer(module, weights, device, std::move(arena), frame, transport));
+      new Trainer(module, weights, device, std::move(arena),
+                  std::move(offloading), frame, transport));
 }
 
 uint64_t Trainer::hostBytes() const {

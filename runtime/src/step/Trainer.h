@@ -72,10 +72,12 @@ public:
   /// Allocates the arena on `device` and loads the module there. `module`,
   /// `weights` and `device` must outlive the trainer. `extent` says what may be
   /// asked of it: gradients where the module updates layer by layer, and steps
-  /// of several batches. Errors: as checkPeers(), NoResources.
+  /// of several batches. What the module offloads rests in `offloadFolder`.
+  /// Errors: as checkPeers(), Offloading::create; NoResources.
   static Result<std::unique_ptr<Trainer>>
   create(const Module &module, const Weights &weights, Device &device,
-         Module::Extent extent = {}, Transport *transport = nullptr);
+         Module::Extent extent = {}, Transport *transport = nullptr,
+         const std::string &offloadFolder = platform::temporaryFolder());
 
   Trainables &trainables() { return variables; }
 
@@ -112,6 +114,7 @@ public:
   /// What it goes on with there: all that a step keeps.
   MemoryView memory() { return MemoryView(device, arena.address()); }
   uint64_t memoryBytes() const { return arena.size(); }
+  Offloading *offloaded() { return offloading.get(); }
 
   /// 0 unless the module can replay.
   uint64_t coefficientCount() const;
@@ -156,7 +159,8 @@ public:
 
 private:
   Trainer(const Module &module, const Weights &weights, Device &device,
-          DeviceMemory arena, const hone_frame &frame, Transport *transport);
+          DeviceMemory arena, std::unique_ptr<Offloading> offloading,
+          const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
   /// Begins a step, or goes on in it.
@@ -191,6 +195,7 @@ private:
   const Module &module;
   Device &device;
   DeviceMemory arena;
+  std::unique_ptr<Offloading> offloading; ///< null: there is none
   Trainables variables;
   Batch batch;
   Lead lead; ///< empty: nobody follows

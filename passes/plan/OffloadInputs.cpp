@@ -1,0 +1,160 @@
+//===- OffloadInputs.cpp - hone-offload-inputs ----------------------------===//
+//
+// A value is written while the call runs that reads it last in the forward, and
+// read while the one before its backward runs: with a file that keeps up nobody
+// waits, and one input more is in memory than is in use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/OffloadInputs.h"
+
+#include "dialects/Hone/Offload.h"
+#include "passes/module/Schedule.h"
+#include "passes/place/Lifetimes.h"
+
+using namespace mlir;
+
+namespace hone {
+
+namespace {
+/// A value, and the calls between which nothing reads it, by their numbers.
+struct Rest {
+  OpResult value;
+  size_t begin; ///< the last call that uses it before, or that is beside it
+  size_t end;   ///< the first one after
+};
+} // namespace
+
+/// The fewest calls from `begin` to `end` of a rest: one between the one that
+/// waits for the file to be written and the one that it is read beside.
+static constexpr size_t shortestRest = 3;
+
+/// Where `result` rests, if it is what a block computes (what it keeps for its
+/// own backward besides comes after that) and calls alone read it.
+static std::optional<Rest>
+findRest(OpResult result, const llvm::DenseMap<Operation *, size_t> &numbers) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (result.getResultNumber() != 0 || !type || !hasRows(type) ||
+      type.getNumDynamicDims() != 1)
+    return std::nullopt;
+  const size_t made = numbers.lookup(result.getOwner());
+  SmallVector<size_t> uses = {made};
+  for (Operation *user : result.getUsers()) {
+    auto found = numbers.find(user);
+    if (found == numbers.end())
+      return std::nullopt;
+    uses.push_back(found->second);
+  }
+  llvm::sort(uses);
+  size_t longest = 0;
+  for (size_t i = 1; i + 1 < uses.size(); ++i)
+    if (uses[i + 1] - uses[i] > uses[longest + 1] - uses[longest])
+      longest = i;
+  if (uses.size() < 2)
+    return std::nullopt;
+  // It is written beside the call after the one that made it, at the least.
+  Rest rest{result, std::max(uses[longest], made + 1), uses[longest + 1]};
+  if (rest.end < rest.begin + shortestRest)
+    return std::nullopt;
+  return rest;
+}
+
+int64_t offloadInputs(EntryOp entry, int64_t most, int64_t rows) {
+  SmallVector<CallOp> calls(entry.getBody().getOps<CallOp>());
+  llvm::DenseMap<Operation *, size_t> numbers;
+  for (auto [i, call] : llvm::enumerate(calls))
+    numbers[call] = i;
+  OpBuilder builder(entry.getContext());
+  int64_t count = 0, offset = 0;
+  for (CallOp call : calls) {
+    if (count == most)
+      break;
+    if (call.getNumResults() == 0)
+      continue;
+    std::optional<Rest> rest = findRest(call->getResult(0), numbers);
+    if (!rest)
+      continue;
+    ++count;
+    Value value = rest->value;
+    CallOp before = calls[rest->begin], after = calls[rest->end];
+    builder.setInsertionPointAfter(call);
+    OffloadOp::create(builder, call.getLoc(), value, offset);
+    builder.setInsertionPointAfter(before);
+    AwaitOp::create(builder, before.getLoc(), value);
+    builder.setInsertionPoint(calls[rest->end - 1]);
+    Value read = ReloadOp::create(builder, after.getLoc(), value.getType(),
+                                  builder.getI64IntegerAttr(offset));
+    builder.setInsertionPoint(after);
+    AwaitOp::create(builder, after.getLoc(), read);
+    value.replaceUsesWithIf(read, [&](OpOperand &use) {
+      auto found = numbers.find(use.getOwner());
+      return found != numbers.end() && found->second >= rest->end;
+    });
+    offset +=
+        llvm::alignTo(bytesAtRows(value.getType(), rows), OffloadOp::alignment);
+  }
+  return count;
+}
+
+OffloadedBytes OffloadedBytes::of(ModuleOp module) {
+  OffloadedBytes bytes;
+  auto rows =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  if (!rows)
+    return bytes;
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (OffloadOp offload : entry.getBody().getOps<OffloadOp>())
+      bytes.file = std::max<int64_t>(
+          bytes.file,
+          offload.getOffset() + llvm::alignTo(offload.getBytes(rows.getInt()),
+                                              OffloadOp::alignment));
+  // What runs for the first batch and again for the others counts once.
+  llvm::SetVector<EntryOp> entries;
+  entries.insert_range(entriesOfStep(module));
+  for (EntryOp entry : entries)
+    for (OffloadOp offload : entry.getBody().getOps<OffloadOp>()) {
+      bytes.perBatch += offload.getBytes(rows.getInt());
+      ++bytes.values;
+    }
+  return bytes;
+}
+
+namespace {
+
+struct OffloadInputs
+    : public PassWrapper<OffloadInputs, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OffloadInputs)
+
+  OffloadInputs() = default;
+  explicit OffloadInputs(int64_t most) { inputs = most; }
+  OffloadInputs(const OffloadInputs &other) : PassWrapper(other) {
+    inputs = other.inputs.getValue();
+  }
+
+  StringRef getArgument() const override { return "hone-offload-inputs"; }
+  StringRef getDescription() const override {
+    return "block inputs rest in a file between forward and backward";
+  }
+
+  void runOnOperation() override {
+    auto rows = maxRows(getOperation());
+    if (failed(rows))
+      return signalPassFailure();
+    for (EntryOp entry : getOperation().getOps<EntryOp>())
+      offloadInputs(entry, inputs, *rows);
+  }
+
+  Option<int64_t> inputs{
+      *this, "inputs", llvm::cl::init(0),
+      llvm::cl::desc("how many, the first ones; more than there are: all")};
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createOffloadInputs(int64_t inputs) {
+  return std::make_unique<OffloadInputs>(inputs);
+}
+
+void registerOffloadInputs() { PassRegistration<OffloadInputs>(); }
+
+} // namespace hone

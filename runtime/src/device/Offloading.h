@@ -1,0 +1,102 @@
+//===- Offloading.h - Values of a step that rest in a file ----------------===//
+//
+// One thread writes and reads them in the order in which it is asked, beside
+// the kernels. The file has no name, so it goes with the process however that
+// ends, and room for all of it from the start, so that a full disk is known
+// before the first step. What is written is brought to the disk at once, and
+// dropped from the system's cache: else it would take the memory that it is to
+// free.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "base/Status.h"
+#include "hone/runtime.h"
+#include "platform/Scratch.h"
+#include "platform/Thread.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace hone::rt {
+
+class Offloading {
+public:
+  /// A file of `bytes` bytes in `folder`. Errors: CannotCreate, NoThread.
+  static Result<std::unique_ptr<Offloading>> create(const std::string &folder,
+                                                    uint64_t bytes);
+  ~Offloading();
+
+  /// See hone_offload, hone_reload and hone_await. Called by one thread.
+  void write(const void *start, uint64_t bytes, uint64_t offset);
+  void read(void *start, uint64_t bytes, uint64_t offset);
+  void await(const void *start);
+
+  /// Waits for all that was begun. Errors: the first one there was since the
+  /// beginning, WriteFailed or ReadFailed.
+  Status settle();
+  bool hasFailed() const { return failed.load(std::memory_order_acquire); }
+
+  /// Of the file.
+  uint64_t size() const { return fileBytes; }
+  /// That were written to it so far.
+  uint64_t writtenBytes() const { return written; }
+
+  /// Once it is settled: all of it, piece by piece, and the same the other way.
+  /// Errors: of the function; ReadFailed; WriteFailed.
+  Status
+  visit(const std::function<Status(const char *part, uint64_t size)> &to) const;
+  Status fill(uint64_t offset, const char *part, uint64_t size);
+
+private:
+  struct Request {
+    char *start;
+    uint64_t bytes, offset;
+    bool isWrite;
+  };
+  /// A call begins one or two, and waits for them before many more begin.
+  static constexpr uint64_t mostRequests = 16;
+
+  Offloading() = default;
+  static void *enter(void *self);
+  void serve();
+  void post(const Request &request);
+  platform::Error run(const Request &request) const;
+  void fail(platform::Error error, bool isWrite);
+
+  platform::File file;
+  std::string folder;
+  uint64_t fileBytes = 0, written = 0;
+  platform::Thread thread;
+  bool isStarted = false;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// By number; those from `ended` on have not ended.
+  Request requests[mostRequests];
+  uint64_t posted = 0, ended = 0;
+  bool stops = false;
+  std::atomic<bool> failed{false};
+  platform::Error error; ///< the first one, once it failed
+  bool errorIsOfWrite = false;
+};
+
+} // namespace hone::rt
+
+extern "C" {
+/* What generated code calls for values that rest in a file, on CPUs and outside
+   of tasks. Begin to write `bytes` bytes from `start` on to the file, from
+   `offset` on; begin to read them; wait for the last of these that began with
+   `start`. What fails ends the run: from then on no kernel runs. */
+void hone_offload(const hone_frame *frame, const void *start, int64_t bytes,
+                  int64_t offset);
+void hone_reload(const hone_frame *frame, void *start, int64_t bytes,
+                 int64_t offset);
+void hone_await(const hone_frame *frame, const void *start);
+}

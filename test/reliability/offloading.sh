@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# offloading.sh MODEL WORK
+#
+# Block inputs that rest in a file change no bit, for any number of threads, with
+# fewer rows, and after kills; the run takes no more memory than is planned, and
+# tells the bytes that it writes. A disk that is full, or that fails later, ends
+# the run with its checkpoints intact.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+source "$here/twelve-lines.sh"
+source "$here/equal.sh"
+model=$1 work=$2
+mkdir -p "$work"
+cd "$work"
+twelve_lines >data.jsonl
+cat >spec.yaml <<YAML
+model: $model
+lora: {r: 4, lora_alpha: 8, target_modules: all-linear}
+train: {residuals: mesp, batch_size: 2, max_seq_length: 32, learning_rate: 1e-2}
+YAML
+fail() {
+  echo "offloading: $1" >&2
+  tail -n 20 ./*.out >&2
+  exit 1
+}
+
+honec spec.yaml -o kept
+honec spec.yaml -o offloaded --step-options=offloaded-inputs=99
+train() { # train PROGRAM NAME [options]
+  "./$1/train" --data data.jsonl --output "$2" --log "$2.jsonl" --epochs 3 \
+    --save-every 6 "${@:3}" >"$2.out" 2>&1
+}
+train kept whole --threads 1
+for threads in 1 2 3 4; do
+  train offloaded "on-$threads" --threads $threads
+  [[ $(digest_of "on-$threads") == $(digest_of whole) ]] || fail "$threads threads: other bits"
+done
+grep -E '^  offloaded ' on-1.out
+grep -E '^offloaded ' on-1.out
+train kept whole-fewer --threads 1 --batch-size 1 --gradient-accumulation-steps 2
+train offloaded fewer --threads 2 --batch-size 1 --gradient-accumulation-steps 2
+[[ $(digest_of fewer) == $(digest_of whole-fewer) ]] || fail "fewer rows: other bits"
+echo "any threads, fewer rows: same bits"
+
+for program in kept offloaded; do
+  ./$program/train --data data.jsonl --adapter whole --dump-gradients $program.safetensors >$program.out
+done
+cmp kept.safetensors offloaded.safetensors
+echo "same gradients"
+
+bash "$here/kill-resume.sh" offloaded/train data.jsonl 3 --epochs 150 --save-every 60 --threads 2
+bash "$here/memory.sh" offloaded/train data.jsonl 0 --epochs 3
+
+# Each call of the file fails once: to reserve room, to write, to read.
+"${CC:-cc}" -shared -fPIC -O1 "$here/FailOffload.c" -o fail.so
+for call in posix_fallocate:1 pwrite:1 pwrite:9 pread:1 pread:9; do
+  rm -rf failing failing.jsonl
+  status=0
+  LD_PRELOAD=./fail.so HONE_FAIL_OFFLOAD=$call train offloaded failing || status=$?
+  echo "$call: exit code $status, $(grep -o 'error\[H[0-9]*\].*' failing.out | tail -n 1 | sed 's/: .* of offloaded/: ... of offloaded/')"
+  train offloaded failing
+  [[ $(digest_of failing) == $(digest_of whole) ]] || fail "after $call: other bits"
+done
+echo "afterwards: same bits"
