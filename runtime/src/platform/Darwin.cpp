@@ -6,6 +6,7 @@
 
 #include "platform/Files.h"
 #include "platform/Pages.h"
+#include "platform/Scratch.h"
 #include "platform/Signals.h"
 #include "platform/System.h"
 
@@ -48,6 +49,19 @@ Error File::sync() const {
 }
 
 Error File::syncData() const { return sync(); }
+
+Error reserve(const File &file, uint64_t size) {
+  fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, off_t(size), 0};
+  if (::fcntl(file.handle(), F_PREALLOCATE, &store) < 0 && errno != ENOTSUP)
+    return lastError();
+  return file.truncate(size);
+}
+
+// From the first call on the system keeps nothing of the file.
+Error dropCache(const File &file, uint64_t, uint64_t) {
+  (void)::fcntl(file.handle(), F_NOCACHE, 1);
+  return {};
+}
 
 // opendir() takes memory, which a signal handler must not.
 void removeFilesIn(const char *folder) {

@@ -7,6 +7,7 @@
 
 #include "platform/Files.h"
 #include "platform/Pages.h"
+#include "platform/Scratch.h"
 #include "platform/Signals.h"
 #include "platform/System.h"
 
@@ -33,7 +34,8 @@
 
 namespace hone::rt::platform {
 
-static Error lastError() { return {errno, std::generic_category()}; }
+static Error errorOf(int number) { return {number, std::generic_category()}; }
+static Error lastError() { return errorOf(errno); }
 
 //===----------------------------------------------------------------------===//
 // Files
@@ -50,6 +52,30 @@ Error File::sync() const {
 
 Error File::syncData() const {
   return ::fdatasync(descriptor) == 0 ? Error() : lastError();
+}
+
+Error reserve(const File &file, uint64_t size) {
+  int error;
+  do
+    error = ::posix_fallocate(file.handle(), 0, off_t(size));
+  while (error == EINTR);
+  // musl does without where the file system does; a write then says that there
+  // is no room.
+  return error == EOPNOTSUPP ? file.truncate(size) : errorOf(error);
+}
+
+Error dropCache(const File &file, uint64_t offset, uint64_t size) {
+  constexpr unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                           SYNC_FILE_RANGE_WAIT_AFTER;
+  const int error =
+      ::sync_file_range(file.handle(), off_t(offset), off_t(size), all) == 0
+          ? 0
+          : errno;
+  (void)::posix_fadvise(file.handle(), off_t(offset), off_t(size),
+                        POSIX_FADV_DONTNEED);
+  // Other errors say that the file system does not know of it.
+  return errorOf(error == EIO || error == ENOSPC || error == EDQUOT ? error
+                                                                    : 0);
 }
 
 // opendir() takes memory, which a signal handler must not.

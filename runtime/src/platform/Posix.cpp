@@ -2,6 +2,7 @@
 
 #include "platform/Files.h"
 #include "platform/Pages.h"
+#include "platform/Scratch.h"
 #include "platform/Signals.h"
 #include "platform/System.h"
 #include "platform/Thread.h"
@@ -96,6 +97,22 @@ uint64_t File::readAt(void *bytes, uint64_t size, uint64_t offset) const {
 
 Error File::write(const void *bytes, uint64_t size) const {
   return platform::write(descriptor, bytes, size);
+}
+
+Error writeAt(const File &file, const void *bytes, uint64_t size,
+              uint64_t offset) {
+  const char *from = static_cast<const char *>(bytes);
+  while (size > 0) {
+    ssize_t some = ::pwrite(file.handle(), from, size, off_t(offset));
+    if (some < 0 && errno == EINTR)
+      continue;
+    if (some <= 0)
+      return errorOf(some < 0 ? errno : ENOSPC);
+    from += some;
+    offset += uint64_t(some);
+    size -= uint64_t(some);
+  }
+  return {};
 }
 
 Error File::truncate(uint64_t size) const {
