@@ -160,6 +160,8 @@ static void setOptions(StepOptions &options, const CompileRequest &request,
   options.streamWeights = spec.weights.streaming == "true";
   options.accumulates = spec.train.gradient_accumulation_steps > 1;
   options.halvings = placementHalvings;
+  if (spec.train.activation_offloading == "true")
+    options.offloadedInputs = std::numeric_limits<int64_t>::max();
   if (planned.step)
     applyPlan(*planned.step, options);
   (void)options.parseFromString(

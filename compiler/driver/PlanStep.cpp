@@ -253,7 +253,7 @@ PlanRequest PlanRequest::of(const Spec &spec) {
           spec.train.memory_budget,
           spec.train.resident_budget,
           spec.train.kept_dtype == "bfloat16",
-          /*mayOffload=*/false,
+          spec.train.activation_offloading == "planned",
           streaming,
           spec.placeOf("train.memory_budget"),
           spec.placeOf("train.resident_budget"),

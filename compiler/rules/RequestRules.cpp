@@ -111,6 +111,11 @@ Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
     return Status(ErrorCode::OptionsDisagree, spec.placeOf("weights.streaming"),
                   "weights are streamed" + refused,
                   "leave weights.streaming out");
+  if (spec.train.activation_offloading != "false")
+    return Status(ErrorCode::OptionsDisagree,
+                  spec.placeOf("train.activation_offloading"),
+                  "activations are offloaded" + refused,
+                  "leave train.activation_offloading out");
   // Metal has no code for bytes, and of the others no run was compared yet.
   for (const rt::MethodSettings *own : spec.methods())
     if ((own->optimizer != "adamw" && own->optimizer != "sgd") ||

@@ -436,6 +436,20 @@ static Status checkPlanned(const Spec &spec) {
         "only residuals planned may keep bfloat16, but residuals is " +
             spec.train.residuals,
         "remove train.kept_dtype, or set train.residuals to planned");
+  if (spec.train.activation_offloading == "planned" &&
+      !(spec.train.residuals == "planned" &&
+        spec.train.memory_budget.isBytes()))
+    return disagree(
+        spec, "train.activation_offloading",
+        "planned needs residuals planned and a train.memory_budget to plan for",
+        "set train.memory_budget, or train.activation_offloading to true or "
+        "false");
+  if (spec.train.activation_offloading != "false" && spec.hasParts())
+    return disagree(spec, "train.activation_offloading",
+                    "expected false, since what parts keep crosses between "
+                    "their entries, but found " +
+                        spec.train.activation_offloading.text(),
+                    "remove train.activation_offloading, or parts");
   return Status::ok();
 }
 

@@ -99,6 +99,8 @@ inline constexpr KeyExample keyExamples[] = {
                               "train: {resident_budget: 100MiB}\n"},
     {"train.kept_dtype",
      "train: {kept_dtype: bfloat16, memory_budget: 45MiB}\n"},
+    {"train.activation_offloading",
+     "train: {activation_offloading: planned, memory_budget: 45MiB}\n"},
     {"train.compare", "train: {method: lcsb, compare: backprop}\n"},
     {"train.compare_every",
      "train: {method: fgd, compare: backprop, compare_every: 50}\n"},

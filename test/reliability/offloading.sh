@@ -26,7 +26,7 @@ fail() {
 }
 
 honec spec.yaml -o kept
-honec spec.yaml -o offloaded --step-options=offloaded-inputs=99
+honec spec.yaml -o offloaded --set train.activation_offloading=true
 train() { # train PROGRAM NAME [options]
   "./$1/train" --data data.jsonl --output "$2" --log "$2.jsonl" --epochs 3 \
     --save-every 6 "${@:3}" >"$2.out" 2>&1

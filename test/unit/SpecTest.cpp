@@ -431,6 +431,13 @@ static const BadSpec badSpecs[] = {
     {"KeptDtypeOfBFloat16", ErrorCode::KeysDisagree,
      "model: m\ntrain: {compute_dtype: bfloat16, kept_dtype: float32}\n", "",
      "spec.yaml: train.kept_dtype", "bfloat16 already", "remove"},
+    {"OffloadingToPlanWithoutBudget", ErrorCode::KeysDisagree,
+     "model: m\ntrain: {activation_offloading: planned}\n", "",
+     "spec.yaml: train.activation_offloading", "needs residuals planned",
+     "set train.memory_budget"},
+    {"OffloadingOfMezo", ErrorCode::KeysDisagree,
+     "model: m\ntrain: {method: mezo, activation_offloading: true}\n", "",
+     "spec.yaml: train.activation_offloading", "method is mezo", "remove"},
     {"PrecisionOfBFloat16", ErrorCode::KeysDisagree,
      "model: m\ntrain: {compute_dtype: bfloat16, float32_matmul_precision: "
      "highest}\n",

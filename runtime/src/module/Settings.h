@@ -125,6 +125,13 @@ struct TrainSettings : MethodSettings {
       "the budget needs it; bfloat16 changes gradients",
       {{"float32", "bfloat16"}},
       Readers::ofTrainingAlone({"backprop"})};
+  Word activation_offloading{*this, "activation_offloading", "false",
+      Bits::None, SetBy::Spec,
+      "block inputs rest in a file beside the run between forward and backward, "
+      "which writes and reads as many bytes in each batch as the plan says; "
+      "planned: only as many as train.memory_budget needs",
+      {{"false", "true", "planned"}},
+      Readers::ofTrainingAlone({"backprop"})};
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
       "a second method, whose gradient is compared with the run's in "
       "compare.jsonl, a table and report.html; it reads the same keys of train "
