@@ -28,7 +28,8 @@ static std::vector<char> valueOf(int number) {
 TEST(Offloading, ReadsWhatWasWritten) {
   TemporaryFolder folder;
   constexpr int count = 40; // more than may be on their way at once
-  auto file = Offloading::create(folder.path, count * slotBytes).value();
+  auto file =
+      std::move(Offloading::create(folder.path, count * slotBytes).value());
   EXPECT_EQ(folder.count(), 0u) << "the file has no name";
   for (int step = 0; step < 2; ++step) {
     std::vector<std::vector<char>> values;
@@ -53,7 +54,7 @@ TEST(Offloading, ReadsWhatWasWritten) {
 
 TEST(Offloading, WaitsForNothingThatWasNotBegun) {
   TemporaryFolder folder;
-  auto file = Offloading::create(folder.path, slotBytes).value();
+  auto file = std::move(Offloading::create(folder.path, slotBytes).value());
   char other;
   file->await(&other);
   EXPECT_TRUE(file->settle().isOk());
@@ -62,8 +63,10 @@ TEST(Offloading, WaitsForNothingThatWasNotBegun) {
 // What a suspended step writes of it, and its next process reads.
 TEST(Offloading, GivesAllOfItAndTakesItBack) {
   TemporaryFolder folder;
-  auto first = Offloading::create(folder.path, 2 * slotBytes).value();
-  auto second = Offloading::create(folder.path, 2 * slotBytes).value();
+  auto first =
+      std::move(Offloading::create(folder.path, 2 * slotBytes).value());
+  auto second =
+      std::move(Offloading::create(folder.path, 2 * slotBytes).value());
   std::vector<char> value = valueOf(7);
   first->write(value.data(), valueBytes, slotBytes);
   ASSERT_TRUE(first->settle().isOk());
@@ -110,7 +113,7 @@ TEST(Offloading, RefusesAFileForWhichThereIsNoRoom) {
 // The first error stays, and what comes after it is neither written nor read.
 TEST(Offloading, SaysWhatFailedAndGoesNoFurther) {
   TemporaryFolder folder;
-  auto file = Offloading::create(folder.path, 2 * slotBytes).value();
+  auto file = std::move(Offloading::create(folder.path, 2 * slotBytes).value());
   std::vector<char> value = valueOf(1);
   {
     FileLimit limit(slotBytes);
