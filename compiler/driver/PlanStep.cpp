@@ -118,8 +118,10 @@ static bool runSilently(ModuleOp module,
 }
 
 ModuleOp PlanJudge::derive(const StepPlan &plan, const StepOptions &planned) {
-  // What one height of tiles asks for and the next asks for again.
-  constexpr size_t mostKept = 16;
+  // What one height of tiles asks for and the next asks for again, with about
+  // 2,048 layers in all: a deep model's modules are large.
+  const auto mostKept = static_cast<size_t>(
+      std::clamp<int64_t>(2048 / std::max<int64_t>(layers, 1), 1, 64));
   StepPlan untiled = plan;
   untiled.tileRows = untiled.forwardTileRows = 0;
   auto found = llvm::find_if(derived, [&](const auto &known) {
