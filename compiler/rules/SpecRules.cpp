@@ -268,6 +268,28 @@ static Status checkTrained(const Spec &spec) {
   return Status::ok();
 }
 
+static Status checkOptimizers(const Spec &spec) {
+  const rt::Methods alongDirections = rt::methodsOf(rt::MethodKind::Directions);
+  for (const rt::MethodSettings *own : spec.methods()) {
+    if (own->readsMatrices() &&
+        llvm::is_contained(alongDirections, own->method.text()))
+      return disagree(spec, own->optimizer.key(),
+                      own->optimizer +
+                          " adds up rows and columns of a gradient, which " +
+                          own->method + " has in no memory",
+                      "set " + own->optimizer.key() + " to sgd, or " +
+                          own->method.key() + " to backprop");
+    if (own->optimizer == "sinkgd" && !spec.lora.none)
+      return disagree(spec, own->optimizer.key(),
+                      "sinkgd is of whole weights, and adapters train: their "
+                      "matrices have few rows or columns, which it makes as "
+                      "long as each other",
+                      "set lora: none, or " + own->optimizer.key() +
+                          " to adamw-8bit or lion");
+  }
+  return Status::ok();
+}
+
 Status hone::checkTrainedWeights(const Spec &spec) {
   const rt::Word &dtype = spec.weights.dtype;
   if (spec.lora.none && (dtype == "int8" || dtype == "int4"))
@@ -488,6 +510,7 @@ Status hone::checkSpec(Spec &spec) {
   HONE_TRY(checkMethods(spec));
   HONE_TRY(checkReaders(spec));
   HONE_TRY(checkTrained(spec));
+  HONE_TRY(checkOptimizers(spec));
   HONE_TRY(settleElementTypes(spec));
   HONE_TRY(checkWeights(spec));
   HONE_TRY(checkProducts(spec));

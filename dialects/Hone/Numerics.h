@@ -33,6 +33,13 @@ constexpr int64_t kSquaresBlock = 16384;
 /// Elements of a tensor that have one scale where an optimizer remembers bytes.
 constexpr int64_t kStateBlock = 256;
 
+/// Columns of a matrix whose squares an optimizer adds up together.
+constexpr int64_t kColumnsBlock = 256;
+
+/// How often SinkGD makes rows, then columns, as long as each other: L of the
+/// paper's experiments.
+constexpr int64_t kSinkhornRounds = 5;
+
 /// Keys (or queries, in the adjoint) of one partial sum of attention.
 constexpr int64_t kAttentionBlock = 256;
 

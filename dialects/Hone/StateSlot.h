@@ -7,15 +7,17 @@
 
 namespace hone {
 
-/// A vector that an optimizer keeps from step to step, of all trainable
-/// parameters one after the other. All its bytes are zero before the first
-/// step.
+/// A vector that an optimizer keeps from step to step, or works with in one, of
+/// all trainable parameters one after the other. All its bytes are zero before
+/// the first step.
 struct StateSlot {
   /// What it has of each parameter.
   enum class Extent {
     Elements, ///< one number for each element
     Blocks, ///< one for each numerics::kStateBlock elements, the last may have
             ///< fewer: whatever is beside it, a tensor begins a block
+    Rows,    ///< one for each row of a matrix, and one for a vector
+    Columns, ///< one for each column of a matrix, or element of a vector
   };
 
   /// Of the region, and of the vector in a checkpoint. Slots of one name are
@@ -23,6 +25,8 @@ struct StateSlot {
   llvm::StringRef name;
   mlir::Type element;
   Extent extent = Extent::Elements;
+  /// Whether the next step reads it, so that checkpoints have it.
+  bool isKept = true;
 
   /// How many numbers it has of a parameter.
   int64_t elementsOf(mlir::RankedTensorType parameter) const;

@@ -118,13 +118,13 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
       values.push_back(scalar("multiply", {rate, own("loraplus_lr_ratio")}));
     else if (name == "selected")
       values.push_back(updated.mask);
-    else if (name.consume_front(biasCorrection))
+    else if (const CountedNumber *counted = findCounted(name))
       values.push_back(
           updated.mask && !isAlways
-              ? scalar("bias_corrections",
-                       {own("adam_beta" + name), updated.counts}, type)
-              : scalar("bias_correction",
-                       {own("adam_beta" + name), integerSetting("completed")}));
+              ? scalar(counted->formulaOfEach,
+                       {own(counted->setting), updated.counts}, type)
+              : scalar(counted->formula,
+                       {own(counted->setting), integerSetting("completed")}));
     else if (name == "rounding_key")
       values.push_back(stepKey());
     else

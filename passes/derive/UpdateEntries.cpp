@@ -19,9 +19,9 @@ UpdateScalars::UpdateScalars(MLIRContext *context, const Optimizer &optimizer,
   if (optimizer.hasRateOfB)
     names.push_back("rate_of_b");
   for (const std::string &name : names) {
-    int64_t layers = name == "gradient_scale"                      ? scaled
-                     : StringRef(name).starts_with(biasCorrection) ? selectable
-                                                                   : 0;
+    int64_t layers = name == "gradient_scale" ? scaled
+                     : findCounted(name)      ? selectable
+                                              : 0;
     types.push_back(layers > 0 ? RankedTensorType::get(layers, real)
                                : RankedTensorType::get({}, real));
   }
@@ -29,7 +29,7 @@ UpdateScalars::UpdateScalars(MLIRContext *context, const Optimizer &optimizer,
     names.push_back("selected");
     types.push_back(RankedTensorType::get(selectable, word));
     for (StringRef name : optimizer.numbers)
-      if (always > 0 && name.starts_with(biasCorrection)) {
+      if (always > 0 && findCounted(name)) {
         names.push_back((alwaysPrefix + name).str());
         types.push_back(RankedTensorType::get({}, real));
       }

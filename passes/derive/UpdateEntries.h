@@ -26,7 +26,7 @@ struct UpdateScalars {
   llvm::SmallVector<mlir::Type> types;
 
   /// `rounds`: parameters are stored as bfloat16. With `selectable`, layers are
-  /// updated by a mask of that many, "selected", and have bias corrections of
+  /// updated by a mask of that many, "selected", and have counted numbers of
   /// their own; `always` beside them are of no layer and have those of every
   /// step. With `scaled`, so many have gradient scales of their own.
   UpdateScalars(mlir::MLIRContext *context, const Optimizer &optimizer,

@@ -300,11 +300,18 @@ LogicalResult EntryConversion::convert(UpdateOpInterface op) {
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
-  const bool hasBlocks = llvm::any_of(slots, [](const StateSlot &slot) {
-    return slot.extent == StateSlot::Extent::Blocks;
-  });
+  auto hasSlotOf = [&](StateSlot::Extent extent) {
+    return llvm::any_of(
+        slots, [&](const StateSlot &slot) { return slot.extent == extent; });
+  };
+  const bool hasTensors = hasSlotOf(StateSlot::Extent::Rows);
   const bool hasChunks =
-      op.getRounding() || !hasGradient || op.getRateOfB() || hasBlocks;
+      !hasTensors && (op.getRounding() || !hasGradient || op.getRateOfB() ||
+                      hasSlotOf(StateSlot::Extent::Blocks));
+  if (hasTensors)
+    arguments.push_back(
+        tableOf(op, "parameter_tensors",
+                parameterTensors(slice->parameters, builder.getContext())));
   if (hasChunks)
     arguments.push_back(tableOf(
         op, "parameter_chunks",
@@ -312,25 +319,25 @@ LogicalResult EntryConversion::convert(UpdateOpInterface op) {
                         builder.getContext())));
 
   emitWhen(op.getLoc(), op.getMask(), op.getMaskIndex(), [&] {
-    callShared(op, "update", arguments,
-               [&](KernelBuilder &k, Buffers &own, ValueRange given) {
-                 UpdateVectors vectors{given[0], {}, {}, {}};
-                 given = given.drop_front();
-                 if (hasChunks) {
-                   vectors.chunks = given.back();
-                   given = given.drop_back();
-                 }
-                 if (hasGradient) {
-                   vectors.gradient = given.front();
-                   given = given.drop_front();
-                 }
-                 llvm::append_range(vectors.state,
-                                    given.take_front(slots.size()));
-                 for (auto [scalar, argument] :
-                      llvm::zip_equal(scalars, given.drop_front(slots.size())))
-                   own.ofValue[scalar] = argument;
-                 emitUpdate(op, vectors, k);
-               });
+    callShared(
+        op, "update", arguments,
+        [&](KernelBuilder &k, Buffers &own, ValueRange given) {
+          UpdateVectors vectors{given[0], {}, {}, {}, {}};
+          given = given.drop_front();
+          if (hasChunks || hasTensors) {
+            (hasTensors ? vectors.tensors : vectors.chunks) = given.back();
+            given = given.drop_back();
+          }
+          if (hasGradient) {
+            vectors.gradient = given.front();
+            given = given.drop_front();
+          }
+          llvm::append_range(vectors.state, given.take_front(slots.size()));
+          for (auto [scalar, argument] :
+               llvm::zip_equal(scalars, given.drop_front(slots.size())))
+            own.ofValue[scalar] = argument;
+          emitUpdate(op, vectors, k);
+        });
   });
   return success();
 }

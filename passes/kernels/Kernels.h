@@ -98,7 +98,7 @@ void emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k);
 void emitKernel(LinearCrossEntropyParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(DotOp op, KernelBuilder &k);
 
-// UpdateKernels.cpp
+// UpdateKernels.cpp, ThetaUpdate.cpp, TensorUpdateKernels.cpp
 
 /// Adds `value` to the gradient `sink`, both of one static shape.
 void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
@@ -136,6 +136,9 @@ struct UpdateVectors {
   /// As parameterChunks() makes it, for an update that rounds to bfloat16, goes
   /// along random directions, has a rate of B or scales of blocks; else null.
   mlir::Value chunks;
+  /// As parameterTensors() makes it, for an update that has numbers of rows and
+  /// columns, and then no chunks; else null.
+  mlir::Value tensors;
   llvm::SmallVector<mlir::Value, 4> state; ///< by slot of the update
 };
 
@@ -148,6 +151,13 @@ struct UpdateVectors {
 mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
                                         int64_t most,
                                         mlir::MLIRContext *context);
+
+/// `parameters`, which lie one after the other in the vectors, as matrices: rows
+/// of first element, rows, columns, first row and first column in slots of
+/// these extents, how many columns may be scaled, which is none of a vector's,
+/// hashStream() of its name for the purpose Round, and whether it hasRateOfB().
+mlir::DenseElementsAttr parameterTensors(llvm::ArrayRef<Parameter> parameters,
+                                         mlir::MLIRContext *context);
 
 /// Writes the estimate that `op` describes to `gradient`.
 void emitEstimate(EstimateGradientOp op, mlir::Value gradient,

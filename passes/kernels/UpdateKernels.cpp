@@ -1,15 +1,13 @@
 //===- UpdateKernels.cpp - Gradient sums and optimizer steps --------------===//
 //
-// Updates run over flat vectors, element by element: what else is in the vector
-// changes no bit. Factors that are the same for every element are computed in
-// double and rounded once to the parameters' type.
+// Most updates run over flat vectors, element by element: what else is in the
+// vector changes no bit. Factors that are the same for every element are
+// computed in double and rounded once to the parameters' type.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Hone/StateCodes.h"
-#include "passes/kernels/Kernels.h"
-#include "passes/kernels/PhiloxKernel.h"
-#include "runtime/src/base/Philox.h"
+#include "passes/kernels/ThetaUpdate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -121,281 +119,8 @@ void hone::emitSquares(Value ranges, Value vector, Value squares,
 }
 
 //===----------------------------------------------------------------------===//
-// Elements by their tensors, whose names random numbers have
-//===----------------------------------------------------------------------===//
-
-DenseElementsAttr hone::parameterChunks(ArrayRef<Parameter> parameters,
-                                        int64_t most, MLIRContext *context) {
-  SmallVector<int64_t> rows;
-  constexpr int64_t inBlock = numerics::kStateBlock;
-  most = std::max(most / inBlock, int64_t(1)) * inBlock;
-  int64_t blocks = 0;
-  for (const Parameter &parameter : parameters) {
-    int64_t start = parameter.offset - parameters.front().offset;
-    int64_t elements = parameter.type.getNumElements();
-    auto hash = [&](rt::RandomPurpose purpose) {
-      return static_cast<int64_t>(rt::hashStream(purpose, parameter.name));
-    };
-    for (int64_t first = 0; first < elements; first += most)
-      rows.append({start + first, std::min(most, elements - first), first,
-                   hash(rt::RandomPurpose::Round),
-                   hash(rt::RandomPurpose::Perturb),
-                   int64_t(parameter.hasRateOfB()), blocks + first / inBlock});
-    blocks += llvm::divideCeil(elements, inBlock);
-  }
-  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 7, 7},
-                                    IntegerType::get(context, 64));
-  return DenseElementsAttr::get(type, ArrayRef(rows));
-}
-
-namespace {
-/// A row of parameterChunks().
-struct ParameterChunk {
-  Value first, count, inTensor; ///< index
-  Value round, perturb;         ///< i64: what names the streams
-  Value hasRateOfB;             ///< i64: not 0
-  Value block;                  ///< index: of its first
-};
-} // namespace
-
-/// Runs the body for each chunk, in parallel.
-static void forEachChunk(KernelBuilder &k, Value chunks,
-                         ArrayRef<MemRefType> scratch,
-                         function_ref<void(ParameterChunk, ValueRange)> body) {
-  int64_t count = cast<MemRefType>(chunks.getType()).getDimSize(0);
-  k.parallel(k.index(count), scratch, [&](Value chunk, ValueRange buffers) {
-    auto place = [&](int64_t at) {
-      return k.loadIndex(chunks, {chunk, k.index(at)});
-    };
-    auto word = [&](int64_t at) {
-      return k.load(chunks, {chunk, k.index(at)});
-    };
-    body({place(0), place(1), place(2), word(3), word(4), word(5), place(6)},
-         buffers);
-  });
-}
-
-/// The words of a hone random key.
-static RandomKey keyWords(KernelBuilder &k, Value key) {
-  auto word = [&](int64_t at) { return k.load(key, k.index(at)); };
-  return {word(0), word(1), word(2), word(3)};
-}
-
-namespace {
-/// The gradient that is a sum of random directions, one chunk at a time.
-class Directions {
-public:
-  /// `key` and `coefficients`: see hone.estimate_gradient.
-  Directions(KernelBuilder &k, Value key, Value coefficients)
-      : k(k), key(key), coefficients(coefficients) {}
-
-  MemRefType scratch() const {
-    return MemRefType::get(k.blocks().parameterElements, k.getF64Type());
-  }
-  /// Adds up in `sums`, a scratch(). Directions are added in their order.
-  void sum(const ParameterChunk &chunk, Value sums) const;
-
-private:
-  KernelBuilder &k;
-  Value key, coefficients;
-};
-} // namespace
-
-void Directions::sum(const ParameterChunk &chunk, Value sums) const {
-  Type real = k.getF64Type(), word = k.getI32Type();
-  k.map(chunk.count,
-        [&](ValueRange j) { k.store(k.real(real, 0.0), sums, j[0]); });
-  int64_t count = cast<MemRefType>(coefficients.getType()).getDimSize(0);
-  auto [seed0, seed1, step0, step1] = keyWords(k, key);
-  k.loop(k.index(0), k.index(count), 1,
-         [&, &seed0 = seed0, &seed1 = seed1, &step0 = step0,
-          &step1 = step1](Value direction) {
-           Value probe = arith::ShLIOp::create(
-               k, arith::IndexCastOp::create(k, word, direction),
-               arith::ConstantOp::create(
-                   k, k.getIntegerAttr(word, rt::RandomStream::probeShift)));
-           RandomKey stream = streamKey(
-               k, {seed0, seed1, step0, arith::OrIOp::create(k, step1, probe)},
-               chunk.perturb);
-           Value coefficient = k.loadAs(real, coefficients, direction);
-           k.map(chunk.count, [&](ValueRange j) {
-             Value z = randomNormal(k, stream, k.add(chunk.inTensor, j[0]));
-             k.store(k.add(k.load(sums, j[0]), k.mul(coefficient, z)), sums,
-                     j[0]);
-           });
-         });
-}
-
-void hone::emitEstimate(EstimateGradientOp op, Value gradient, Value chunks,
-                        KernelBuilder &k) {
-  Directions directions(k, k.buffer(op.getKey()),
-                        k.buffer(op.getCoefficients()));
-  forEachChunk(k, chunks, directions.scratch(),
-               [&](ParameterChunk chunk, ValueRange scratch) {
-                 directions.sum(chunk, scratch[0]);
-                 Value scale;
-                 if (op.getScale())
-                   scale = k.load(k.buffer(op.getScale()), {});
-                 k.map(chunk.count, [&](ValueRange j) {
-                   Value sum = k.load(scratch[0], j[0]);
-                   k.store(scale ? k.mul(scale, sum) : sum, gradient,
-                           k.add(chunk.first, j[0]));
-                 });
-               });
-}
-
-/// A carry out of the 16 bits that bfloat16 lacks, after a random number was
-/// added to them, is as probable as they are large.
-static Value roundToBfloat16(Value value, Value random, KernelBuilder &k) {
-  Type word = k.getI32Type();
-  auto constant = [&](int64_t number) -> Value {
-    return arith::ConstantOp::create(k, k.getIntegerAttr(word, number));
-  };
-  Value bits = arith::BitcastOp::create(k, word, value);
-  Value added = arith::AddIOp::create(
-      k, bits, arith::ShRUIOp::create(k, random, constant(16)));
-  // A NaN must not become a number, nor infinity a NaN.
-  Value exponent = arith::AndIOp::create(k, bits, constant(0x7f800000));
-  Value isFinite = arith::CmpIOp::create(k, arith::CmpIPredicate::ne, exponent,
-                                         constant(0x7f800000));
-  Value chosen = arith::SelectOp::create(k, isFinite, added, bits);
-  Value upper = arith::TruncIOp::create(
-      k, k.getIntegerType(16), arith::ShRUIOp::create(k, chosen, constant(16)));
-  return arith::BitcastOp::create(k, k.getBF16Type(), upper);
-}
-
-//===----------------------------------------------------------------------===//
 // Optimizer steps
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// What the elements of one tensor's chunk share.
-struct UpdateChunk {
-  ParameterChunk at;
-  Value rate;         ///< f64
-  RandomKey rounding; ///< if values are rounded
-  Value sums;         ///< the gradient, if it is in no memory
-};
-
-/// One element, in the type that updates compute in.
-struct UpdateElement {
-  Value theta, gradient;
-  Value place;  ///< in the vectors
-  Value random; ///< i32, see Hone_UpdateOp; null if nothing is rounded
-};
-
-/// What all rules have in common: where elements are from, and how they are
-/// stored.
-class ThetaUpdate {
-public:
-  ThetaUpdate(UpdateOpInterface op, const UpdateVectors &vectors,
-              KernelBuilder &k)
-      : k(k), vectors(vectors),
-        element(computeType(
-            cast<MemRefType>(vectors.theta.getType()).getElementType())),
-        rate(op.getLearningRate()), rateOfB(op.getRateOfB()),
-        rounding(op.getRounding()) {
-    if (op.getDirectionCoefficients())
-      directions.emplace(k, k.buffer(op.getDirectionKey()),
-                         k.buffer(op.getDirectionCoefficients()));
-  }
-
-  /// A number of the op, f64.
-  Value number(Value operand) const { return k.load(k.buffer(operand), {}); }
-  /// The same in the type that updates compute in.
-  Value rounded(Value value) const { return k.convert(element, value); }
-
-  /// Runs the body for each chunk of vectors that are divided by tensors, in
-  /// parallel, with memory of the types `scratch` of its own.
-  void
-  forEachChunk(ArrayRef<MemRefType> scratch,
-               function_ref<void(const UpdateChunk &, ValueRange)> body) const;
-  /// Element `j` of a chunk.
-  UpdateElement read(const UpdateChunk &chunk, Value j) const;
-  /// Element `i` of vectors that are not divided so.
-  UpdateElement read(Value i) const {
-    return {k.loadAs(element, vectors.theta, i),
-            k.load(vectors.gradient, i),
-            i,
-            {}};
-  }
-  void write(const UpdateElement &at, Value theta) const {
-    store(theta, vectors.theta, at, at.random);
-  }
-  /// The number that is remembered of an element in a slot of
-  /// `Extent::Elements`.
-  Value recall(const UpdateElement &at, unsigned slot) const {
-    return k.loadAs(element, vectors.state[slot], at.place);
-  }
-  void remember(const UpdateElement &at, unsigned slot, Value value) const;
-
-  KernelBuilder &k;
-  const UpdateVectors &vectors;
-  const Type element; ///< that it computes in
-
-private:
-  /// Rounded by `random` if `to` holds bfloat16.
-  void store(Value value, Value to, const UpdateElement &at,
-             Value random) const;
-
-  Value rate, rateOfB, rounding; ///< operands
-  std::optional<Directions> directions;
-};
-} // namespace
-
-void ThetaUpdate::forEachChunk(
-    ArrayRef<MemRefType> scratch,
-    function_ref<void(const UpdateChunk &, ValueRange)> body) const {
-  SmallVector<MemRefType> memory(scratch);
-  if (directions)
-    memory.push_back(directions->scratch());
-  ::forEachChunk(
-      k, vectors.chunks, memory, [&](ParameterChunk at, ValueRange buffers) {
-        UpdateChunk chunk{at, {}, {}, {}};
-        if (directions) {
-          chunk.sums = buffers.back();
-          directions->sum(at, chunk.sums);
-        }
-        chunk.rate = number(rate);
-        if (rateOfB)
-          chunk.rate = arith::SelectOp::create(
-              k, arith::TruncIOp::create(k, k.getI1Type(), at.hasRateOfB),
-              number(rateOfB), chunk.rate);
-        if (rounding)
-          chunk.rounding =
-              streamKey(k, keyWords(k, k.buffer(rounding)), at.round);
-        body(chunk, buffers.take_front(scratch.size()));
-      });
-}
-
-UpdateElement ThetaUpdate::read(const UpdateChunk &chunk, Value j) const {
-  Value i = k.add(chunk.at.first, j);
-  UpdateElement at{k.loadAs(element, vectors.theta, i),
-                   chunk.sums ? k.convert(element, k.load(chunk.sums, j))
-                              : k.load(vectors.gradient, i),
-                   i,
-                   {}};
-  if (rounding)
-    at.random = randomWord(k, chunk.rounding, k.add(chunk.at.inTensor, j));
-  return at;
-}
-
-void ThetaUpdate::store(Value value, Value to, const UpdateElement &at,
-                        Value random) const {
-  if (cast<MemRefType>(to.getType()).getElementType().isBF16())
-    value = roundToBfloat16(k.convert(k.getF32Type(), value), random, k);
-  k.store(value, to, at.place);
-}
-
-void ThetaUpdate::remember(const UpdateElement &at, unsigned slot,
-                           Value value) const {
-  Value random;
-  if (at.random)
-    random = arith::ShLIOp::create(
-        k, at.random,
-        arith::ConstantOp::create(k, k.getIntegerAttr(k.getI32Type(), 16)));
-  store(value, vectors.state[slot], at, random);
-}
 
 /// The new element of theta.
 using Rule = llvm::unique_function<Value(const UpdateElement &)>;
@@ -635,5 +360,7 @@ void hone::emitUpdate(UpdateOpInterface op, const UpdateVectors &vectors,
   llvm::TypeSwitch<Operation *>(op)
       .Case<SgdOp, AdamwOp, AdamwCodedOp, LionOp>(
           [&](auto rule) { emitRule(rule, update); })
+      .Case<AdafactorOp, SinkgdOp>(
+          [&](auto rule) { emitTensorRule(rule, update); })
       .DefaultUnreachable("every update has a kernel");
 }

@@ -20,6 +20,7 @@ OptimizerState::OptimizerState(ModuleOp module,
         list.push_back(slot);
       else
         assert(known->element == slot.element && known->extent == slot.extent &&
+               known->isKept == slot.isKept &&
                "slots of one name are the same");
     }
   });

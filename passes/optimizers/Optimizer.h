@@ -46,8 +46,16 @@ struct Optimizer {
   bool countsUpdates() const;
 };
 
-/// Begins the names of numbers that depend on how many updates there were.
-inline constexpr llvm::StringLiteral biasCorrection = "bias_correction";
+/// A number that depends on how many updates there were before.
+struct CountedNumber {
+  llvm::StringRef name;
+  llvm::StringRef setting;
+  /// The formula of the setting and that count (passes/derive), and that of
+  /// the counts of several layers, each with this update.
+  llvm::StringRef formula, formulaOfEach;
+};
+/// Null if `name` is a setting's.
+const CountedNumber *findCounted(llvm::StringRef name);
 
 /// The one that `settings` name, as they set it.
 Optimizer describeOptimizer(const rt::UpdateSettings &settings);

@@ -8,9 +8,20 @@ using namespace mlir;
 
 namespace hone {
 
+static constexpr CountedNumber kCounted[] = {
+    {"bias_correction1", "adam_beta1", "bias_correction", "bias_corrections"},
+    {"bias_correction2", "adam_beta2", "bias_correction", "bias_corrections"},
+    {"second_moment_part", "adafactor_decay_rate", "step_power",
+     "step_powers"}};
+
+const CountedNumber *findCounted(StringRef name) {
+  const auto *found = llvm::find_if(
+      kCounted, [&](const CountedNumber &each) { return each.name == name; });
+  return found == std::end(kCounted) ? nullptr : found;
+}
+
 bool Optimizer::countsUpdates() const {
-  return llvm::any_of(
-      numbers, [](StringRef name) { return name.starts_with(biasCorrection); });
+  return llvm::any_of(numbers, findCounted);
 }
 
 /// Creates an UpdateOp of `numbers`, of what is `own` of its rule beside them,
@@ -72,6 +83,28 @@ static Optimizer lion(const rt::UpdateSettings &settings) {
                         ValueRange numbers, const UpdateOperands &operands) {
     hone::create<LionOp>(b, loc, numbers, std::make_index_sequence<5>(),
                          operands, narrow(b, own));
+  };
+  return optimizer;
+}
+
+static Optimizer adafactor(const rt::UpdateSettings &) {
+  Optimizer optimizer;
+  optimizer.numbers = {"adafactor_epsilon", "adafactor_clip_threshold",
+                       "second_moment_part"};
+  optimizer.create = [](OpBuilder &b, Location loc, const Optimizer &,
+                        ValueRange numbers, const UpdateOperands &operands) {
+    hone::create<AdafactorOp>(b, loc, numbers, std::make_index_sequence<6>(),
+                              operands);
+  };
+  return optimizer;
+}
+
+static Optimizer sinkgd(const rt::UpdateSettings &) {
+  Optimizer optimizer;
+  optimizer.create = [](OpBuilder &b, Location loc, const Optimizer &,
+                        ValueRange numbers, const UpdateOperands &operands) {
+    hone::create<SinkgdOp>(b, loc, numbers, std::make_index_sequence<3>(),
+                           operands);
   };
   return optimizer;
 }

@@ -16,7 +16,9 @@
   OPTIMIZER(adamw, "adamw")                                                    \
   OPTIMIZER(sgd, "sgd")                                                        \
   OPTIMIZER(lion, "lion")                                                      \
-  OPTIMIZER(adamw8bit, "adamw-8bit")
+  OPTIMIZER(adamw8bit, "adamw-8bit")                                           \
+  OPTIMIZER(adafactor, "adafactor")                                            \
+  OPTIMIZER(sinkgd, "sinkgd")
 
 namespace hone::rt {
 
@@ -31,7 +33,7 @@ inline std::vector<std::string> optimizerNames() {
 /// How a gradient is used, whichever method found it.
 struct UpdateSettings : virtual Section {
   Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
-      "update rule", {optimizerNames(), {"adafactor", "sinkgd"}}, {},
+      "update rule", {optimizerNames()}, {},
       standardsOf(MethodKind::Directions, "sgd")};
   Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
       below(1), Readers::onlyWith({"sgd"})};
@@ -54,6 +56,18 @@ struct UpdateSettings : virtual Section {
   Real lion_beta2{*this, "lion_beta2", 0.99, Bits::RunUnlessStandard,
       SetBy::Spec, "decay of lion's momentum", below(1),
       Readers::onlyWith({"lion"})};
+  Real adafactor_decay_rate{*this, "adafactor_decay_rate", -0.8,
+      Bits::RunUnlessStandard, SetBy::Spec,
+      "power of the step's number that is the part of a new square in "
+      "adafactor's second moment", from(-1, 0), Readers::onlyWith({"adafactor"})};
+  Real adafactor_clip_threshold{*this, "adafactor_clip_threshold", 1,
+      Bits::RunUnlessStandard, SetBy::Spec,
+      "root mean square of a tensor's update above which adafactor scales it "
+      "down", positive, Readers::onlyWith({"adafactor"})};
+  Real adafactor_epsilon{*this, "adafactor_epsilon", 1e-30,
+      Bits::RunUnlessStandard, SetBy::Spec,
+      "added to squares in adafactor's second moment", from(1e-37, 1),
+      Readers::onlyWith({"adafactor"})};
   Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
       "peak learning rate", notNegative};
   Real loraplus_lr_ratio{*this, "loraplus_lr_ratio", 1, Bits::Run, SetBy::Spec,
@@ -75,6 +89,11 @@ struct UpdateSettings : virtual Section {
       notNegative,
       Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
 
+  /// Whether an update reads a gradient's rows and columns, several times. It
+  /// then has to be in memory.
+  bool readsMatrices() const {
+    return optimizer == "adafactor" || optimizer == "sinkgd";
+  }
   /// Whether the rate of a step does not depend on how long the run is.
   bool hasConstantRate() const {
     return lr_scheduler_type == "constant" || lr_scheduler_type == "constant_with_warmup";

@@ -396,7 +396,7 @@ void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
   const OptimizerState state(module, parameters);
   for (const StateSlot &slot : state.slots())
     regions.add(slot.name, MemoryClass::Optimizer, state.bytesOf(slot),
-                slot.element);
+                slot.isKept ? slot.element : Type());
 }
 
 LogicalResult Place::placeCaches(ModuleOp module, const SymbolTable &symbols,

@@ -501,6 +501,23 @@ func.func private @scalar.bias_corrections(%beta: f64, %counts: memref<LENGTHxf3
   return
 }
 
+// count^exponent of each layer that had an update, else 1.
+func.func private @scalar.step_powers(%exponent: f64, %counts: memref<LENGTHxf32>, %powers: memref<LENGTHxf64>) {
+  %unit = arith.constant 1 : i64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    %number = memref.load %counts[%i] : memref<LENGTHxf32>
+    %count = arith.fptosi %number : f32 to i64
+    %some = arith.maxsi %count, %unit : i64
+    %completed = arith.subi %some, %unit : i64
+    %power = func.call @scalar.step_power(%exponent, %completed) : (f64, i64) -> f64
+    memref.store %power, %powers[%i] : memref<LENGTHxf64>
+  }
+  return
+}
+
 // As many steps later a selection held for `period` steps begins, so that the
 // first one after a warm-up is held as long as all others.
 func.func private @scalar.turn_delay(%period: i64, %warmup: i64) -> i64 {

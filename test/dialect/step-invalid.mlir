@@ -574,6 +574,64 @@ hone.entry @lion_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
 
 // -----
 
+hone.entry @adafactor_c1(%g: tensor<f64>, %d: tensor<16xf32>) {
+  // expected-error @+1 {{'hone.adafactor' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
+  hone.adafactor %g, %g, %g, %g, %g, %g from %d : tensor<16xf32>
+}
+
+// -----
+
+hone.entry @adafactor_c2(%g: tensor<f64>) {
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.adafactor' op expects one layer or several but got both}}
+  hone.adafactor %g, %g, %g, %g, %g, %g from %d : tensor<16xf32> on ["layers.0."]
+}
+
+// -----
+
+hone.entry @adafactor_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.adafactor' op expects an element of the 2 of 'mask' but got 2}}
+  hone.adafactor %g, %g, %g, %g, %g, %g on ["layers.2."] when %mask[2] : tensor<2xi32>
+}
+
+// -----
+
+hone.entry @adafactor_c4(%g: tensor<f64>, %key: tensor<4xi32>, %c: tensor<1xf32>) {
+  // expected-error @+1 {{'hone.adafactor' op expects a gradient in memory but got directions}}
+  hone.adafactor %g, %g, %g, %g, %g, %g along %key, %c : tensor<1xf32>
+}
+
+// -----
+
+hone.entry @sinkgd_c1(%g: tensor<f64>, %d: tensor<16xf32>) {
+  // expected-error @+1 {{'hone.sinkgd' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
+  hone.sinkgd %g, %g, %g from %d : tensor<16xf32>
+}
+
+// -----
+
+hone.entry @sinkgd_c2(%g: tensor<f64>) {
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.sinkgd' op expects one layer or several but got both}}
+  hone.sinkgd %g, %g, %g from %d : tensor<16xf32> on ["layers.0."]
+}
+
+// -----
+
+hone.entry @sinkgd_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.sinkgd' op expects an element of the 2 of 'mask' but got 2}}
+  hone.sinkgd %g, %g, %g on ["layers.2."] when %mask[2] : tensor<2xi32>
+}
+
+// -----
+
+hone.entry @sinkgd_c4(%g: tensor<f64>, %key: tensor<4xi32>, %c: tensor<1xf32>) {
+  // expected-error @+1 {{'hone.sinkgd' op expects a gradient in memory but got directions}}
+  hone.sinkgd %g, %g, %g along %key, %c : tensor<1xf32>
+}
+
+// -----
+
 hone.entry @element_c1(%rates: tensor<2xf64>) {
   // expected-error @+1 {{'hone.element' op expects an element of the 2 of 'numbers' but got 2}}
   %0 = hone.element %rates[2] : tensor<2xf64>

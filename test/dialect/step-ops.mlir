@@ -116,6 +116,10 @@ hone.entry @sgd(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
   hone.sgd %g, %l, %w momentum %m in_bfloat16 round %k
   // CHECK: hone.lion %[[G]], %[[L]], %[[W]], %[[M]], %[[M]] in_bfloat16 round %[[K]]{{$}}
   hone.lion %g, %l, %w, %m, %m in_bfloat16 round %k
+  // CHECK: hone.adafactor %[[G]], %[[L]], %[[W]], %[[M]], %[[M]], %[[M]] from %[[D]] : tensor<16xf32>
+  hone.adafactor %g, %l, %w, %m, %m, %m from %d : tensor<16xf32>
+  // CHECK: hone.sinkgd %[[G]], %[[L]], %[[W]] round %[[K]]{{$}}
+  hone.sinkgd %g, %l, %w round %k
 }
 
 // CHECK-LABEL: hone.entry @adamw(

@@ -26,6 +26,26 @@ protected:
   static constexpr int64_t length = inA + inB + 150;
   const std::vector<size_t> starts = {0, inA, inA + inB, size_t(length)};
 
+  static constexpr int64_t inRows = 40 + 15 + 1, inColumns = 131 + 40 + 150;
+
+  /// The tensors of a vector of all, the vector as one row.
+  std::vector<Matrix> tensorsOf(const Matrix &all) const {
+    std::vector<Matrix> tensors;
+    for (auto [tensor, rows] : {std::pair(0, 40), {1, 15}, {2, 1}}) {
+      const size_t first = starts[tensor], end = starts[tensor + 1];
+      Matrix own(rows, static_cast<int64_t>(end - first) / rows);
+      own.values.assign(all.values.begin() + first, all.values.begin() + end);
+      tensors.push_back(own);
+    }
+    return tensors;
+  }
+  static Matrix joined(const std::vector<Matrix> &tensors) {
+    Matrix all;
+    for (const Matrix &each : tensors)
+      llvm::append_range(all.values, each.values);
+    return all;
+  }
+
   /// A module whose entry runs `update` on so many numbers, %0 and further.
   std::string updateModule(size_t numbers, const std::string &update) const {
     std::string arguments;
@@ -131,6 +151,90 @@ TEST_P(KernelsOptimizerTest, Lion) {
               "lion");
   expectClose(readAll(program, "state0"), momentum, element(), kSteps,
               "momentum");
+}
+
+TEST_P(KernelsOptimizerTest, Adafactor) {
+  HoneProgram program(
+      updateModule(6, "hone.adafactor %n0, %n1, %n2, %n3, %n4, %n5"));
+  AdafactorRates rates{0.5, 1e-3, 0.1, 1e-30, 0.9, -0.8};
+  std::vector<Matrix> theta = tensorsOf(random(1, length));
+  std::vector<AdafactorMoments> moments(theta.size());
+  program.write("theta", joined(theta).values);
+  program.write("state1.rows", std::vector<double>(inRows));
+  program.write("state1.columns", std::vector<double>(inColumns));
+  for (int step = 1; step <= kSteps; ++step) {
+    Matrix gradient = wideGradient();
+    give(program, gradient,
+         {rates.gradientScale, rates.learningRate, rates.weightDecay,
+          rates.epsilon, rates.clipThreshold,
+          std::pow(double(step), rates.decayRate)});
+    program.run(1, 1 + step % 3);
+    const std::vector<Matrix> gradients = tensorsOf(gradient);
+    for (size_t i = 0; i < theta.size(); ++i)
+      adafactorStep(theta[i], gradients[i], moments[i], rates, step);
+  }
+  expectClose(readAll(program, "theta"), joined(theta), element(),
+              kSteps * kSteps / 4, "theta");
+  Matrix rows, columns, wantRows, wantColumns;
+  rows.values = program.read("state1.rows", inRows);
+  columns.values = program.read("state1.columns", inColumns);
+  for (const AdafactorMoments &each : moments) {
+    llvm::append_range(wantRows.values, each.rows);
+    llvm::append_range(wantColumns.values, each.columns);
+  }
+  expectClose(rows, wantRows, element(), kSteps, "rows");
+  expectClose(columns, wantColumns, element(), kSteps, "columns");
+}
+
+TEST_P(KernelsOptimizerTest, Sinkgd) {
+  HoneProgram program(updateModule(3, "hone.sinkgd %n0, %n1, %n2"));
+  const double rate = 1e-3, decay = 0.1;
+  std::vector<Matrix> theta = tensorsOf(random(1, length));
+  program.write("theta", joined(theta).values);
+  for (int step = 0; step < kSteps; ++step) {
+    Matrix gradient = wideGradient();
+    // A token that the batch lacks, a feature that nothing reads, no gradient.
+    for (size_t j = 0; j < 131; ++j)
+      gradient.values[7 * 131 + j] = 0;
+    for (size_t i = 0; i < 15; ++i)
+      gradient.values[inA + i * 40 + 9] = 0;
+    if (step % 50 == 0)
+      std::fill(gradient.values.begin() + inA + inB, gradient.values.end(), 0);
+    give(program, gradient, {0.5, rate, decay});
+    program.run(1, 1 + step % 3);
+    const std::vector<Matrix> gradients = tensorsOf(gradient);
+    for (size_t i = 0; i < theta.size(); ++i)
+      sinkgdStep(theta[i], gradients[i], rate, decay, numerics::kSinkhornRounds,
+                 theta[i].rows == 1);
+  }
+  expectClose(readAll(program, "theta"), joined(theta), element(),
+              kSteps * kSteps / 4, "theta");
+}
+
+// What is not finite must be seen.
+TEST_P(KernelsOptimizerTest, TensorsKeepWhatIsNotFinite) {
+  for (bool isSinkgd : {false, true}) {
+    HoneProgram program(
+        isSinkgd
+            ? updateModule(3, "hone.sinkgd %n0, %n1, %n2")
+            : updateModule(6, "hone.adafactor %n0, %n1, %n2, %n3, %n4, %n5"));
+    for (double bad : {HUGE_VAL, std::nan("")}) {
+      Matrix gradient = random(1, length);
+      gradient.values[5] = bad;
+      program.write("theta", std::vector<double>(length));
+      if (!isSinkgd) {
+        program.write("state1.rows", std::vector<double>(inRows));
+        program.write("state1.columns", std::vector<double>(inColumns));
+      }
+      give(program, gradient,
+           isSinkgd ? std::vector<double>{1, 1, 0}
+                    : std::vector<double>{1, 1, 0, 1e-30, 1, 1});
+      program.run(1, 2);
+      const std::vector<double> theta = program.read("theta", length);
+      EXPECT_FALSE(std::isfinite(theta[5])) << isSinkgd << " " << bad;
+      EXPECT_TRUE(std::isfinite(theta[inA])) << "another tensor";
+    }
+  }
 }
 
 TEST_P(KernelsOptimizerTest, AdamwCoded) {

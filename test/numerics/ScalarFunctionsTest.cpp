@@ -128,6 +128,17 @@ TEST(ScalarFunctions, CosineAndPowerHaveTheSpecifiedBits) {
                 1 - reference::power(beta, uint64_t(completed) + 1));
 }
 
+TEST(ScalarFunctions, PowersOfStepsHaveTheSpecifiedBits) {
+  Formula power("step_power", "dl");
+  for (double exponent : {-1.0, -0.8, -0.5, 0.0})
+    for (int64_t step : {1, 2, 3, 7, 10, 100, 1023, 12345, 1 << 30}) {
+      double found = power({exponent, double(step - 1)});
+      EXPECT_EQ(found,
+                rt::portableExp(exponent * rt::portableLog(double(step))));
+      EXPECT_NEAR(found, std::pow(double(step), exponent), 1e-14 * found);
+    }
+}
+
 TEST(ScalarFunctions, ClippingFollowsTorch) {
   Formula clip("clip", "dd");
   EXPECT_EQ(clip({4.0, 1.0}), 1.0 / (4.0 + 1e-6));

@@ -369,6 +369,11 @@ TEST(SelectionFormulas, UpdatesAreCountedByLayer) {
   EXPECT_EQ(found[0], 1);
   EXPECT_NEAR(found[1], 0.1, 1e-15);
   EXPECT_NEAR(found[2], 1 - 0.729, 1e-15);
+  Formula powers("step_powers", "dvr", 3);
+  found = powers.reals({{-0.5}, {0, 1, 4}}, 3);
+  EXPECT_EQ(found[0], 1);
+  EXPECT_EQ(found[1], 1);
+  EXPECT_NEAR(found[2], 0.5, 1e-15);
   Formula selected("selected_now", "mlm", 3);
   EXPECT_EQ(selected.maskOf({{0, 1, 0}, {0}}), Selection(3, 1));
   EXPECT_EQ(selected.maskOf({{0, 1, 0}, {1}}), (Selection{0, 1, 0}));

@@ -23,7 +23,7 @@ build() {
   cat >"$work/spec.yaml" <<SPEC
 model: $model
 lora: {r: 4, lora_alpha: 8, target_modules: all-linear, dtype: bfloat16}
-train: {residuals: mesp, optimizer: adamw, max_grad_norm: 0.5,
+train: {residuals: mesp, optimizer: ${optimizer-adamw}, max_grad_norm: 0.5,
         learning_rate: 1e-2, batch_size: 2, max_seq_length: 32,
         gradient_accumulation_steps: $2}
 SPEC
@@ -153,6 +153,18 @@ fi
 grep -q 'error\[H0812\]: step 1: expects as many batches on every rank' "$work/log" ||
   { cat "$work/log" >&2; exit 1; }
 echo 'uneven ranks stop'
+
+# Whatever an optimizer remembers of a tensor, one part has it, or each rank.
+for optimizer in adamw-8bit lion adafactor; do
+  one 2
+  for part in lower upper; do
+    build $part 2 --step-options="split-after=$((layers - 1)) part=$part"
+  done
+  run-together host $steps 0 $(parts) >"$work/out"
+  same "two parts with $optimizer" lower upper
+  ranks host 2 1
+  echo "same bits as one module: two parts, and two ranks, with $optimizer"
+done
 
 "$work/lower/train" --data "$data" --output "$work/run" --steps 1 \
   >"$work/log" 2>&1 && exit 1

@@ -194,6 +194,32 @@ module @slots_of_several_optimizers attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
+// What an update only works with has memory, and is no state of a checkpoint,
+// which has an element type.
+// CHECK-LABEL: module @slots_of_tensors
+// CHECK: hone.region "state1.rows" optimizer at {{[0-9]+}} bytes 48 of f32
+// CHECK-NEXT: hone.region "state1.columns" optimizer at {{[0-9]+}} bytes 56 of f32
+// CHECK-NEXT: hone.region "scales.rows" optimizer at {{[0-9]+}} bytes 96{{$}}
+// CHECK-NEXT: hone.region "scales.columns" optimizer at {{[0-9]+}} bytes 112{{$}}
+// CHECK-NEXT: hone.region "squares.columns" optimizer at {{[0-9]+}} bytes 112{{$}}
+module @slots_of_tensors attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x3xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4xf32>
+    hone.return
+  }
+  hone.entry @loss() {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+  }
+  hone.entry update @update(%g: tensor<f64>) {
+    hone.adafactor %g, %g, %g, %g, %g, %g on ["layers.0."]
+    hone.sinkgd %g, %g, %g on ["layers.1."]
+  }
+}
+
+// -----
+
 // Scratch of layers that run one after the other is the same memory: the arena
 // does not grow with depth.
 // CHECK-LABEL: module @layers_share_scratch

@@ -558,6 +558,79 @@ void lionStep(Matrix &theta, const Matrix &gradient, Matrix &momentum,
   }
 }
 
+void adafactorStep(Matrix &theta, const Matrix &gradient,
+                   AdafactorMoments &moments, const AdafactorRates &rates,
+                   int step) {
+  const int64_t rows = theta.rows, columns = theta.columns;
+  const double beta = 1 - std::pow(double(step), rates.decayRate);
+  std::vector<double> newRows(rows), newColumns(columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      double g = rates.gradientScale * gradient(i, j);
+      double square = g * g + rates.epsilon;
+      newRows[i] += square / double(columns);
+      newColumns[j] += square / double(rows);
+    }
+  auto move = [&](std::vector<double> &moment, const std::vector<double> &now) {
+    moment.resize(now.size());
+    for (size_t i = 0; i < now.size(); ++i)
+      moment[i] = beta * moment[i] + (1 - beta) * now[i];
+  };
+  move(moments.rows, newRows);
+  move(moments.columns, newColumns);
+  double mean = 0;
+  for (double row : moments.rows)
+    mean += row / double(rows);
+  Matrix update(rows, columns);
+  double squares = 0;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      update(i, j) = rates.gradientScale * gradient(i, j) /
+                     std::sqrt(moments.rows[i] * moments.columns[j] / mean);
+      squares += update(i, j) * update(i, j);
+    }
+  const double rms = std::sqrt(squares / double(rows * columns));
+  const double scale =
+      rates.learningRate / std::max(1.0, rms / rates.clipThreshold);
+  for (size_t i = 0; i < theta.values.size(); ++i)
+    theta.values[i] =
+        theta.values[i] * (1 - rates.learningRate * rates.weightDecay) -
+        scale * update.values[i];
+}
+
+void sinkgdStep(Matrix &theta, const Matrix &gradient, double learningRate,
+                double weightDecay, int rounds, bool isVector) {
+  Matrix x = gradient;
+  const int64_t rows = x.rows, columns = x.columns;
+  // Rows of zeros are no rows.
+  int64_t counted = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    bool isZero = true;
+    for (int64_t j = 0; j < columns; ++j)
+      isZero &= x(i, j) == 0;
+    counted += !isZero;
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (int64_t i = 0; i < rows; ++i) {
+      double squares = 0;
+      for (int64_t j = 0; j < columns; ++j)
+        squares += x(i, j) * x(i, j);
+      for (int64_t j = 0; j < columns && squares > 0; ++j)
+        x(i, j) *= std::sqrt(double(columns)) / std::sqrt(squares);
+    }
+    for (int64_t j = 0; j < columns && !isVector; ++j) {
+      double squares = 0;
+      for (int64_t i = 0; i < rows; ++i)
+        squares += x(i, j) * x(i, j);
+      for (int64_t i = 0; i < rows && squares > 0; ++i)
+        x(i, j) *= std::sqrt(double(counted)) / std::sqrt(squares);
+    }
+  }
+  for (size_t i = 0; i < theta.values.size(); ++i)
+    theta.values[i] = theta.values[i] * (1 - learningRate * weightDecay) -
+                      learningRate * x.values[i];
+}
+
 std::vector<double> dynamicCode(bool isSigned) {
   // As written there: boundaries by linspace, then the means of neighbours.
   std::vector<double> data = {0, 1};

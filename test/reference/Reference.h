@@ -183,6 +183,24 @@ struct LionRates {
 void lionStep(Matrix &theta, const Matrix &gradient, Matrix &momentum,
               const LionRates &rates);
 
+/// Shazeer and Stern 2018, algorithms 4 and 5, without a relative step; `step`
+/// counts from 1. A vector has one row, and keeps each element's moment.
+struct AdafactorRates {
+  double gradientScale, learningRate, weightDecay, epsilon, clipThreshold,
+      decayRate;
+};
+struct AdafactorMoments {
+  std::vector<double> rows, columns;
+};
+void adafactorStep(Matrix &theta, const Matrix &gradient,
+                   AdafactorMoments &moments, const AdafactorRates &rates,
+                   int step);
+
+/// Scetbon et al. 2025, algorithms 3 and 4, with `rounds` for L; `isVector`:
+/// rows alone are normalised.
+void sinkgdStep(Matrix &theta, const Matrix &gradient, double learningRate,
+                double weightDecay, int rounds, bool isVector);
+
 /// What moments become between steps: codes by a table, in blocks of
 /// consecutive elements that have one scale.
 class CodedMoment {

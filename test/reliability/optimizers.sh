@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # optimizers.sh MODEL WORK
 #
-# Each optimizer that remembers in few bytes, trained in every way that ends with
-# the same adapter: after the backward and in it, cut into parts, with other
+# Each optimizer that remembers in few bytes or none, trained in every way that ends
+# with the same tensors: after the backward and in it, cut into parts, with other
 # threads, killed, and replayed. A run of one refuses to go on with another.
 set -euo pipefail
 
@@ -19,6 +19,7 @@ train: {batch_size: 2, max_seq_length: 8, max_grad_norm: 0, learning_rate: 1e-3}
 YAML
 
 sed 's/max_grad_norm: 0, //' spec.yaml >forward.yaml
+sed 's/^lora: .*/lora: none\nweights: {untie: true}/' spec.yaml >weights.yaml
 
 run() { # run NAME THREADS [HONEC-ARG...]: compiles SPEC, once, and trains
   local name=$1 threads=$2
@@ -28,10 +29,12 @@ run() { # run NAME THREADS [HONEC-ARG...]: compiles SPEC, once, and trains
     --weight-decay 0.1 --threads "$threads" >log
 }
 
-# same LABEL NAME NAME: two runs have one adapter
+# same LABEL NAME NAME: two runs have the same tensors
 same() {
-  cmp "$2.run/adapter_model.safetensors" "$3.run/adapter_model.safetensors"
-  echo "$1: same adapter"
+  local trained=adapter_model.safetensors
+  [[ -e $2.run/$trained ]] || trained=model.safetensors
+  cmp "$2.run/$trained" "$3.run/$trained"
+  echo "$1: same tensors"
 }
 
 check() { # check LABEL [--set ...]
@@ -53,17 +56,28 @@ check() { # check LABEL [--set ...]
   mv held.run held-one.run
   run held 3
   same "$label, held layers" held-one held
+}
+
+replay() { # replay LABEL [--set ...]
+  local label=$1
+  shift
   spec=forward.yaml run mezo 2 "$@" --set train.method=mezo
   ./mezo/train --replay mezo.run/replay.hone --output replayed.run --threads 1 \
     >log
   same "$label, replayed" mezo replayed
 }
 
-check 'sgd in bfloat16' --set train.optimizer=sgd --set train.momentum=0.9 \
+spec=weights.yaml check sinkgd --set train.optimizer=sinkgd
+check adafactor --set train.optimizer=adafactor
+both() { # what a method along directions may use, too
+  check "$@"
+  replay "$@"
+}
+both 'sgd in bfloat16' --set train.optimizer=sgd --set train.momentum=0.9 \
   --set train.momentum_dtype=bfloat16
-check 'lion in bfloat16' --set train.optimizer=lion \
+both 'lion in bfloat16' --set train.optimizer=lion \
   --set train.momentum_dtype=bfloat16
-check 'adamw-8bit' --set train.optimizer=adamw-8bit
+both 'adamw-8bit' --set train.optimizer=adamw-8bit
 
 # The last run's state, which nothing else goes on from.
 honec spec.yaml -o other >log 2>&1

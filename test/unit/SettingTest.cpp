@@ -41,7 +41,7 @@ TEST(Setting, SaysWhatItExpects) {
             "a number at least 0 and below 1");
   EXPECT_EQ(settings.train.warmup_steps.expected(), "an integer at least 0");
   EXPECT_EQ(settings.train.optimizer.expected(),
-            "one of adamw, sgd, lion, adamw-8bit");
+            "one of adamw, sgd, lion, adamw-8bit, adafactor, sinkgd");
   EXPECT_EQ(settings.model.expected(), "a path");
 }
 

@@ -17,6 +17,10 @@ int64_t StateSlot::elementsOf(RankedTensorType parameter) const {
     return elements;
   case Extent::Blocks:
     return llvm::divideCeil(elements, numerics::kStateBlock);
+  case Extent::Rows:
+    return parameter.getRank() == 1 ? 1 : parameter.getDimSize(0);
+  case Extent::Columns:
+    return parameter.getShape().back();
   }
   llvm_unreachable("all are handled");
 }
@@ -71,6 +75,31 @@ LogicalResult LionOp::verify() { return verifyUpdate(*this); }
 
 SmallVector<StateSlot> LionOp::getStateSlots(Type computed) {
   return {momentum(computed, getNarrow())};
+}
+
+/// Of an op that reads each gradient several times.
+static LogicalResult verifyUpdateOfTensors(UpdateOpInterface op) {
+  // (C4)
+  if (op.getDirectionCoefficients())
+    return op->emitOpError("expects a gradient in memory but got directions");
+  return verifyUpdate(op);
+}
+
+LogicalResult AdafactorOp::verify() { return verifyUpdateOfTensors(*this); }
+
+SmallVector<StateSlot> AdafactorOp::getStateSlots(Type computed) {
+  return {{"state1.rows", computed, StateSlot::Extent::Rows},
+          {"state1.columns", computed, StateSlot::Extent::Columns}};
+}
+
+LogicalResult SinkgdOp::verify() { return verifyUpdateOfTensors(*this); }
+
+SmallVector<StateSlot> SinkgdOp::getStateSlots(Type computed) {
+  Type real = Float64Type::get(computed.getContext());
+  using Extent = StateSlot::Extent;
+  return {{"scales.rows", real, Extent::Rows, /*isKept=*/false},
+          {"scales.columns", real, Extent::Columns, /*isKept=*/false},
+          {"squares.columns", real, Extent::Columns, /*isKept=*/false}};
 }
 
 } // namespace hone

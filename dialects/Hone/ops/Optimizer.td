@@ -191,4 +191,66 @@ def Hone_LionOp : Hone_UpdateOp<"lion",
   }];
 }
 
+def Hone_AdafactorOp : Hone_UpdateOp<"adafactor",
+    (ins Hone_Scalar:$epsilon, Hone_Scalar:$clip_threshold,
+         Hone_Scalar:$second_moment_part),
+    "`,` $epsilon `,` $clip_threshold `,` $second_moment_part"> {
+  let summary = "Adafactor: a second moment as sums of rows and of columns";
+  let description = [{
+    Shazeer and Stern 2018 (arXiv 1804.04235), algorithm 4 with a learning rate
+    that is given, as transformers.Adafactor with `scale_parameter` and
+    `relative_step` false: no first moment. For a gradient `G` of `m` rows and
+    `n` columns, with `g = gradient_scale * G` and
+    `p = second_moment_part`, which is `step^decay_rate`,
+    `R_i = (1 - p) R_i + p mean_j(g_ij^2 + epsilon)`,
+    `C_j = (1 - p) C_j + p mean_i(g_ij^2 + epsilon)`,
+    `U_ij = g_ij / sqrt(R_i / mean(R)) / sqrt(C_j)`,
+    `U = U / max(1, sqrt(mean(U^2)) / clip_threshold)`,
+    `theta = theta * (1 - learning_rate * weight_decay) - learning_rate * U`.
+    A vector is a matrix of one row, so that `C` is the moment of each element.
+    Sums are taken in double precision.
+
+    1. (C1) `gradient` is the result of a `hone.layer_gradient`.
+    2. (C2) `from` stands together with neither `along` nor `on`.
+    3. (C3) `mask` is an argument of the entry and has an element `mask_index`.
+    4. (C4) There is no `along`: the gradient is read several times.
+
+    Example:
+    ```mlir
+    hone.entry update @update(
+        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %e: tensor<f64>,
+        %d: tensor<f64>, %p: tensor<f64>) {
+      hone.adafactor %g, %l, %w, %e, %d, %p
+    }
+    ```
+  }];
+}
+
+def Hone_SinkgdOp : Hone_UpdateOp<"sinkgd", (ins), ""> {
+  let summary = "SinkGD: a gradient whose rows and columns have one length";
+  let description = [{
+    Scetbon et al. 2025 (arXiv 2502.06742), algorithms 3 and 4, which remember
+    nothing. `X = gradient_scale * gradient` of `m` rows and `n` columns becomes,
+    `numerics::kSinkhornRounds` times, `sqrt(n) X_i / |X_i|` for each row, then
+    `sqrt(m) X_j / |X_j|` for each column;
+    `theta = theta * (1 - learning_rate * weight_decay) - learning_rate * X`.
+    Rows and columns of zeros stay so, and `m` does not count such rows: most of
+    an embedding's are of tokens that a batch lacks. A vector is a row, whose
+    length alone changes. Sums and scales are in double precision.
+
+    1. (C1) `gradient` is the result of a `hone.layer_gradient`.
+    2. (C2) `from` stands together with neither `along` nor `on`.
+    3. (C3) `mask` is an argument of the entry and has an element `mask_index`.
+    4. (C4) There is no `along`: the gradient is read several times.
+
+    Example:
+    ```mlir
+    hone.entry update @update(
+        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
+      hone.sinkgd %g, %l, %w
+    }
+    ```
+  }];
+}
+
 #endif // HONE_OPTIMIZER_TD
