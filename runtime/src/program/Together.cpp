@@ -27,7 +27,7 @@ uint64_t exchangeBytes(const Settings &settings, const Options &options) {
   constexpr uint64_t ofEngine = 2 << 20, ofSession = 5 << 18;
   return options.exchange.empty()
              ? 0
-             : ofEngine + (settings.parts.size() - 1) * ofSession;
+             : ofEngine + (settings.programs().size() - 1) * ofSession;
 }
 
 /// What all programs must have been compiled and started with.
@@ -49,8 +49,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   if (options.exchange.empty() || config.program.empty())
     return std::unique_ptr<Ensemble>();
   Ensemble::About about;
-  for (const auto &part : config.parts)
-    about.all.push_back(part->program);
+  about.all = config.programs();
   about.self = config.program;
   const bool leads = about.self == about.all.front();
   if (leads && options.data.empty())
@@ -123,19 +122,47 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
   fflush(stdout);
   completed = step;
   savedAt = hasCheckpoint ? step : UINT64_MAX;
+  if (!isEnded)
+    HONE_TRY(trainer.sendAgain(completed));
   HONE_TRY(checkSteps(inputs.options.output));
   trainer.beginEvaluation(completed);
   inputs.peak.sample();
   log = StepLog();
-  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
+  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name,
+                                 completed - std::min(completed, stepsLate())));
   return Status::ok();
+}
+
+uint64_t Run::stepsLate() const {
+  const ModuleConfig &config = inputs.module.config();
+  return config.stepsLate(config.program);
+}
+
+Status Run::updateAfterLast(Progress &progress) {
+  const uint64_t all = steps + inputs.module.config().stepsAfterLast();
+  while (completed < all) {
+    Trainer::StepResult result;
+    const double before = steadySeconds();
+    HONE_TRY(trainer.step(inputs.data, order, {0, 0, 0}, hyperparameters,
+                          completed, result, {}));
+    const double after = steadySeconds();
+    HONE_TRY(record(result, std::max(after - before, 1e-9), after, progress));
+  }
+  return Status::ok();
+}
+
+Status Run::saveResult() {
+  HONE_TRY(trainer.validate(completed));
+  HONE_TRY(syncLogs());
+  HONE_TRY(writeAdapters(/*isDone=*/true));
+  return writeFile(endMark(), "");
 }
 
 Status Run::forgetOld() {
   store.keep(uint64_t(inputs.options.settings.train.save_total_limit));
   store.forgetBefore(int64_t(completed));
   store.keep(0);
-  if (completed < steps)
+  if (completed < steps || inputs.module.config().stepsAfterLast() > 0)
     return Status::ok();
   // From here on nobody needs the others to have the run's result.
   return writeFile(endMark(), "");
@@ -144,6 +171,11 @@ Status Run::forgetOld() {
 Status Run::endTogether() {
   if (isEnded)
     return Status::ok();
+  if (completed > steps) { // what comes late is in no checkpoint
+    HONE_TRY(inputs.others->lead({Command::Kind::Save, completed}));
+    HONE_TRY(saveResult());
+    HONE_TRY(inputs.others->awaitAnswers());
+  }
   HONE_TRY(inputs.others->lead({Command::Kind::End, completed}));
   Status status = inputs.others->awaitAnswers();
   if (status.isOk() || inputs.others->isInterrupted())
@@ -185,7 +217,7 @@ Status Run::obey(const Command &command, Progress &progress) {
   case Command::Kind::Loss:
     return trainer.follow(command, hyperparameters, result);
   case Command::Kind::Save:
-    HONE_TRY(save());
+    HONE_TRY(completed > steps ? saveResult() : save());
     return inputs.others->answer();
   case Command::Kind::Durable:
     return forgetOld();
