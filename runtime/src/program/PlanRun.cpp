@@ -39,7 +39,7 @@ static RunPlan planFor(const Module &module, Module::Extent extent,
   if (exchange > 0) {
     plan.classes.push_back({"exchange", exchange});
     plan.total += exchange;
-    plan.resident += exchange;
+    plan.resident += exchange + exchangeLibraries;
   }
   if (abi.max_rows < module.compiledRows())
     plan.scope = " for " + std::to_string(abi.max_rows) + " of " +
@@ -100,7 +100,7 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
       isGiven ? int64_t(options.threads)
               : std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   int64_t threads = wanted;
-  const uint64_t exchange = exchangeBytes(module.config(), options);
+  HONE_ASSIGN(const uint64_t exchange, exchangeBytes(module, options));
   RunPlan plan = planFor(module, extent, threads, exchange);
   while (!isGiven && threads > 1 && exceeded(plan))
     plan = planFor(module, extent, --threads, exchange);

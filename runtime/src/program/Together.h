@@ -8,8 +8,13 @@
 
 namespace hone::rt {
 
-/// What the programs that train together take beside their plans, in bytes.
-uint64_t exchangeBytes(const Settings &settings, const Options &options);
+/// What a program that trains with others takes for that beside its plan, in
+/// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
+Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
+
+/// What is mapped of an engine's libraries, and of memory that programs of one
+/// machine share, at most.
+constexpr uint64_t exchangeLibraries = 16 << 20;
 
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
 /// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;
