@@ -33,6 +33,8 @@
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
+#include "passes/parts/ModuleCuts.h"
+#include "passes/plan/CostEstimate.h"
 #include "passes/plan/StepFloor.h"
 #include "targets/host/LinkBinary.h"
 
@@ -586,22 +588,60 @@ static Status compileModel(const CompileRequest &request, const Spec &spec) {
   }
 }
 
-/// What makes the program of each part: its folder, and how the model is cut.
-static std::vector<CompileRequest>
-requestsOfParts(const CompileRequest &request, const Spec &spec) {
-  std::vector<CompileRequest> parts;
-  std::vector<std::string> names, ends;
-  for (const auto &part : spec.parts)
-    names.push_back(part->program);
+/// Where the model is cut into the modules of `spec`, by the estimated time of
+/// a derivative.
+static Result<std::vector<std::string>>
+cutModules(const CompileRequest &request, const Spec &spec) {
+  CompileRequest quiet = request;
+  quiet.timing = false;
+  Session session(quiet);
+  Spec whole = spec;
+  whole.train.modules = 1;
+  whole.train.residuals = "mesp"; // which plans nothing
+  HONE_ASSIGN(SettledSpec settled, settleSpec(whole, Program::Train));
+  HONE_ASSIGN(Imported imported, importModel(session, settled, Program::Train));
+  const Layers layers = Layers::of(*imported.module);
+  if (layers.count() < spec.train.modules)
+    return Status(
+        ErrorCode::BadSpecValue, spec.placeOf(spec.train.modules.key()),
+        "expected at most " + std::to_string(layers.count()) +
+            ", as the model has layers, but found " + spec.train.modules.text(),
+        "lower it");
+  HONE_ASSIGN(Derived derived, derive(session, *settled.target,
+                                      {Program::Train, imported.spec, {}},
+                                      std::move(imported.module)));
+  std::vector<double> seconds;
+  for (const StepCounts &counts : countLayers(*derived.module, layers))
+    seconds.push_back(
+        counts.seconds(settled.profile, imported.spec.roundsProducts()));
+  std::vector<std::string> cuts;
+  for (int64_t below : cutEvenly(seconds, size_t(spec.train.modules)))
+    cuts.push_back(std::to_string(below));
+  return cuts;
+}
+
+/// Where the programs of `spec` are cut from each other.
+static std::vector<std::string> endsOf(const Spec &spec) {
+  if (!spec.hasParts())
+    return spec.train.module_cuts;
+  std::vector<std::string> ends;
   for (int64_t below : cutsOf(spec))
     ends.push_back(std::to_string(below));
-  const std::string cut = "split-after=" + llvm::join(ends, ",") +
+  return ends;
+}
+
+/// What makes each program: its folder, and how the model is cut.
+static std::vector<CompileRequest>
+requestsOfPrograms(const CompileRequest &request, const Spec &spec) {
+  std::vector<CompileRequest> parts;
+  const std::vector<std::string> names = spec.programs();
+  const std::string cut = "split-after=" + llvm::join(endsOf(spec), ",") +
                           " parts=" + llvm::join(names, ",");
-  for (const auto &part : spec.parts) {
+  for (const std::string &name : names) {
     CompileRequest own = request;
     if (request.writesBinary())
-      own.output += "/" + part->program;
-    own.stepOptions = cut + " part=" + part->program +
+      own.output += "/" + name;
+    own.stepOptions = cut + " part=" + name +
                       " exchange-dtype=" + spec.exchange.dtype +
                       " in-flight=" + spec.exchange.in_flight.text();
     parts.push_back(std::move(own));
@@ -609,23 +649,42 @@ requestsOfParts(const CompileRequest &request, const Spec &spec) {
   return parts;
 }
 
+/// How the programs are started on machines of one's own.
+static std::string launchLine(const std::string &folder,
+                              const std::vector<std::string> &names) {
+  std::string line = "run: mpirun";
+  for (const std::string &name : names)
+    line += (name == names.front() ? "" : " :") + (" -np 1 " + folder) + "/" +
+            name + "/train --exchange mpi --output run/" + name +
+            (name == names.front() ? " --data DATA" : "");
+  return line;
+}
+
 Status hone::compile(const CompileRequest &request) {
   HONE_TRY(checkRequest(request));
   HONE_TRY(checkOutput(request));
-  HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
+  HONE_ASSIGN(Spec spec, readSpec(request.specPath, request.overrides));
   for (const std::string &note : spec.notes)
     llvm::errs() << "note: " << note << "\n";
+  if (request.selfCheck)
+    spec.train.modules = 1; // what is checked is of the whole model
   if (!spec.hasPrograms() || request.selfCheck)
     return compileModel(request, spec);
   HONE_TRY(checkPrograms(request, spec));
+  if (spec.train.modules > 1 && spec.train.module_cuts.empty()) {
+    HONE_ASSIGN(std::vector<std::string> cuts, cutModules(request, spec));
+    spec.train.module_cuts = std::move(cuts);
+  }
   if (request.writesBinary())
     if (std::error_code error = createFolder(request.output))
       return cannotWrite(request.output, error.message());
-  for (auto [part, own] :
-       llvm::zip_equal(spec.parts, requestsOfParts(request, spec))) {
+  for (auto [name, own] :
+       llvm::zip_equal(spec.programs(), requestsOfPrograms(request, spec))) {
     Spec program = spec;
-    program.program = part->program;
+    program.program = name;
     HONE_TRY(compileModel(own, program));
   }
+  if (spec.train.modules > 1 && request.writesBinary())
+    llvm::outs() << launchLine(request.output, spec.programs()) << "\n";
   return Status::ok();
 }

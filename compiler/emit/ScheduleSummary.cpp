@@ -168,8 +168,7 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
         if (exchange.getBatch())
           item.batch = indexOf(exchange.getBatch());
         append(item, Value(exchange.getValue()));
-        if constexpr (std::is_same_v<decltype(exchange), ReceiveOp>)
-          item.behind = static_cast<uint32_t>(exchange.getBehind());
+        item.behind = static_cast<uint32_t>(exchange.getBehind());
         if (DictionaryAttr inputs = exchange.getInputsAttr()) {
           item.batch = item.values.front();
           for (NamedAttribute input : inputs)

@@ -134,18 +134,50 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                     "cut the model elsewhere");
     cut = std::move(*found);
   }
+  const rt::Words &modules = spec.train.module_cuts;
+  if (!modules.empty() && spec.train.modules > 1) {
+    std::vector<int64_t> ends;
+    for (const std::string &end : modules)
+      ends.push_back(parseLayerRange(end)->last);
+    if (ends.back() >= count)
+      return refuse(modules,
+                    "expected cuts below the model's " + std::to_string(count) +
+                        " layers but found " + modules.back(),
+                    "lower it");
+    FailureOr<LayerParts> found = LayerParts::cut(*loss, ends, spec.programs());
+    if (failed(found))
+      return refuse(modules,
+                    "expected layers with prefixes of their own on both sides "
+                    "of each cut",
+                    "cut the model elsewhere");
+    cut = std::move(*found);
+  }
   FailureOr<ParameterTable> parameters = ParameterTable::build(module);
   if (failed(parameters))
     return Status::ok(); // the same
-  if (std::string shared =
-          spec.hasParts() ? findShared(*loss, cut, *parameters) : std::string();
+  if (std::string shared = cut.names().empty()
+                               ? std::string()
+                               : findShared(*loss, cut, *parameters);
       !shared.empty())
-    return refuse(spec.parts[0].layers,
-                  "expected parts that share nothing that trains, but '" +
-                      shared + "' is read in " +
-                      (spec.parts.size() == 2 ? "both" : "two"),
-                  "remove parts, train adapters, or set " +
-                      spec.weights.untie.key() + " if it is the head's, too");
+    return refuse(
+        spec.hasParts() ? static_cast<const rt::Setting &>(spec.parts[0].layers)
+                        : spec.train.modules,
+        std::string("expected ") + (spec.hasParts() ? "parts" : "modules") +
+            " that share nothing that trains, but '" + shared +
+            "' is read in " + (cut.names().size() == 2 ? "both" : "two"),
+        std::string("remove ") +
+            (spec.hasParts() ? "parts" : spec.train.modules.key()) +
+            ", train adapters, or set " + spec.weights.untie.key() +
+            " if it is the head's, too");
+  for (const std::string &name : cut.names())
+    if (!spec.hasParts() &&
+        llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
+          return cut.has(name, layer.prefix);
+        }))
+      return refuse(spec.train.modules,
+                    "expected parameters to train in every module, but " +
+                        name + " has none",
+                    "lower it, or set " + modules.key());
   for (const rt::MethodSettings *method : spec.methods()) {
     StringRef part = partOf(spec, *method);
     auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };

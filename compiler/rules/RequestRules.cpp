@@ -61,12 +61,12 @@ Status hone::checkRequest(const CompileRequest &request) {
 
 Status hone::checkPrograms(const CompileRequest &request, const Spec &spec) {
   auto refuse = [&](const char *option, const std::string &problem) {
-    const rt::Word &program = spec.parts[0].program;
+    const std::string key = spec.hasParts() ? spec.parts[0].program.key()
+                                            : spec.train.modules.key();
     return Status(ErrorCode::OptionsDisagree, option,
-                  problem + ", and " + program.key() + " makes " +
-                      (spec.parts.size() == 2 ? "two" : "several"),
-                  std::string("leave ") + option + " or " + program.key() +
-                      " out");
+                  problem + ", and " + key + " makes " +
+                      (spec.programs().size() == 2 ? "two" : "several"),
+                  std::string("leave ") + option + " or " + key + " out");
   };
   if (request.artifact != Artifact::Binary ||
       llvm::is_contained(request.programs, Program::Generate))

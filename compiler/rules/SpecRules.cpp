@@ -171,6 +171,62 @@ static Status inheritFromTrain(Spec &spec) {
   return Status::ok();
 }
 
+/// Checks where the model is cut into modules.
+static Status checkModules(const Spec &spec) {
+  const rt::TrainSettings &train = spec.train;
+  if (spec.hasParts() || spec.compares())
+    for (const rt::Setting *setting :
+         {static_cast<const rt::Setting *>(&train.modules),
+          static_cast<const rt::Setting *>(&train.module_cuts),
+          static_cast<const rt::Setting *>(&train.asynchronous)})
+      if (spec.given.count(setting->key()))
+        return spec.hasParts()
+                   ? disagree(spec, setting->key(),
+                              "modules have one method, and each part has a "
+                              "method of its own",
+                              "remove " + setting->key() + ", or parts")
+                   : disagree(spec, setting->key(),
+                              "gradients are compared in one program, which "
+                              "has all layers",
+                              "remove " + setting->key() + ", or " +
+                                  train.compare.key());
+  if (train.asynchronous && !spec.given.count(train.modules.key()))
+    return fail(spec, ErrorCode::MissingKey, train.asynchronous.key(),
+                "only modules are asynchronous, but there is no " +
+                    train.modules.key(),
+                "add modules: 2, or more");
+  // What is sent late is taken in before anybody asks for it.
+  constexpr int64_t most = 64 / sizeof(float);
+  if (train.asynchronous && train.modules > 1 && train.directions > most)
+    return fail(spec, ErrorCode::BadSpecValue, train.directions.key(),
+                "expected at most " + std::to_string(most) +
+                    " directions, whose derivatives are one small message "
+                    "between asynchronous modules, but found " +
+                    train.directions.text(),
+                "lower it, or remove " + train.asynchronous.key());
+  if (train.module_cuts.empty())
+    return Status::ok();
+  int64_t below = 0;
+  for (const std::string &cut : train.module_cuts) {
+    auto range = parseLayerRange(cut);
+    if (!range || range->first != range->last || range->last <= below)
+      return fail(spec, ErrorCode::BadSpecValue, train.module_cuts.key(),
+                  "expected numbers of layers that rise, such as [6, 14], but "
+                  "found '" +
+                      cut + "'",
+                  "write how many layers are below each cut");
+    below = range->last;
+  }
+  if (int64_t(train.module_cuts.size()) + 1 != train.modules)
+    return disagree(spec, train.module_cuts.key(),
+                    "expected one cut less than modules, which are " +
+                        train.modules.text() + ", but found " +
+                        std::to_string(train.module_cuts.size()),
+                    "leave " + train.module_cuts.key() +
+                        " out to have the model cut by estimates");
+  return Status::ok();
+}
+
 /// Checks which parts are programs, and what those exchange.
 static Status checkPrograms(const Spec &spec) {
   if (!spec.hasPrograms()) {
@@ -506,6 +562,7 @@ Status hone::checkSpec(Spec &spec) {
                 "add: model: path/to/a/hugging-face/directory");
   HONE_TRY(checkParts(spec));
   HONE_TRY(checkPrograms(spec));
+  HONE_TRY(checkModules(spec));
   settle(spec);
   HONE_TRY(checkMethods(spec));
   HONE_TRY(checkReaders(spec));

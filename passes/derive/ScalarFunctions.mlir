@@ -580,3 +580,36 @@ func.func private @scalar.norm(%squares: memref<LENGTHxf64>) -> f64 {
   %0 = math.sqrt %sum : f64
   return %0 : f64
 }
+
+// The one number of a vector, and a vector of one number.
+func.func private @scalar.widened(%vector: memref<LENGTHxf32>) -> f64 {
+  %first = arith.constant 0 : index
+  %number = memref.load %vector[%first] : memref<LENGTHxf32>
+  %0 = arith.extf %number : f32 to f64
+  return %0 : f64
+}
+
+func.func private @scalar.rounded(%number: f64, %vector: memref<LENGTHxf32>) {
+  %first = arith.constant 0 : index
+  %0 = arith.truncf %number : f64 to f32
+  memref.store %0, %vector[%first] : memref<LENGTHxf32>
+  return
+}
+
+// How many updates there were `late` steps ago; none before the first.
+func.func private @scalar.earlier(%completed: i64, %late: i64) -> i64 {
+  %zero = arith.constant 0 : i64
+  %then = arith.subi %completed, %late : i64
+  %0 = arith.maxsi %then, %zero : i64
+  return %0 : i64
+}
+
+// Whether the step `late` steps ago was one of the run's `steps`.
+func.func private @scalar.was_step(%completed: i64, %late: i64, %steps: i64) -> i64 {
+  %then = arith.subi %completed, %late : i64
+  %has_begun = arith.cmpi sge, %completed, %late : i64
+  %is_before_end = arith.cmpi slt, %then, %steps : i64
+  %was = arith.andi %has_begun, %is_before_end : i1
+  %0 = arith.extui %was : i1 to i64
+  return %0 : i64
+}

@@ -36,6 +36,10 @@ public:
   Value setting(llvm::StringRef name, Type type);
   Value realSetting(llvm::StringRef name) { return setting(name, real); }
   Value integerSetting(llvm::StringRef name) { return setting(name, integer); }
+  /// From here on items have `value` where they would have that setting.
+  void replaceSetting(llvm::StringRef name, Value value) {
+    settings[name] = value;
+  }
 
   /// scalar.`name`(operands), a `type` or by default a real number. Without
   /// such a function hasFailed, and the result is not to be used.

@@ -41,7 +41,8 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     for (const rt::MethodSettings *own : settings->methods())
       parts.push_back({partOf(*settings, *own).str(), *own,
                        *findMethod(own->method), *cut, /*isCompared=*/false,
-                       placeOf(*settings, *own)});
+                       placeOf(*settings, *own),
+                       /*isLate=*/settings->train.asynchronous});
     std::vector<TrainedPart> compared;
     if (settings->compares())
       compared.push_back({"", settings->train,

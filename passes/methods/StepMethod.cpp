@@ -93,6 +93,8 @@ scheduleTraining(const StepModel &model,
     return methods.front()->scheduleTraining();
   ScheduleBuilder b(model.module, Purpose::Train);
   Value loss = findGradients(b, methods);
+  for (auto &method : methods)
+    loss = method->makeLate(b, loss);
   SmallVector<Value> checked = {loss};
   for (auto &method : methods)
     method->appendChecked(b, checked);

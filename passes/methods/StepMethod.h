@@ -47,6 +47,8 @@ struct TrainedPart {
   /// Another method trains: of this one there is a gradient, and no update.
   bool isCompared = false;
   size_t place = 0; ///< among the parts, from the lowest
+  /// Modules of the model update some steps late, see LateOp.
+  bool isLate = false;
 
   Optimizer optimizer() const;
   bool has(llvm::StringRef prefix) const { return cut.has(name, prefix); }
@@ -76,6 +78,9 @@ public:
                                             ValueRange carried) = 0;
   /// Items after the batches; returns the mean loss over target tokens.
   virtual Value end(ScheduleBuilder &b, ValueRange carried) = 0;
+  /// Where modules update late: what comes after is of the step whose update
+  /// is made; returns that step's loss, of `loss`, which is this one's.
+  virtual Value makeLate(ScheduleBuilder &, Value loss) { return loss; }
   /// What must be finite beside the loss before there is an update.
   virtual void appendChecked(ScheduleBuilder &b,
                              llvm::SmallVector<Value> &checked) = 0;

@@ -129,8 +129,9 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
   };
   const rt::TrainSettings &train = settings.train;
   NamedAttrList whole = sectionOf(train, [&](const rt::Setting &setting) {
-    bool isCommon =
-        &setting == &train.compare || &setting == &train.optimizer_in_backward;
+    bool isCommon = &setting == &train.compare ||
+                    &setting == &train.optimizer_in_backward ||
+                    (&setting == &train.asynchronous && train.modules > 1);
     return isCommon ||
            (!settings.hasParts() && rt::Settings::isOfMethod(setting) &&
             isRead(train, setting));

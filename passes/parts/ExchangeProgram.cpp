@@ -237,6 +237,12 @@ std::optional<ExchangeProblem> Together::match() {
       return ExchangeProblem{ends.receive->program, ends.receive->item,
                              "receives " + describe(name) + " as " + to.type +
                                  ", but it is sent as " + from.type};
+    if (from.behind != to.behind)
+      return ExchangeProblem{ends.receive->program, ends.receive->item,
+                             "receives " + describe(name) + " of " +
+                                 std::to_string(to.behind) +
+                                 " steps before, but it is sent as one of " +
+                                 std::to_string(from.behind)};
     // Its receive is posted when the sender is some steps ahead.
     if (to.behind > 0 && !from.isSmall)
       return ExchangeProblem{ends.receive->program, ends.receive->item,

@@ -4,12 +4,14 @@
 // batches and the counts of a step, which the part that has the data makes. All
 // else that belongs to no part, such as numbers, checks and updates, every part
 // does for itself, on the parameters that it has: each knows at the same item
-// what the others know.
+// what the others know. But what only late values are made of is the last
+// part's alone: it says them, and nobody below waits for them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/parts/PartExtraction.h"
 #include "passes/module/Schedule.h"
+#include "passes/parts/CommonItems.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,6 +50,21 @@ private:
   SmallVector<StringRef> readersOf(Value value, StringRef owner) const;
 
   LogicalResult extract(ScheduleOp schedule);
+  /// Whether `reader` reads `value` where `user` has it.
+  bool reads(StringRef reader, Operation *user, Value value) const;
+  /// How many parts there are above.
+  int64_t distance(StringRef from) const {
+    return parts.end() - llvm::find(parts, from) - 1;
+  }
+  /// Gives a batch on from part to part, as hidden states go, so that each
+  /// waits for its neighbours alone.
+  void relay(LoadOp load, ScheduleOp schedule);
+  /// The values of a step before, from the last part.
+  void exchangeLate(LateOp late);
+  /// Sends what the last part has, and reports it for as many steps as another
+  /// part may still wait for it.
+  void sendLate(OpBuilder &builder, Value value, const std::string &channel);
+  Value integer(OpBuilder &builder, Location loc, int64_t number);
   /// Sends, or receives, what `op` makes.
   void exchange(Operation *op, ScheduleOp schedule);
   /// Sends `value`, and waits where its memory is needed again.
@@ -60,6 +77,9 @@ private:
   void waitBeforeUse(Value value, int64_t stage);
   /// The inputs of `batch` that entries of `reader` read, with their types.
   DictionaryAttr inputsFor(StringRef reader, Value batch) const;
+
+  /// Erases functions of numbers that are other parts' alone.
+  void eraseUncalled();
 
   /// What each part has of a vector over parameters, as one of all.
   LogicalResult gather(RunOp run, ScheduleOp schedule);
@@ -81,6 +101,7 @@ private:
   llvm::SetVector<StringRef> parts;
   std::optional<ParameterTable> table;
   SmallVector<StringRef> owners;
+  std::optional<CommonItems> common; ///< of the schedule, if it has late values
 };
 
 } // namespace
@@ -113,7 +134,20 @@ LogicalResult PartExtraction::run() {
     });
     entry.erase();
   }
+  eraseUncalled();
   return success();
+}
+
+void PartExtraction::eraseUncalled() {
+  SmallVector<func::FuncOp> uncalled;
+  do {
+    uncalled = llvm::filter_to_vector(
+        ModuleOp(module).getOps<func::FuncOp>(), [&](func::FuncOp function) {
+          return SymbolTable::symbolKnownUseEmpty(function, module);
+        });
+    for (func::FuncOp function : uncalled)
+      function.erase();
+  } while (!uncalled.empty());
 }
 
 LogicalResult PartExtraction::assignParameters() {
@@ -180,10 +214,17 @@ SmallVector<StringRef> PartExtraction::readersOf(Value value,
   return llvm::filter_to_vector(parts, [&](StringRef reader) {
     return reader != owner &&
            llvm::any_of(value.getUsers(), [&](Operation *user) {
-             StringRef runs = ownerOf(user);
-             return runs.empty() || runs == reader;
+             return reads(reader, user, value);
            });
   });
+}
+
+bool PartExtraction::reads(StringRef reader, Operation *user,
+                           Value value) const {
+  StringRef runs = ownerOf(user);
+  if (!runs.empty() || reader == parts.back() || !common)
+    return runs.empty() || runs == reader;
+  return common->reads(user, value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -264,6 +305,8 @@ static std::string channelOf(Operation *op, unsigned result,
 }
 
 void PartExtraction::exchange(Operation *op, ScheduleOp schedule) {
+  if (auto load = dyn_cast<LoadOp>(op); load && common)
+    return relay(load, schedule);
   StringRef owner = ownerOf(op);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
@@ -286,6 +329,90 @@ void PartExtraction::exchange(Operation *op, ScheduleOp schedule) {
       result.replaceAllUsesWith(arrived);
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Late values
+//===----------------------------------------------------------------------===//
+
+void PartExtraction::relay(LoadOp load, ScheduleOp schedule) {
+  const auto *own = llvm::find(parts, part);
+  Value batch = load.getBatch();
+  // What parts from `first` on read of it.
+  auto inputsFrom = [&](const StringRef *first) {
+    NamedAttrList all;
+    for (StringRef reader : llvm::make_range(first, parts.end()))
+      for (NamedAttribute input : inputsFor(reader, batch))
+        all.set(input.getName(), input.getValue());
+    return all.getDictionary(module.getContext());
+  };
+  const std::string channel = channelOf(load, 0, schedule);
+  const DictionaryAttr here = inputsFrom(own),
+                       above = own + 1 == parts.end() ? DictionaryAttr()
+                                                      : inputsFrom(own + 1);
+  OpBuilder builder(load->getContext());
+  builder.setInsertionPointAfter(load);
+  if (own != parts.begin()) {
+    Value arrived = receive(builder, load.getLoc(), batch.getType(), own[-1],
+                            channel, /*batch=*/Value(), here, load.getStage());
+    batch.replaceAllUsesWith(arrived);
+    batch = arrived;
+  }
+  if (above)
+    send(builder, batch, own[1], channel, /*batch=*/Value(), above,
+         load.getStage());
+}
+
+Value PartExtraction::integer(OpBuilder &builder, Location loc,
+                              int64_t number) {
+  OpBuilder end = OpBuilder::atBlockEnd(module.getBody());
+  auto function = func::FuncOp::create(
+      end, loc, "scalar.steps_late", end.getFunctionType({}, end.getI64Type()));
+  function.setPrivate();
+  end.setInsertionPointToStart(function.addEntryBlock());
+  Value constant = arith::ConstantIntOp::create(end, loc, number, 64);
+  func::ReturnOp::create(end, loc, constant);
+  auto type = RankedTensorType::get({}, builder.getI64Type());
+  return ScalarOp::create(builder, loc, type, function.getSymName(),
+                          ValueRange())
+      .getResult(0);
+}
+
+void PartExtraction::sendLate(OpBuilder &builder, Value value,
+                              const std::string &channel) {
+  for (StringRef other : llvm::ArrayRef(parts.getArrayRef()).drop_back())
+    SendOp::create(builder, value.getLoc(), value, other, channel,
+                   /*batch=*/Value(), /*inputs=*/DictionaryAttr(),
+                   distance(other));
+  WaitOp::create(builder, value.getLoc(), value);
+  // Named by how many steps ago it was sent, when a checkpoint is taken up.
+  Value before = value;
+  for (int64_t ago = 1; ago <= distance(parts.front()); ++ago) {
+    const std::string name = channel + "." + std::to_string(ago);
+    ReportOp::create(builder, value.getLoc(), before, name);
+    before = SettingOp::create(builder, value.getLoc(), value.getType(),
+                               "before." + name);
+  }
+}
+
+void PartExtraction::exchangeLate(LateOp late) {
+  OpBuilder builder(late);
+  StringRef last = parts.back();
+  late.getSteps().replaceAllUsesWith(
+      integer(builder, late.getLoc(), distance(part)));
+  for (auto [index, value, arrived] :
+       llvm::enumerate(late.getValues(), late.getLates())) {
+    const std::string channel = "train.late." + std::to_string(index);
+    Value own = value;
+    if (part == last)
+      sendLate(builder, value, channel);
+    else
+      own = ReceiveOp::create(builder, late.getLoc(), value.getType(), last,
+                              channel, /*batch=*/Value(),
+                              /*inputs=*/DictionaryAttr(), distance(part));
+    arrived.replaceAllUsesWith(own);
+  }
+  late.erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -438,6 +565,10 @@ LogicalResult PartExtraction::extract(ScheduleOp schedule) {
         run && run.getCondition() &&
         (!ownerOf(run).empty() || run.getNumResults() > 0))
       return run.emitOpError("cannot be given to a part: it is conditional");
+  auto lates = schedule.getBody().getOps<LateOp>();
+  common.reset();
+  if (!lates.empty())
+    common = CommonItems::of(schedule);
   // What crosses is decided with all runs in place.
   SmallVector<Operation *> foreign;
   for (Operation *op : makers) {
@@ -451,6 +582,10 @@ LogicalResult PartExtraction::extract(ScheduleOp schedule) {
     if (owner != part)
       foreign.push_back(op);
   }
+  for (LateOp late : llvm::make_early_inc_range(lates))
+    exchangeLate(late);
+  if (common && part != parts.back())
+    eraseUnreadItems(schedule);
   for (Operation *op : llvm::reverse(foreign))
     op->erase();
   // A part receives only values that it reads, and waits for each.

@@ -120,7 +120,8 @@ StringRef SplitParts::partOf(Operation *op) const {
   // A pool is of the part whose layers read it, and so is what is kept in it.
   if (auto keep = dyn_cast<KeepOp>(op))
     return partOf(keep.getPool().getDefiningOp());
-  if (isa<PoolOp, KeptOp>(op))
+  // So is a layer's own number.
+  if (isa<PoolOp, KeptOp, ElementOp>(op))
     for (Operation *user : op->getUsers())
       if (isa<KeptOp, CallOp>(user))
         return partOf(user);
@@ -341,14 +342,12 @@ LogicalResult SplitParts::split(EntryOp entry) {
   if (failed(checkPools(entry)))
     return failure();
   // One that stands at the top would be a piece of its part by itself.
-  for (PoolOp pool :
-       llvm::make_early_inc_range(entry.getBody().getOps<PoolOp>())) {
-    auto users = pool->getUsers();
-    if (!users.empty())
-      pool->moveBefore(
-          *llvm::min_element(users, [](Operation *a, Operation *b) {
-            return a->isBeforeInBlock(b);
-          }));
+  for (Operation &op : llvm::make_early_inc_range(entry.getBodyBlock())) {
+    auto users = op.getUsers();
+    if (isa<PoolOp, ElementOp>(op) && !users.empty())
+      op.moveBefore(*llvm::min_element(users, [](Operation *a, Operation *b) {
+        return a->isBeforeInBlock(b);
+      }));
   }
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))

@@ -78,14 +78,13 @@ private:
             type << " " << *exchange.getInputs();
           out.isSmall = isScalar(value.getType());
           out.comesInPieces = isa<BatchType>(value.getType());
+          out.behind = exchange.getBehind();
         })
         .Case([&](WaitOp) { out.kind = ExchangeItem::Kind::Wait; })
         .Case([&](RepeatOp repeat) {
           out.kind = ExchangeItem::Kind::Repeat;
           repeat.getBody().walk([&](Operation *) { ++out.body; });
         });
-    if (auto receive = dyn_cast<ReceiveOp>(item.op))
-      out.behind = receive.getBehind();
     program.items.push_back(std::move(out));
     places.push_back(item.op);
   }

@@ -159,6 +159,25 @@ StepCounts countStep(ModuleOp module) {
   return all;
 }
 
+std::vector<StepCounts> countLayers(ModuleOp module, const Layers &layers) {
+  std::vector<StepCounts> all(layers.count());
+  auto rows = maxRows(module);
+  if (failed(rows) || all.empty())
+    return all;
+  SymbolTable symbols(module);
+  for (auto [entry, times] : expectedRuns(module)) {
+    int64_t layer = 0;
+    (void)forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+      layer = layers.numberOf(call.getPrefix())
+                  .value_or(layer == 0 ? 0 : layers.count() - 1);
+      visitOps(
+          block.getBody().front(), *rows,
+          [&](Operation *, const StepCounts &counts) { all[layer] += counts; });
+    });
+  }
+  return all;
+}
+
 double longestLaunch(ModuleOp module, const MachineProfile &profile,
                      bool bfloat16Products) {
   double longest = 0;

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "passes/module/Layers.h"
 #include "passes/plan/MachineProfile.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -66,6 +67,11 @@ std::vector<KernelCounts> countKernels(mlir::ModuleOp module);
 /// Counts of the entries of a step of one batch with hone.max_rows rows, each
 /// run as often as its repeats are expected to.
 StepCounts countStep(mlir::ModuleOp module);
+
+/// What the entries of a step ask for by themselves, each run once, of layers:
+/// what makes hidden states counts for the first, the loss for the last.
+std::vector<StepCounts> countLayers(mlir::ModuleOp module,
+                                    const Layers &layers);
 
 /// What the longest launch of a step takes, in seconds, with hone.max_rows
 /// rows: that of the op which takes longest, or of one of its tiles of rows.

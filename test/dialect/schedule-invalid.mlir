@@ -300,6 +300,26 @@ module @receive_c2 {
 
 // -----
 
+module @send_c3 {
+  hone.schedule train {
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    // expected-error @+1 {{'hone.send' op expects a value of this step or of one before, but 'behind' is -1}}
+    hone.send %rate to "upper" channel "rate" behind -1 : tensor<f64>
+  }
+}
+
+// -----
+
+module @late_c1 {
+  hone.schedule train {
+    %slopes = hone.setting "coefficients" : tensor<2xf32>
+    // expected-error @+1 {{'hone.late' op expects late values of the types of those of this step}}
+    %late, %steps = hone.late %slopes : (tensor<2xf32>) -> (tensor<3xf32>, tensor<i64>)
+  }
+}
+
+// -----
+
 module @receive_c3 {
   hone.schedule train {
     // expected-error @+1 {{'hone.receive' op expects a value of this step or of one before, but 'behind' is -1}}

@@ -71,6 +71,9 @@ private:
   }
   void addOf(ReceiveOp receive) {
     addNames(receive);
+    if (!receive.getInputs())
+      add("another step", receive,
+          [receive]() mutable { receive.setBehind(receive.getBehind() + 1); });
     if (!isScalar(receive.getValue().getType()) && !receive.getInputs())
       add("a large value of the step before", receive,
           [receive]() mutable { receive.setBehind(1); });

@@ -194,10 +194,20 @@ TEST(ExchangeProgramTest, ABatchHoldsItsSenderUntilItIsRead) {
 
 TEST(ExchangeProgramTest, OnlyNumbersMayComeFromAStepBefore) {
   auto [client, server] = clientAndServer(0, true);
-  client.program.items[3].behind = 2;
+  client.program.items[3].behind = server.program.items[4].behind = 2;
   EXPECT_EQ(problemOf({client, server}), "");
-  server.program.items[1].behind = 1;
+  server.program.items[1].behind = client.program.items[2].behind = 1;
   EXPECT_EQ(problemOf({client, server}),
             "server receives message 0 of h from 'client' to 'server' from a "
             "step before, for which it is too large");
+}
+
+// Else it would not be sent again after a checkpoint, or never be read.
+TEST(ExchangeProgramTest, BothEndsKnowHowLateAMessageIs) {
+  auto [client, server] = clientAndServer(0, true);
+  client.program.items[3].behind = 2;
+  server.program.items[4].behind = 1;
+  EXPECT_EQ(problemOf({client, server}),
+            "client receives message 0 of loss from 'server' to 'client' of 2 "
+            "steps before, but it is sent as one of 1");
 }

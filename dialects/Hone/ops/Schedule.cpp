@@ -266,11 +266,24 @@ LogicalResult RepeatOp::verifyRegions() {
   return success();
 }
 
+LogicalResult LateOp::verify() {
+  // (C1)
+  if (getLates().getTypes() == getValues().getTypes())
+    return success();
+  return emitOpError("expects late values of the types of those of this step");
+}
+
 //===----------------------------------------------------------------------===//
 // Exchanges
 //===----------------------------------------------------------------------===//
 
 template <typename OpTy> static LogicalResult verifyExchange(OpTy op) {
+  const int64_t steps = op.getBehind();
+  // (C3)
+  if (steps < 0 || (steps > 0 && isa<BatchType>(op.getValue().getType())))
+    return op.emitOpError("expects a value of this step or of one before, but "
+                          "'behind' is ")
+           << steps;
   // (C1)
   if (op.getPeer().empty() || op.getChannel().empty())
     return op.emitOpError("expects a peer and a channel that are not empty");
@@ -285,15 +298,7 @@ template <typename OpTy> static LogicalResult verifyExchange(OpTy op) {
 
 LogicalResult SendOp::verify() { return verifyExchange(*this); }
 
-LogicalResult ReceiveOp::verify() {
-  const int64_t steps = getBehind();
-  // (C3)
-  if (steps < 0 || (steps > 0 && isa<BatchType>(getValue().getType())))
-    return emitOpError("expects a value of this step or of one before, but "
-                       "'behind' is ")
-           << steps;
-  return verifyExchange(*this);
-}
+LogicalResult ReceiveOp::verify() { return verifyExchange(*this); }
 
 LogicalResult WaitOp::verify() {
   // (C1)

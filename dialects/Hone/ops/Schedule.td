@@ -265,6 +265,36 @@ def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
   let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
 }
 
+def Hone_LateOp : Hone_InScheduleOp<"late", [HasParent<"ScheduleOp">]> {
+  let summary = "what updates are made of, in programs that update late";
+  let description = [{
+    In one program `lates` are `values`, and `steps` is 0. Where parts are programs
+    of their own (`hone-separate-parts`) only the last one makes `values`, and sends
+    them to the others: one that is `d` parts below it has what they were `d` steps
+    ago, zeros in the first `d` steps, and `steps` is `d`. So nobody waits for the
+    values of its own step (AsyncFGD, Zhao et al. 2023, eq. 8). The last part gives the
+    values of its last steps to checkpoints, as reports.
+
+    1. (C1) `lates` have the types of `values`.
+
+    Example:
+    ```mlir
+    module {
+      hone.schedule train {
+        %slopes = hone.setting "coefficients" : tensor<2xf32>
+        %late, %steps = hone.late %slopes : (tensor<2xf32>) -> (tensor<2xf32>, tensor<i64>)
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hone_Coefficients>:$values);
+  let results = (outs Variadic<Hone_Coefficients>:$lates, Hone_Integer:$steps);
+  let assemblyFormat = [{
+    $values attr-dict `:` functional-type($values, results)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Exchanges
 //===----------------------------------------------------------------------===//
@@ -286,10 +316,13 @@ def Hone_SendOp : Hone_ExchangeOp<"send"> {
   let summary = "a value or a batch leaves for another part";
   let description = [{
     Posts `value` to `peer` on `channel`. Its memory is read until the
-    `hone.wait` of that value and iteration.
+    `hone.wait` of that value and iteration. `behind` says after how many steps
+    `peer` receives it: what was sent in so many steps before a checkpoint is sent
+    again after it.
 
     1. (C1) `peer` and `channel` are not empty.
     2. (C2) a batch, and nothing else, has `inputs`.
+    3. (C3) `behind` is not negative, and zero of a batch.
 
     Example:
     ```mlir
@@ -308,10 +341,11 @@ def Hone_SendOp : Hone_ExchangeOp<"send"> {
   let arguments = (ins Hone_Exchanged:$value, StrAttr:$peer, StrAttr:$channel,
                        Optional<Hone_BatchType>:$batch,
                        OptionalAttr<DictionaryAttr>:$inputs,
+                       DefaultValuedAttr<I64Attr, "0">:$behind,
                        DefaultValuedAttr<I64Attr, "0">:$stage);
   let assemblyFormat = [{
     $value `to` $peer `channel` $channel (`on` $batch^)? (`inputs` $inputs^)?
-    (`stage` $stage^)? attr-dict `:` type($value)
+    (`behind` $behind^)? (`stage` $stage^)? attr-dict `:` type($value)
   }];
 }
 

@@ -92,6 +92,7 @@ Value DirectionMethod::makeScales(ScheduleBuilder &b) const {
 SmallVector<Value> DirectionMethod::begin(ScheduleBuilder &b) {
   seed = b.integerSetting("seed");
   step = b.integerSetting("completed");
+  isDue = {};
   scales = makeScales(b);
   beginTrials(b);
   Value none = b.scalar("zeros", {},
@@ -130,6 +131,25 @@ Value DirectionMethod::end(ScheduleBuilder &b, ValueRange carried) {
   return b.scalar("mean_of_trials", {carried[1], weight, count});
 }
 
+Value DirectionMethod::makeLate(ScheduleBuilder &b, Value loss) {
+  if (!part.isLate)
+    return loss;
+  Value number = b.scalar("rounded", loss,
+                          RankedTensorType::get(1, b.builder.getF32Type()));
+  Type types[] = {found.getType(), number.getType(), b.integer};
+  auto late =
+      LateOp::create(b.builder, b.loc, types, ValueRange{found, number});
+  found = late.getLates()[0];
+  isDue =
+      b.scalar("was_step", {step, late.getSteps(), b.integerSetting("steps")},
+               b.integer);
+  // Direction, rate and corrections are those of the step that is made up for.
+  b.replaceSetting("completed",
+                   b.scalar("earlier", {step, late.getSteps()}, b.integer));
+  scales = makeScales(b);
+  return b.scalar("widened", late.getLates()[1]);
+}
+
 void DirectionMethod::appendChecked(ScheduleBuilder &b,
                                     SmallVector<Value> &checked) {
   checked.push_back(b.scalar("largest", found));
@@ -140,7 +160,7 @@ Value DirectionMethod::updateAlong(ScheduleBuilder &b, Value coefficients) {
   Value scale = scales ? scales : b.scalar("one", {});
   SmallVector<Value> values = b.updateScalars(*scalars, part.name, scale, rate);
   values.append({b.stepKey(), coefficients});
-  b.run(updateEntry, values);
+  b.runEither(isDue, updateEntry, {}, values, {});
   return rate;
 }
 
@@ -150,7 +170,8 @@ void DirectionMethod::update(ScheduleBuilder &b) {
 
 void DirectionMethod::report(ScheduleBuilder &b) {
   b.report(rate, part.symbol("learning_rate"));
-  b.report(found, part.symbol("coefficients"));
+  if (!part.isLate) // there is no replay of a part
+    b.report(found, part.symbol("coefficients"));
 }
 
 void DirectionMethod::writeGradient(ScheduleBuilder &b) {
@@ -161,6 +182,8 @@ void DirectionMethod::writeGradient(ScheduleBuilder &b) {
 }
 
 LogicalResult DirectionMethod::scheduleReplay() {
+  if (part.isLate)
+    return success();
   ScheduleBuilder b(model.module, Purpose::Replay);
   scales = makeScales(b);
   Value given = b.setting(part.symbol("coefficients"), coefficientType);

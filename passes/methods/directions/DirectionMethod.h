@@ -29,6 +29,7 @@ public:
   llvm::SmallVector<Value> addBatch(ScheduleBuilder &b, Value batch,
                                     ValueRange carried) override;
   Value end(ScheduleBuilder &b, ValueRange carried) override;
+  Value makeLate(ScheduleBuilder &b, Value loss) override;
   void appendChecked(ScheduleBuilder &b,
                      llvm::SmallVector<Value> &checked) override;
   void update(ScheduleBuilder &b) override;
@@ -83,6 +84,7 @@ private:
   llvm::SmallVector<double> lastScales, rises; ///< of `scaled`
   /// Of the schedule that is written.
   Value first, count, weight, found, rate;
+  Value isDue; ///< whether there is an update; null: there is
 };
 
 } // namespace hone

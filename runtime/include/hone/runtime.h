@@ -238,8 +238,10 @@ typedef struct hone_item {
      number of rows; null: a value travels. */
   const hone_piece *pieces;
   uint32_t piece_count;
-  uint32_t behind; /* HONE_RECEIVE: of so many steps before; zeros until then */
-  uint32_t place;  /* of `work`, or HONE_NO_PLACE */
+  /* HONE_RECEIVE: of so many steps before; zeros until then. HONE_SEND: after
+     so many steps it is received. */
+  uint32_t behind;
+  uint32_t place; /* of `work`, or HONE_NO_PLACE */
 } hone_item;
 
 /* A number that the program gives before the first item, or reads after the

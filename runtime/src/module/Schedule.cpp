@@ -97,7 +97,7 @@ std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
         (!isExchange(item) || (item.peer && item.channel)) &&
         (item.kind < HONE_SEND || item.value_count == 1) &&
         (item.piece_count == 0 || isBatchExchange(item)) &&
-        (item.behind == 0 || item.kind == HONE_RECEIVE);
+        (item.behind == 0 || isExchange(item));
     if (!fits)
       return "item " + std::to_string(at - s.items) +
              " is not one that can be run";

@@ -96,9 +96,22 @@ std::vector<const MethodSettings *> Settings::methods() const {
   return out;
 }
 
-bool Settings::hasPrograms() const {
-  return std::any_of(parts.begin(), parts.end(),
-                     [](const auto &part) { return !part->program.empty(); });
+std::vector<std::string> Settings::programs() const {
+  std::vector<std::string> names;
+  for (const auto &part : parts)
+    if (!part->program.empty())
+      names.push_back(part->program);
+  for (int64_t i = 1; train.modules > 1 && i <= train.modules; ++i)
+    names.push_back("module" + std::to_string(i));
+  return names;
+}
+
+uint64_t Settings::stepsLate(const std::string &program) const {
+  if (!train.asynchronous)
+    return 0;
+  const std::vector<std::string> all = programs();
+  const auto own = std::find(all.begin(), all.end(), program);
+  return own == all.end() ? 0 : uint64_t(all.end() - own) - 1;
 }
 
 Setting *Settings::find(MethodSettings &part, const Setting &setting) {

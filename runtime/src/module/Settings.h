@@ -143,6 +143,21 @@ struct TrainSettings : MethodSettings {
       "update each layer right after its backward, so that gradients of only "
       "one layer exist at a time; there is no max_grad_norm then", {},
       Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
+  Integer modules{*this, "modules", 1, Bits::None, SetBy::Spec,
+      "cut the model into so many modules, each of which is a program, "
+      "DIR/moduleN/train, that trains together with the others'",
+      from(1, 64), Readers::ofTrainingAlone({"fgd"})};
+  /// In a binary: where the model is cut.
+  Words module_cuts{*this, "module_cuts", {}, Bits::RunUnlessStandard,
+      SetBy::Spec,
+      "how many layers are below each cut between modules, as in [6, 14]; "
+      "default: cuts with which the slowest module is the fastest, by "
+      "estimates", Readers::ofTrainingAlone({"fgd"})};
+  Truth asynchronous{*this, "asynchronous", false, Bits::RunUnlessStandard,
+      SetBy::Spec,
+      "AsyncFGD: no module waits for the derivative of its own step; one that is "
+      "d modules below the last makes the update of d steps ago", {},
+      Readers::ofTrainingAlone({"fgd"})};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Bound,
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Bound,
@@ -336,8 +351,16 @@ struct Settings : Section {
   bool hasParts() const { return !parts.empty(); }
   /// Of all layers, or of each part, in order.
   std::vector<const MethodSettings *> methods() const;
-  /// Whether they are programs of their own.
-  bool hasPrograms() const;
+  /// Names of the programs that train together, from that of the lowest layers
+  /// on; none: there is one program.
+  std::vector<std::string> programs() const;
+  bool hasPrograms() const { return !programs().empty(); }
+  /// How many steps after a derivative `program` makes its update.
+  uint64_t stepsLate(const std::string &program) const;
+  /// Steps without data after the last one, in which updates are made.
+  uint64_t stepsAfterLast() const {
+    return train.asynchronous ? uint64_t(train.modules) - 1 : 0;
+  }
   /// The one of `part` that has the name of `setting`; null: there is none.
   static Setting *find(MethodSettings &part, const Setting &setting);
   /// Whether train and each part have one of its name.

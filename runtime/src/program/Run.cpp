@@ -248,7 +248,11 @@ Status Run::record(const Trainer::StepResult &result, double took, double after,
   tokens += double(result.tokens);
   seconds += took;
   inputs.peak.sample();
-  StepRecord record{completed,
+  // What is known of a step is known when its update is made.
+  const uint64_t late = stepsLate();
+  if (completed <= late || completed - late > steps)
+    return Status::ok();
+  StepRecord record{completed - late,
                     result.loss,
                     result.learningRate,
                     result.gradientNorm,
@@ -463,6 +467,11 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
                     platform::isTerminal(platform::StandardOutput),
                     completed + 1, steps, plannedBytes);
   for (;;) {
+    // The result was written before the mark of the end.
+    if (isEnded && inputs.module.config().stepsAfterLast() > 0) {
+      outcome = ExitCode::Success;
+      return Status::ok();
+    }
     Status status =
         follows() ? follow(progress, outcome) : trainOwn(progress, outcome);
     if (status.isOk() || !inputs.others)
@@ -532,6 +541,8 @@ Status Run::trainOwn(Progress &progress, ExitCode &outcome) {
   // after this.
   if (savedAt != completed)
     HONE_TRY(save());
+  if (inputs.others && outcome == ExitCode::Success)
+    HONE_TRY(updateAfterLast(progress));
   Status status = writeAdapters(outcome == ExitCode::Success);
   inputs.peak.sample();
   if (status.isOk() && inputs.others && outcome == ExitCode::Success)

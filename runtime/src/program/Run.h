@@ -122,6 +122,14 @@ private:
   }
   /// The end of a run of several programs.
   Status endTogether();
+  /// How many steps after a derivative this program makes its update.
+  uint64_t stepsLate() const;
+  /// The updates that are late when the last step is made. Of the program that
+  /// leads.
+  Status updateAfterLast(Progress &progress);
+  /// Writes what a run ends with where that is in no checkpoint, and then the
+  /// mark of the end.
+  Status saveResult();
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;
   Status step(Progress &progress);

@@ -28,7 +28,7 @@ static Result<const hone_engine *> engineOf(const Options &options) {
 }
 
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
-  const uint64_t programs = module.config().parts.size();
+  const uint64_t programs = module.config().programs().size();
   if (options.exchange.empty() || programs < 2)
     return uint64_t(0);
   HONE_ASSIGN(const hone_engine *engine, engineOf(options));
@@ -55,8 +55,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   if (options.exchange.empty() || config.program.empty())
     return std::unique_ptr<Ensemble>();
   Ensemble::About about;
-  for (const auto &part : config.parts)
-    about.all.push_back(part->program);
+  about.all = config.programs();
   about.self = config.program;
   const bool leads = about.self == about.all.front();
   if (leads && options.data.empty())
@@ -138,6 +137,8 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
   store.forgetAfter(int64_t(step));
   completed = step;
   savedAt = hasCheckpoint ? step : UINT64_MAX;
+  if (!isEnded)
+    HONE_TRY(trainer.sendAgain(completed));
   HONE_TRY(checkSteps(inputs.options.output));
   trainer.beginEvaluation(completed);
   bestWritten = UINT64_MAX;
@@ -147,8 +148,35 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
   HONE_TRY(takeUpBest(found));
   inputs.peak.sample();
   log = StepLog();
-  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
+  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name,
+                                 completed - std::min(completed, stepsLate())));
   return Status::ok();
+}
+
+uint64_t Run::stepsLate() const {
+  const ModuleConfig &config = inputs.module.config();
+  return config.stepsLate(config.program);
+}
+
+Status Run::updateAfterLast(Progress &progress) {
+  const uint64_t all = steps + inputs.module.config().stepsAfterLast();
+  // A run that stops early ends with its parameters as they stand.
+  while (completed >= steps && completed < all) {
+    Trainer::StepResult result;
+    const double before = steadySeconds();
+    HONE_TRY(trainer.step(inputs.data, order, {0, 0, 0}, hyperparameters,
+                          completed, result, {}));
+    const double after = steadySeconds();
+    HONE_TRY(record(result, std::max(after - before, 1e-9), after, progress));
+  }
+  return Status::ok();
+}
+
+Status Run::saveResult() {
+  HONE_TRY(trainer.validate(completed));
+  HONE_TRY(syncLogs());
+  HONE_TRY(writeAdapters(/*isDone=*/true));
+  return writeFile(endMark(), "");
 }
 
 Status Run::leaveSaved(Status status, Progress &progress) {
@@ -158,7 +186,8 @@ Status Run::leaveSaved(Status status, Progress &progress) {
       code == ErrorCode::MessageMisfit || code == ErrorCode::PartsDiffer ||
       code == ErrorCode::NoCommonStep || code == ErrorCode::NotAdmitted ||
       code == ErrorCode::PeerBusy || code == ErrorCode::NoMeeting;
-  if (!isWhole || isEnded)
+  // What is made after the last step is in no checkpoint.
+  if (!isWhole || isEnded || completed > steps)
     return status;
   progress.finish();
   if (savedAt != completed)
@@ -195,7 +224,7 @@ Status Run::forgetOld() {
   store.forgetBefore(int64_t(completed));
   store.keep(0);
   platform::removeFile(startMark().c_str());
-  if (completed < steps)
+  if (completed < steps || inputs.module.config().stepsAfterLast() > 0)
     return Status::ok();
   // From here on nobody needs the others to have the run's result.
   return writeFile(endMark(), "");
@@ -204,6 +233,11 @@ Status Run::forgetOld() {
 Status Run::endTogether() {
   if (isEnded)
     return Status::ok();
+  if (completed > steps) { // what comes late is in no checkpoint
+    HONE_TRY(inputs.others->lead({Command::Kind::Save, completed}));
+    HONE_TRY(saveResult());
+    HONE_TRY(inputs.others->awaitAnswers());
+  }
   // All have answered that they saved it. A run that stops early ends here,
   // too.
   HONE_TRY(writeFile(endMark(), ""));
@@ -250,6 +284,10 @@ Status Run::obey(const Command &command, Progress &progress) {
   case Command::Kind::Loss:
     return trainer.follow(command, hyperparameters, result);
   case Command::Kind::Save:
+    if (completed > steps) {
+      HONE_TRY(saveResult());
+      return inputs.others->answer();
+    }
     HONE_TRY(save());
     if (bestStep() == completed && bestWritten != completed) {
       HONE_TRY(trainer.trainables().save(bestFolder()));

@@ -440,18 +440,43 @@ bool Interpreter::post(const hone_item &item, const Transport::Message &message,
 bool Interpreter::exchange(const hone_item &item) {
   const uint32_t value = item.values[0];
   uint64_t &next = sent[channels[&item - schedule.items]];
-  Transport::Message message{schedule.purpose, step - item.behind,
-                             item.channel,     next,
-                             item.peer,        item.kind == HONE_SEND};
+  const bool isSent = item.kind == HONE_SEND;
+  const uint64_t behind = isSent ? 0 : item.behind;
+  Transport::Message message{
+      schedule.purpose, step - behind, item.channel, next, item.peer, isSent};
   next += 1 + item.piece_count;
   if (isBatchExchange(item))
     return exchangeBatch(item, message);
   const auto use = message.isSent ? Values::Use::Read : Values::Use::Write;
   char *bytes = values.onHost(value, use);
-  if (item.behind <= step)
+  if (behind <= step)
     return post(item, message, bytes, bytesOf(item));
   memset(bytes, 0, bytesOf(item));
   return true;
+}
+
+Status Interpreter::sendAgain(
+    uint64_t completed,
+    const std::function<const std::vector<float> *(const std::string &report)>
+        &reported) {
+  for (uint32_t i = 0; transport && i < schedule.item_count; ++i) {
+    const hone_item &item = schedule.items[i];
+    const uint64_t most = item.kind == HONE_SEND ? item.behind : 0;
+    for (uint64_t ago = 1; ago <= std::min(most, completed); ++ago) {
+      const std::vector<float> *numbers =
+          reported(item.channel + ("." + std::to_string(ago)));
+      if (!numbers)
+        continue;
+      const Transport::Message message{schedule.purpose, completed - ago,
+                                       item.channel,     /*index=*/0,
+                                       item.peer,        /*isSent=*/true};
+      HONE_TRY(transport->postSend(
+          message, reinterpret_cast<const char *>(numbers->data()),
+          numbers->size() * sizeof(float)));
+      HONE_TRY(transport->wait(message));
+    }
+  }
+  return Status::ok();
 }
 
 bool Interpreter::wait(const hone_item &item) {

@@ -22,6 +22,8 @@
 #include "step/Values.h"
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace hone::rt {
@@ -65,6 +67,14 @@ public:
   /// Messages of runs from now on are those of the step after `completed`
   /// updates, and are counted from 0.
   void beginStep(uint64_t completed);
+
+  /// Sends again what was sent in the steps before `completed` and is received
+  /// after it. `reported` has what a report of the step named by a channel and
+  /// ".N" was N steps ago; null: it is not known. Errors: as Transport's.
+  Status sendAgain(
+      uint64_t completed,
+      const std::function<const std::vector<float> *(const std::string &report)>
+          &reported);
 
   /// Runs every item. False if a number that must be finite is not; no item
   /// after that check has run. Nothing is posted any more when it returns.

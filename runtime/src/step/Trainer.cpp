@@ -447,6 +447,15 @@ Status Trainer::follow(const Command &command,
   return Status::ok();
 }
 
+Status Trainer::sendAgain(uint64_t completed) {
+  return train.sendAgain(completed, [&](const std::string &report) {
+    for (const Trainables::Remembered &own : variables.remembered())
+      if (report == own.report)
+        return &own.values;
+    return static_cast<const std::vector<float> *>(nullptr);
+  });
+}
+
 Status Trainer::validate(uint64_t completed) {
   validation.beginStep(completed);
   HONE_ASSIGN(bool isFinite, validation.run(*this));

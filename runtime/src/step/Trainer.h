@@ -87,6 +87,10 @@ public:
   /// of its own. Errors: as step().
   Status follow(const Command &command, const Hyperparameters &hyperparameters,
                 StepResult &result);
+  /// Of a program that has taken up a checkpoint after `completed` updates:
+  /// sends again what other programs receive steps after it was sent. Errors:
+  /// as Transport's.
+  Status sendAgain(uint64_t completed);
   /// Losses from here on are of the parameters after `completed` updates.
   void beginEvaluation(uint64_t completed) { evaluation.beginStep(completed); }
 
