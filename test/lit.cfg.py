@@ -62,6 +62,11 @@ if os.path.exists("/proc/cpuinfo"):
 for triple in ("x86_64-linux-musl", "arm64-apple-macosx"):
     if triple in config.cross_triples.split(";"):
         config.available_features.add(triple)
+# Programs that exchange messages by MPI, and what starts them.
+if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
+                                "hone-exchange-mpi.so"))
+        and lit.util.which("mpirun")):
+    config.available_features.add("mpi")
 if lit.util.which("strace"):
     config.available_features.add("strace")
 

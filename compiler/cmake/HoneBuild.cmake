@@ -298,6 +298,28 @@ function(hone_runtime_library name)
   endforeach()
 endfunction()
 
+# hone_engine(NAME sources... [LINK libraries...]): lib/hone-exchange-NAME.so, which
+# programs that bring no C++ library load.
+function(hone_engine name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  set(target hone_exchange_${name})
+  add_library(${target} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/runtime/include")
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} Threads::Threads)
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti
+    -fvisibility=hidden)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+    "LINKER:--exclude-libs,ALL")
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME hone-exchange-${name}
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set_property(GLOBAL APPEND PROPERTY HONE_ENGINES ${target})
+  # Apart from what is packaged, which would depend on what an engine stands on.
+  install(TARGETS ${target} COMPONENT hone-engines OPTIONAL
+    LIBRARY DESTINATION lib/hone)
+endfunction()
+
 # hone_unit_test(NAME sources... [WITHOUT_LLVM] [LINK libraries...]): one
 # GoogleTest program.
 function(hone_unit_test name)

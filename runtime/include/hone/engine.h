@@ -4,6 +4,12 @@
  |                                                                            |
  |     const hone_engine *hone_exchange_engine(void);                         |
  |                                                                            |
+ | and may export                                                             |
+ |                                                                            |
+ |     const char *hone_exchange_problem(void);                               |
+ |                                                                            |
+ | which is asked first: empty, or why nothing can be carried here.           |
+ |                                                                            |
  | A link may lose frames, double them, bring them late or end at any time:   |
  | what is above numbers, acknowledges and sends again. It must not join      |
  | frames or change one: a frame that it cannot bring whole is lost.          |

@@ -36,6 +36,10 @@ Result<const hone_engine *> findEngine(const std::string &folder,
   void *library = platform::openLibrary(path.c_str(), reason);
   if (!library)
     return refuse(path, "cannot be loaded: " + reason);
+  auto *ask = reinterpret_cast<const char *(*)()>(
+      platform::findSymbol(library, "hone_exchange_problem"));
+  if (const char *problem = ask ? ask() : ""; *problem)
+    return refuse(path, problem);
   auto *find = reinterpret_cast<const hone_engine *(*)()>(
       platform::findSymbol(library, "hone_exchange_engine"));
   const hone_engine *engine = find ? find() : nullptr;

@@ -39,7 +39,7 @@ static RunPlan planFor(const Module &module, Module::Extent extent,
   if (exchange > 0) {
     plan.classes.push_back({"exchange", exchange});
     plan.total += exchange;
-    plan.resident += exchange;
+    plan.resident += exchange + exchangeLibraries;
   }
   if (abi.max_rows < module.compiledRows())
     plan.scope = " for " + std::to_string(abi.max_rows) + " of " +

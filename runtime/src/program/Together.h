@@ -11,6 +11,10 @@ namespace hone::rt {
 /// What the programs that train together take beside their plans, in bytes.
 uint64_t exchangeBytes(const Settings &settings, const Options &options);
 
+/// What is mapped of an engine's libraries, and of memory that programs of one
+/// machine share, at most.
+constexpr uint64_t exchangeLibraries = 16 << 20;
+
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
 /// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;
 /// OptionsDisagree where a program has data that another one gives it.

@@ -1,0 +1,322 @@
+//===- MpiEngine.cpp - Carries frames by MPI ------------------------------===//
+//
+// Between programs that one mpirun started; each is known by its name, which
+// all tell each other once.
+//
+// MPI's own waits spin. So nothing here waits in MPI: what is under way is
+// tested, and between two tests a thread sleeps an eighth of the time for which
+// nothing has come, so that it is late by an eighth at most, and a program that
+// waits long takes next to nothing of a core.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hone/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mpi.h>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#ifndef OMPI_MAJOR_VERSION
+#error "built with Open MPI alone: other libraries have other binary interfaces"
+#endif
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr int kFrameTag = 1;
+constexpr size_t kNameBytes = 64;
+/// A thread that waits sleeps between these.
+constexpr microseconds kLeastSleep{10}, kMostSleep{5000};
+/// For frames of a link that is closed to leave, at most.
+constexpr milliseconds kMostLeave{5000};
+
+/// A buffer and what MPI does with it.
+struct Buffer {
+  std::unique_ptr<char[]> bytes{new char[HONE_FRAME_BYTES]};
+  int size = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+struct World {
+  /// MPI is called under it: MPI_THREAD_SERIALIZED.
+  std::mutex mutex;
+  bool isBegun = false, isNamed = false;
+  int rank = 0, ranks = 0;
+  char own[kNameBytes] = "";
+  std::vector<char> names; ///< kNameBytes each, by rank
+  MPI_Request naming = MPI_REQUEST_NULL;
+  /// Of closed links: MPI has them still.
+  std::vector<Buffer> abandoned;
+};
+
+World &world() {
+  static World *one = new World; // MPI ends after what is static
+  return *one;
+}
+
+/// Whether a launcher began this process: MPI would else start one.
+bool isLaunched() {
+  for (const char *name :
+       {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_ID"})
+    if (getenv(name))
+      return true;
+  return false;
+}
+
+/// Programs end together. One that failed does not wait for the others: its
+/// exit code ends them, by mpirun.
+void endMpi(int status, void *) {
+  if (status == EXIT_SUCCESS)
+    MPI_Finalize();
+}
+
+/// Under the lock. False: `why` says the reason.
+bool begin(World &own, std::string &why) {
+  if (own.isBegun)
+    return true;
+  if (!isLaunched()) {
+    why = "mpirun did not start this program";
+    return false;
+  }
+  int provided = 0;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) !=
+          MPI_SUCCESS ||
+      provided < MPI_THREAD_SERIALIZED) {
+    why = "MPI has no support of threads";
+    return false;
+  }
+  on_exit(endMpi, nullptr);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &own.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &own.ranks);
+  return own.isBegun = true;
+}
+
+/// Tells the others the name `self`; under the lock, again until it is true.
+bool tellName(World &own, const char *self, std::string &why) {
+  if (own.isNamed)
+    return true;
+  if (own.naming == MPI_REQUEST_NULL && own.names.empty()) {
+    own.names.resize(size_t(own.ranks) * kNameBytes);
+    snprintf(own.own, sizeof(own.own), "%s", self);
+    MPI_Iallgather(own.own, kNameBytes, MPI_BYTE, own.names.data(), kNameBytes,
+                   MPI_BYTE, MPI_COMM_WORLD, &own.naming);
+  }
+  int isDone = 0;
+  MPI_Test(&own.naming, &isDone, MPI_STATUS_IGNORE);
+  if (!isDone)
+    why = "not all programs that mpirun started exchange messages yet";
+  return own.isNamed = isDone;
+}
+
+/// The rank of the program `peer`; -1: there is not one, and `why`.
+int rankOf(const World &own, const char *peer, std::string &why) {
+  int found = -1, count = 0;
+  std::string all;
+  for (int i = 0; i < own.ranks; ++i) {
+    const char *name = own.names.data() + size_t(i) * kNameBytes;
+    all += (i ? ", '" : "'") + std::string(name) + "'";
+    if (strcmp(name, peer) == 0)
+      found = i, ++count;
+  }
+  if (count == 1)
+    return found;
+  why = "mpirun started " + std::to_string(count) +
+        " programs of this name, of " + all;
+  return -1;
+}
+
+} // namespace
+
+struct hone_link {
+  int rank;
+  Buffer out, in;
+  std::mutex mutex; ///< of what follows
+  std::condition_variable woken;
+  bool isWoken = false;
+  /// Since when nothing has come or gone.
+  Clock::time_point quietSince = Clock::now();
+
+  /// False: wake() was called, once for each time.
+  bool sleep(Clock::time_point end) {
+    const auto quiet =
+        std::chrono::duration_cast<microseconds>(Clock::now() - quietSince);
+    const microseconds pause = std::clamp(quiet / 8, kLeastSleep, kMostSleep);
+    std::unique_lock<std::mutex> lock(mutex);
+    woken.wait_until(lock, std::min(end, Clock::now() + pause),
+                     [this] { return isWoken; });
+    return !std::exchange(isWoken, false);
+  }
+};
+
+namespace {
+
+hone_link *openLink(const char *, const char *self, const char *peer, int waits,
+                    char *why, uint64_t capacity) {
+  World &own = world();
+  const Clock::time_point end = Clock::now() + milliseconds(waits);
+  std::string reason;
+  int rank = -1;
+  for (;;) {
+    {
+      std::lock_guard<std::mutex> lock(own.mutex);
+      if (begin(own, reason) && tellName(own, self, reason))
+        rank = rankOf(own, peer, reason);
+    }
+    if (rank >= 0 || Clock::now() >= end)
+      break;
+    std::this_thread::sleep_for(kMostSleep);
+  }
+  if (rank < 0) {
+    snprintf(why, capacity, "%s", reason.c_str());
+    return nullptr;
+  }
+  auto *link = new hone_link;
+  link->rank = rank;
+  return link;
+}
+
+/// Under World's lock: whether MPI is done with it. Sets `isLost`.
+bool isDone(Buffer &buffer, bool &isLost) {
+  int done = 0;
+  if (MPI_Test(&buffer.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    isLost = true;
+  return done;
+}
+
+int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
+  if (size > HONE_FRAME_BYTES)
+    return -1;
+  std::lock_guard<std::mutex> lock(world().mutex);
+  bool isLost = false;
+  if (!isDone(link->out, isLost))
+    return isLost ? -1 : 1;
+  memcpy(link->out.bytes.get(), bytes, size);
+  if (isLost ||
+      MPI_Isend(link->out.bytes.get(), int(size), MPI_BYTE, link->rank,
+                kFrameTag, MPI_COMM_WORLD, &link->out.request) != MPI_SUCCESS)
+    return -1;
+  link->quietSince = Clock::now();
+  return 0;
+}
+
+/// Under World's lock: begins to receive what has come, if anything has.
+bool beginReceive(hone_link *link) {
+  int hasCome = 0;
+  MPI_Message message;
+  MPI_Status status;
+  if (MPI_Improbe(link->rank, kFrameTag, MPI_COMM_WORLD, &hasCome, &message,
+                  &status) != MPI_SUCCESS)
+    return false;
+  if (!hasCome)
+    return true;
+  MPI_Get_count(&status, MPI_BYTE, &link->in.size);
+  return link->in.size > 0 && link->in.size <= HONE_FRAME_BYTES &&
+         MPI_Imrecv(link->in.bytes.get(), link->in.size, MPI_BYTE, &message,
+                    &link->in.request) == MPI_SUCCESS;
+}
+
+/// What next() returns if it does not wait; `hasLeft`: out may be filled again.
+int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity, bool wasFull,
+                bool &hasLeft) {
+  std::lock_guard<std::mutex> lock(world().mutex);
+  bool isLost = false;
+  hasLeft = isDone(link->out, isLost) && wasFull;
+  if (isLost || (link->in.size == 0 && !beginReceive(link)))
+    return -1;
+  if (link->in.size == 0 || !isDone(link->in, isLost))
+    return isLost ? -1 : 0;
+  const int64_t size = std::exchange(link->in.size, 0);
+  if (uint64_t(size) > capacity)
+    return -1;
+  memcpy(bytes, link->in.bytes.get(), size_t(size));
+  return size;
+}
+
+int64_t nextFrame(hone_link *link, void *bytes, uint64_t capacity, int waits) {
+  const Clock::time_point end = Clock::now() + milliseconds(waits);
+  bool wasFull;
+  {
+    std::lock_guard<std::mutex> lock(world().mutex);
+    wasFull = link->out.request != MPI_REQUEST_NULL;
+  }
+  for (;;) {
+    bool hasLeft = false;
+    const int64_t size = tryNext(link, bytes, capacity, wasFull, hasLeft);
+    if (size != 0 || hasLeft)
+      link->quietSince = Clock::now();
+    if (size != 0 || hasLeft || Clock::now() >= end || !link->sleep(end))
+      return size;
+  }
+}
+
+void wakeLink(hone_link *link) {
+  std::lock_guard<std::mutex> lock(link->mutex);
+  link->isWoken = true;
+  link->woken.notify_all();
+}
+
+void closeLink(hone_link *link) {
+  World &own = world();
+  const Clock::time_point end = Clock::now() + kMostLeave;
+  bool isLost = false;
+  for (;;) {
+    {
+      std::lock_guard<std::mutex> lock(own.mutex);
+      const bool isOver = isDone(link->out, isLost) && isDone(link->in, isLost);
+      if (isOver || isLost || Clock::now() >= end) {
+        for (Buffer *each : {&link->out, &link->in})
+          if (each->request != MPI_REQUEST_NULL)
+            own.abandoned.push_back(std::move(*each));
+        break;
+      }
+    }
+    std::this_thread::sleep_for(kMostSleep);
+  }
+  delete link;
+}
+
+/// Why the library that was found at run time cannot serve this engine; empty:
+/// it can. Within one major version Open MPI keeps its binary interface.
+const char *problem() {
+  static char text[256 + MPI_MAX_LIBRARY_VERSION_STRING];
+  char found[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int size = 0;
+  MPI_Get_library_version(found, &size);
+  found[strcspn(found, ",\n")] = '\0';
+  char expected[64];
+  const int length =
+      snprintf(expected, sizeof(expected), "Open MPI v%d.", OMPI_MAJOR_VERSION);
+  if (strncmp(found, expected, size_t(length)) == 0)
+    return "";
+  snprintf(text, sizeof(text),
+           "expects the MPI that it was built with, Open MPI %d, but got '%s'",
+           OMPI_MAJOR_VERSION, found);
+  return text;
+}
+
+} // namespace
+
+#define HONE_EXPORTED extern "C" __attribute__((visibility("default")))
+
+HONE_EXPORTED const char *hone_exchange_problem(void) { return problem(); }
+
+HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
+  static const hone_engine engine = {
+      HONE_ENGINE_VERSION, sizeof(hone_engine), "mpi",    openLink,
+      sendFrame,           nextFrame,           wakeLink, closeLink};
+  return &engine;
+}
