@@ -177,6 +177,10 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
         }
         return true;
       })
+      .Case([&](FoldOp) {
+        item.kind = HONE_FOLD;
+        return true;
+      })
       .Case([&](WaitOp wait) {
         item.kind = HONE_WAIT;
         append(item, wait.getValue());

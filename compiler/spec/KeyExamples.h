@@ -102,6 +102,7 @@ inline constexpr KeyExample keyExamples[] = {
     {"train.compare", "train: {method: lcsb, compare: backprop}\n"},
     {"train.compare_every",
      "train: {method: fgd, compare: backprop, compare_every: 50}\n"},
+    {"train.data_parallel", "train: {data_parallel: true}\n"},
     {"train.optimizer_in_backward", "train: {optimizer_in_backward: true}\n"},
     {"train.batch_size", "train: {batch_size: 4}\n"},
     {"train.max_seq_length", "train: {max_seq_length: 512}\n"},

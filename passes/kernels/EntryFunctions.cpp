@@ -297,8 +297,8 @@ LogicalResult EntryConversion::run() {
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
                   KeptOp, ElementOp, ZeroGradientOp, ZeroStateOp,
-                  GradientSquaresOp, ParameterSquaresOp, ReadGradientOp,
-                  AddGradientOp, EstimateGradientOp, UpdateOpInterface>(
+                  GradientSquaresOp, ParameterSquaresOp, EstimateGradientOp,
+                  UpdateOpInterface>(
                 [&](auto typed) { return convert(typed); })
             .Case([&](PrefetchOp prefetch) {
               return convertResidency<tile::PrefetchOp>(prefetch);

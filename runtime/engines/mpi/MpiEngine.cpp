@@ -314,6 +314,20 @@ const char *problem() {
 
 HONE_EXPORTED const char *hone_exchange_problem(void) { return problem(); }
 
+HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
+                                      char *why, uint64_t capacity) {
+  World &own = world();
+  std::lock_guard<std::mutex> lock(own.mutex);
+  std::string reason;
+  if (!begin(own, reason)) {
+    snprintf(why, capacity, "%s", reason.c_str());
+    return -1;
+  }
+  *rank = uint32_t(own.rank);
+  *ranks = uint32_t(own.ranks);
+  return 0;
+}
+
 HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
   static const hone_engine engine = {
       HONE_ENGINE_VERSION, sizeof(hone_engine), "mpi",    openLink,

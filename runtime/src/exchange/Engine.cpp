@@ -18,10 +18,8 @@ static Status refuse(const std::string &path, const std::string &problem) {
                 "put the engine there that came with this version of Hone");
 }
 
-Result<const hone_engine *> findEngine(const std::string &folder,
-                                       const std::string &name) {
-  if (registered && name == registered->name)
-    return registered;
+/// A library that may say why it carries nothing.
+static Result<void *> load(const std::string &path, const std::string &name) {
   // A name, and no way to a library elsewhere.
   const bool isName = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -29,7 +27,6 @@ Result<const hone_engine *> findEngine(const std::string &folder,
   if (!isName)
     return refuse("--exchange " + name,
                   "expects a name of letters a-z, digits and -");
-  const std::string path = folder + "/hone-exchange-" + name + ".so";
   if (!platform::exists(path))
     return refuse(path, "there is no such engine");
   std::string reason;
@@ -40,6 +37,19 @@ Result<const hone_engine *> findEngine(const std::string &folder,
       platform::findSymbol(library, "hone_exchange_problem"));
   if (const char *problem = ask ? ask() : ""; *problem)
     return refuse(path, problem);
+  return library;
+}
+
+static std::string pathOf(const std::string &folder, const std::string &name) {
+  return folder + "/hone-exchange-" + name + ".so";
+}
+
+Result<const hone_engine *> findEngine(const std::string &folder,
+                                       const std::string &name) {
+  if (registered && name == registered->name)
+    return registered;
+  const std::string path = pathOf(folder, name);
+  HONE_ASSIGN(void *library, load(path, name));
   auto *find = reinterpret_cast<const hone_engine *(*)()>(
       platform::findSymbol(library, "hone_exchange_engine"));
   const hone_engine *engine = find ? find() : nullptr;
@@ -53,6 +63,21 @@ Result<const hone_engine *> findEngine(const std::string &folder,
                   " bytes but got version " + std::to_string(engine->version) +
                   " of " + std::to_string(engine->size));
   return engine;
+}
+
+Result<EnginePlace> findPlace(const std::string &folder,
+                              const std::string &name) {
+  const std::string path = pathOf(folder, name);
+  HONE_ASSIGN(void *library, load(path, name));
+  auto *find =
+      reinterpret_cast<int (*)(uint32_t *, uint32_t *, char *, uint64_t)>(
+          platform::findSymbol(library, "hone_exchange_place"));
+  EnginePlace place;
+  char why[256] = "numbers no programs";
+  if (find && find(&place.rank, &place.ranks, why, sizeof(why)) == 0)
+    return place;
+  return Status(ErrorCode::CannotRead, path, why,
+                "start the program with mpirun, or without --exchange");
 }
 
 } // namespace hone::rt

@@ -13,6 +13,15 @@ namespace hone::rt {
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name);
 
+/// Which of the programs of one launcher this one is.
+struct EnginePlace {
+  uint32_t rank = 0, ranks = 1;
+};
+
+/// As the engine `name` says. Errors: NoEngine.
+Result<EnginePlace> findPlace(const std::string &folder,
+                              const std::string &name);
+
 /// For programs that can load nothing; before main's work begins.
 void registerEngine(const hone_engine *engine);
 

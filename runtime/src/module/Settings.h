@@ -136,6 +136,9 @@ struct TrainSettings : MethodSettings {
       "update each layer right after its backward, so that gradients of only "
       "one layer exist at a time; there is no max_grad_norm then", {},
       Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
+  Truth data_parallel{*this, "data_parallel", false, Bits::None, SetBy::Spec,
+      "several programs that mpirun starts, each a rank, may share the batches "
+      "of a step, and have the bits of one"};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Bound,
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Bound,

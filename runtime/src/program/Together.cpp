@@ -22,17 +22,20 @@
 
 namespace hone::rt {
 
-uint64_t exchangeBytes(const Settings &settings, const Options &options) {
+uint64_t exchangeBytes(uint64_t programs) {
   // Two frames and a stack for each session, and what an engine holds.
   constexpr uint64_t ofEngine = 2 << 20, ofSession = 5 << 18;
-  return options.exchange.empty()
-             ? 0
-             : ofEngine + (settings.parts.size() - 1) * ofSession;
+  return ofEngine + (programs - 1) * ofSession;
 }
 
-/// What all programs must have been compiled and started with.
-static std::map<std::string, std::string> equalOf(const Module &module,
-                                                  const Settings &settings) {
+uint64_t exchangeBytes(const Settings &settings, const Options &options) {
+  return options.exchange.empty() || !settings.hasPrograms()
+             ? 0
+             : exchangeBytes(settings.parts.size());
+}
+
+std::map<std::string, std::string> equalOf(const Module &module,
+                                           const Settings &settings) {
   std::map<std::string, std::string> equal;
   for (const Setting *setting : settings.all())
     if (setting->bits != Bits::None && settings.isReadByTraining(*setting))

@@ -10,10 +10,16 @@ namespace hone::rt {
 
 /// What the programs that train together take beside their plans, in bytes.
 uint64_t exchangeBytes(const Settings &settings, const Options &options);
+/// The same of so many programs.
+uint64_t exchangeBytes(uint64_t programs);
 
 /// What is mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.
 constexpr uint64_t exchangeLibraries = 16 << 20;
+
+/// What all programs must have been compiled and started with.
+std::map<std::string, std::string> equalOf(const Module &module,
+                                           const Settings &settings);
 
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
 /// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;

@@ -77,6 +77,10 @@ public:
   create(const Module &module, const Weights &weights, Device &device,
          Module::Extent extent = {}, Transport *transport = nullptr);
 
+  /// From now on steps and evaluations are shared with the ranks of `others`,
+  /// on a device whose memory the host sees; it must outlive the trainer.
+  void shareWith(Ranks &others);
+
   Trainables &trainables() { return variables; }
 
   /// Who is told of each schedule before it runs here; of a program that leads.
@@ -159,6 +163,8 @@ private:
           DeviceMemory arena, const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
+  void pass(uint64_t batches) override;
+  void hasPassed(int64_t rows) override;
   /// Begins a step, or goes on in it.
   void begin(const SampleSource &data, const SampleOrder &order,
              SampleOrder::Range range, const Hyperparameters &hyperparameters,
@@ -193,7 +199,8 @@ private:
   DeviceMemory arena;
   Trainables variables;
   Batch batch;
-  Lead lead; ///< empty: nobody follows
+  Ranks *ranks = nullptr; ///< null: nobody shares batches
+  Lead lead;              ///< empty: nobody follows
   Interpreter train, evaluation, differentiation, validation;
   std::optional<Interpreter> replayer, comparison;
   /// What the schedule that runs still has to load.
