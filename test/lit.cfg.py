@@ -37,6 +37,12 @@ if config.hone_shared and os.path.isdir(config.hone_shared):
 config.available_features.add(config.host_machine)
 if config.fuzzers:
     config.available_features.add("fuzzers")
+# A test's runs are saved and synced often; on a disk most of their time is that.
+memory = "/dev/shm"
+if "TMPDIR" not in os.environ and os.access(memory, os.W_OK):
+    space = os.statvfs(memory)
+    if space.f_bavail * space.f_frsize >= 2**32:
+        config.environment["TMPDIR"] = memory
 # NVIDIA's assembler, which a CUDA toolkit has.
 if lit.util.which("ptxas"):
     config.available_features.add("ptxas")
@@ -62,6 +68,11 @@ if os.path.exists("/proc/cpuinfo"):
 for triple in ("x86_64-linux-musl", "arm64-apple-macosx"):
     if triple in config.cross_triples.split(";"):
         config.available_features.add(triple)
+# Programs that meet over gRPC, and what issues their keys.
+if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
+                                "hone-exchange-grpc.so"))
+        and lit.util.which("openssl")):
+    config.available_features.add("grpc")
 # Programs that exchange messages by MPI, and what starts them.
 if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
                                 "hone-exchange-mpi.so"))

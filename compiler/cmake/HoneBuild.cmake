@@ -110,6 +110,14 @@ option(HONE_PRECOMPILED "Precompile headers that most files include" ON)
 add_compile_options(
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 set(HONE_PRECOMPILED_HEADERS "${CMAKE_CURRENT_LIST_DIR}")
+# In them clang does not see what the standard library's headers say of its own
+# warnings.
+set(HONE_PRECOMPILED_FLAGS -fPIC)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND
+   CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 20)
+  list(APPEND HONE_PRECOMPILED_FLAGS
+    "--warning-suppression-mappings=${CMAKE_CURRENT_LIST_DIR}/suppressed-warnings.txt")
+endif()
 
 # hone_precompile(NAME HEADER [LINK libraries...] [FLAGS flags...])
 function(hone_precompile name header)
@@ -130,7 +138,7 @@ endfunction()
 # CMake compiles executables with -fPIE.
 function(hone_reuse_precompiled target name)
   if(HONE_PRECOMPILED)
-    target_compile_options(${target} PRIVATE -fPIC)
+    target_compile_options(${target} PRIVATE ${HONE_PRECOMPILED_FLAGS})
     target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()
@@ -298,19 +306,22 @@ function(hone_runtime_library name)
   endforeach()
 endfunction()
 
-# hone_engine(NAME sources... [LINK libraries...]): lib/hone-exchange-NAME.so, which
+# hone_engine(NAME sources... [SHARED_CXX] [LINK libraries...]): lib/hone-exchange-NAME.so, which
 # programs that bring no C++ library load.
 function(hone_engine name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED_CXX" "" "LINK" ${ARGN})
   set(target hone_exchange_${name})
   add_library(${target} MODULE ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/runtime/include")
   target_link_libraries(${target} PRIVATE ${ARG_LINK} Threads::Threads)
-  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti
-    -fvisibility=hidden)
-  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
-    "LINKER:--exclude-libs,ALL")
+  target_compile_options(${target} PRIVATE -fvisibility=hidden)
+  # A C++ library of its own, unless what it stands on has the system's.
+  if(NOT ARG_SHARED_CXX)
+    target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+      "LINKER:--exclude-libs,ALL")
+  endif()
   set_target_properties(${target} PROPERTIES
     PREFIX "" OUTPUT_NAME hone-exchange-${name}
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
@@ -332,8 +343,11 @@ function(hone_unit_test name)
   if(NOT ARG_WITHOUT_LLVM)
     hone_reuse_precompiled(${name} HoneTestsPrecompiled)
   elseif(HONE_PRECOMPILED)
-    target_precompile_headers(${name} PRIVATE <gtest/gtest.h>
-      "${HONE_PRECOMPILED_HEADERS}/RuntimePrecompiled.h")
+    if(NOT TARGET RuntimeTestsPrecompiled)
+      hone_precompile(RuntimeTestsPrecompiled RuntimeTestsPrecompiled.h
+        LINK hone_runtime_options gtest)
+    endif()
+    hone_reuse_precompiled(${name} RuntimeTestsPrecompiled)
   endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/unit")

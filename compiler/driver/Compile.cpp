@@ -425,6 +425,9 @@ static Status emitFolder(Session &session,
                        request.quantization,
                        manifest,
                        request.library};
+  if (!first.planned.spec.program.empty())
+    folder.engines =
+        findEngines(request.runtimeDir, first.settled.target->toolchain());
   for (const Compiled &program : programs)
     folder.programs.push_back({nameOf(program.planned.program),
                                *program.placed.module,

@@ -12,6 +12,7 @@
 #include "module/WeightDigests.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -143,6 +144,10 @@ static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
                    folder.linker},
                   times));
   }
+  for (const std::string &engine : folder.engines)
+    if (std::error_code error = llvm::sys::fs::copy_file(
+            engine, add(llvm::sys::path::filename(engine).str())))
+      return cannotWrite(folder.path, engine + ": " + error.message());
   if (folder.isLibrary)
     HONE_TRY(writeLibrary(folder, add, times));
   return renameTogether(renames);

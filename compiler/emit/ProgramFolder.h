@@ -35,6 +35,8 @@ struct ProgramFolder {
   const std::string *manifest = nullptr;
   /// A library of the programs' models in their place, see ModelLibrary.h.
   bool isLibrary = false;
+  /// Copied beside programs that exchange messages; see findEngines.
+  std::vector<std::string> engines = {};
 };
 
 /// Makes `folder`, unless it is there. On an error nothing new is in it.

@@ -9,6 +9,7 @@
 
 #include "targets/host/LinkBinary.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Triple.h"
@@ -54,6 +55,22 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
                   "the runtime's archive does not exist", remedy(toolchain));
   }
   return archives;
+}
+
+std::vector<std::string> hone::findEngines(llvm::StringRef folder,
+                                           llvm::StringRef toolchain) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, toolchain);
+  std::vector<std::string> engines;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator file(path, error), end;
+       !error && file != end; file.increment(error)) {
+    const llvm::StringRef name = llvm::sys::path::filename(file->path());
+    if (name.starts_with("hone-exchange-") && name.ends_with(".so"))
+      engines.push_back(file->path());
+  }
+  llvm::sort(engines);
+  return engines;
 }
 
 std::string hone::runtimeFolderOf(llvm::StringRef tool) {

@@ -25,6 +25,11 @@ Result<std::vector<std::string>> findRuntimeArchives(llvm::StringRef folder,
                                                      llvm::StringRef toolchain,
                                                      RuntimeUse use);
 
+/// Paths of the engines there that carry messages between programs of one
+/// model: there is one for each of which the build found what it stands on.
+std::vector<std::string> findEngines(llvm::StringRef folder,
+                                     llvm::StringRef toolchain);
+
 /// Where the archives are of which `tool`, an executable, is installed beside:
 /// ../lib/hone from its folder, or ../lib of a build.
 std::string runtimeFolderOf(llvm::StringRef tool);

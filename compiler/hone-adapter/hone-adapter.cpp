@@ -7,6 +7,7 @@
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Subcommand.h"
 #include "compiler/hone-adapter/AdapterExports.h"
+#include "compiler/hone-adapter/JoinAdapters.h"
 #include "compiler/hone-adapter/MergeModel.h"
 
 #include "llvm/Support/InitLLVM.h"
@@ -25,7 +26,7 @@ const auto dtypes = cl::values(clEnumValN(Dtype::F32, "float32", "4 bytes"),
 enum class Bits { None = 0, Four = 4, Eight = 8 };
 enum class Group { Of32 = 32, Of64 = 64, Of128 = 128 };
 
-/// What every command has.
+/// What every command has that takes a model.
 struct Command : Subcommand {
   Command(const char *name, const char *help, const char *output,
           const char *outputHelp)
@@ -93,6 +94,24 @@ struct Export : Command {
   }
 };
 
+struct Join : Subcommand {
+  Join()
+      : Subcommand("join",
+                   "make one adapter of those of a model's parts, which "
+                   "trained as programs of their own") {}
+  List<std::string> parts{*this, cl::Positional, cl::OneOrMore,
+                          cl::desc("ADAPTER...")};
+  Opt<std::string> output{*this, "o", cl::Required, cl::value_desc("folder"),
+                          cl::desc("output for the adapter; new or empty")};
+
+  Status run() const {
+    HONE_ASSIGN(const JoinSummary summary,
+                joinAdapters({{parts.begin(), parts.end()}, output}));
+    summary.print(output);
+    return Status::ok();
+  }
+};
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -104,12 +123,14 @@ int main(int argc, char **argv) {
               "the GGUF file", exportGguf);
   Export mlx("export-mlx", "write the adapter for mlx-lm", "folder",
              "output for the adapter; new or empty", exportMlx);
-  for (Command *command : std::initializer_list<Command *>{&merge, &gguf, &mlx})
+  Join join;
+  for (Subcommand *command :
+       std::initializer_list<Subcommand *>{&merge, &gguf, &mlx, &join})
     command->showOwnHelp(argc, argv);
   if (Status status = parseCommandLine(
           argc, argv,
-          "Merges a PEFT adapter into its model, or writes it for other "
-          "programs\n");
+          "Merges a PEFT adapter into its model, writes it for other "
+          "programs, or joins those of parts\n");
       !status.isOk())
     return reportStatus(status);
   if (merge)
@@ -118,8 +139,10 @@ int main(int argc, char **argv) {
     return reportStatus(gguf.run());
   if (mlx)
     return reportStatus(mlx.run());
+  if (join)
+    return reportStatus(join.run());
   return reportStatus(
       Status(ErrorCode::MissingOption, "hone-adapter",
-             "expected a command: merge, export-gguf or export-mlx",
+             "expected a command: merge, export-gguf, export-mlx or join",
              "write hone-adapter merge MODEL ADAPTER -o FOLDER"));
 }

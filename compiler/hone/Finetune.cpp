@@ -390,6 +390,19 @@ static bool hasTerminal() {
   return platform::isTerminal(0) && platform::isTerminal(1);
 }
 
+/// What is there to compile and to call of the run in `path`, whose spec was
+/// read.
+static Result<RunSource> sourceOfRun(const std::string &path,
+                                     const Spec &spec) {
+  RunSource run;
+  run.source = {
+      inFolder(path, kRunSpec), {}, {Program::Train, Program::Generate}};
+  run.adapter = path;
+  run.trainsAll = spec.lora.none;
+  HONE_ASSIGN(run.options, readLines(inFolder(path, kRunOptions)));
+  return run;
+}
+
 Result<int> hone::finetune(const FinetuneRequest &request,
                            const Toolchain &toolchain) {
   const std::string output =
@@ -419,7 +432,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
                   "this run trains the model " + spec.model.text() +
                       ", and not " + request.model,
                   "give -o another folder");
-  HONE_ASSIGN(const RunSource run, sourceOf(output));
+  HONE_ASSIGN(const RunSource run, sourceOfRun(output, spec));
   const std::vector<std::string> &chosenOptions = run.options;
   for (const std::string &option : request.reading.options())
     if (!llvm::is_contained(chosenOptions, option))
@@ -461,16 +474,11 @@ Result<int> hone::finetune(const FinetuneRequest &request,
 }
 
 Result<RunSource> hone::sourceOf(const std::string &path) {
-  RunSource run;
-  const std::string spec = inFolder(path, kRunSpec);
-  if (platform::exists(spec)) {
-    HONE_ASSIGN(const Spec read, readSpec(spec, {}));
-    run.source = {spec, {}, {Program::Train, Program::Generate}};
-    run.adapter = path;
-    run.trainsAll = read.lora.none;
-    HONE_ASSIGN(run.options, readLines(inFolder(path, kRunOptions)));
-    return run;
+  if (const std::string own = inFolder(path, kRunSpec); platform::exists(own)) {
+    HONE_ASSIGN(const Spec spec, readSpec(own, {}));
+    return sourceOfRun(path, spec);
   }
+  RunSource run;
   if (StringRef(path).ends_with(".yaml") || StringRef(path).ends_with(".yml")) {
     run.source = {path, {}, {Program::Generate}};
     return run;

@@ -5,6 +5,11 @@
 // twice, held back for up to three milliseconds, with one bit flipped, and
 // after which the link is cut.
 //
+// HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
+// greeting, or a command to the others (step, evaluate, loss, save, durable,
+// end, best), sent or received; COUNT which of them; WHAT is kill, or mute:
+// from then on it lives but sends no messages.
+//
 //===----------------------------------------------------------------------===//
 
 #include "hone/engine.h"
@@ -12,6 +17,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -99,6 +105,62 @@ int listenAt(const std::string &path, std::string &why) {
   return own->second;
 }
 
+template <typename T> T field(const char *frame, size_t offset) {
+  T value;
+  memcpy(&value, frame + offset, sizeof(value));
+  return value;
+}
+
+/// What happens to this process, of all its links.
+struct Event {
+  std::mutex mutex;
+  std::string when;
+  unsigned count = 0;
+  bool isKill = false, isMute = false;
+  uint64_t run = 0, command = 0; ///< counted last
+
+  Event() {
+    char name[16] = "", what[16] = "";
+    if (const char *text = getenv("HONE_TEST_EVENT"))
+      if (sscanf(text, "%15s %u %15s", name, &count, what) == 3)
+        when = name, isKill = !strcmp(what, "kill");
+  }
+  /// "" for a frame that is none of them, or one of which there was a copy.
+  std::string nameOf(const char *frame, uint64_t size) {
+    static const char *const commands[] = {
+        "step", "evaluate", "loss", "save", "durable", "end", "best", "best"};
+    const auto kind = field<uint16_t>(frame, 6);
+    if (kind == 1)
+      return "greeting";
+    // FNV-1a of "command", of the purpose of messages of no schedule
+    if (kind != 3 || size != 72 + 16 ||
+        field<uint32_t>(frame, 16) != 0xfffffffe ||
+        field<uint64_t>(frame, 32) != 0x66655dca2c3e8a12u)
+      return "";
+    const auto of = field<uint64_t>(frame, 8),
+               step = field<uint64_t>(frame, 24);
+    if (of == run && step <= command)
+      return "";
+    run = of, command = step;
+    const auto number = field<uint64_t>(frame, 72);
+    return number < 8 ? commands[number] : "";
+  }
+  /// Of a frame that comes or goes.
+  void see(const char *frame, uint64_t size) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (count == 0 || nameOf(frame, size) != when || --count > 0)
+      return;
+    if (isKill)
+      raise(SIGKILL);
+    isMute = true;
+  }
+};
+
+Event &event() {
+  static Event one;
+  return one;
+}
+
 /// The first of the two by name listens.
 int connectTo(const std::string &path, bool listens, int milliseconds,
               std::string &why) {
@@ -153,6 +215,10 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     return -1;
   if (!link->out.empty())
     return 1;
+  event().see(static_cast<const char *>(bytes), size);
+  const auto kind = field<uint16_t>(static_cast<const char *>(bytes), 6);
+  if (event().isMute && (kind == 3 || kind == 6)) // data, farewell
+    return 0;
   Badness &bad = badness();
   std::vector<char> frame(static_cast<const char *>(bytes),
                           static_cast<const char *>(bytes) + size);
@@ -186,6 +252,8 @@ int64_t takeFrame(hone_link *link, void *bytes, uint64_t capacity) {
   if (link->in.size() < sizeof(length) + length)
     return 0;
   memcpy(bytes, link->in.data() + sizeof(length), length);
+  if (length >= 72)
+    event().see(static_cast<const char *>(bytes), length);
   link->in.erase(link->in.begin(),
                  link->in.begin() + long(sizeof(length) + length));
   return int64_t(length);
@@ -227,8 +295,17 @@ void closeLink(hone_link *link) {
 } // namespace
 
 extern "C" const hone_engine *hone_exchange_engine(void) {
-  static const hone_engine engine = {
-      HONE_ENGINE_VERSION, sizeof(hone_engine), "test",   openLink,
-      sendFrame,           nextFrame,           wakeLink, closeLink};
+  static const hone_engine engine = {HONE_ENGINE_VERSION,
+                                     sizeof(hone_engine),
+                                     "test",
+                                     openLink,
+                                     sendFrame,
+                                     nextFrame,
+                                     wakeLink,
+                                     closeLink,
+                                     /*bytes=*/1 << 20,
+                                     /*link_bytes=*/2 << 20,
+                                     /*is_ordered=*/0,
+                                     /*reserved=*/0};
   return &engine;
 }

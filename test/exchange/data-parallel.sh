@@ -171,7 +171,7 @@ else
   done
   status=0
   wait $job || status=$?
-  ((status == 65)) && grep -q 'H0826.*but rank 1 has others' "$work/flipped.run.log" ||
+  ((status == 65)) && grep -q 'H0828.*but rank 1 has others' "$work/flipped.run.log" ||
     fails "a bit was flipped: $status" "$work/flipped.run.log"
   echo 'a bit that flips on one rank: 65 at the next save'
 fi
@@ -191,5 +191,5 @@ refused 2 'H0812.*data (here' -np 1 "${train[@]}" --output "$work/b" : \
   -np 1 "$work/shared/train" --data "$work/other.jsonl" --steps 2 --timeout 10 --output "$work/b"
 refused 2 'H0103.*--for' -np 2 "${train[@]}" --output "$work/c" --for 10s
 rm "$work/shared/hone-exchange-mpi.so"
-refused 66 'H1001.*there is no such engine' -np 2 "${train[@]}" --output "$work/d"
+refused 66 'H0823.*there is no such engine' -np 2 "${train[@]}" --output "$work/d"
 echo 'ranks that differ: 2, what they do not do: 2, no engine: 66'

@@ -14,7 +14,7 @@ import sys
 
 
 def parameters(folder):
-    newest = max(glob.glob(folder + "/checkpoint-*"))
+    newest = max(glob.glob(folder + "/checkpoint-" + 6 * "[0-9]"))
     with open(newest + "/state.safetensors", "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         first, end = json.loads(file.read(size))["theta"]["data_offsets"]
@@ -54,6 +54,8 @@ for pid in pids:
     os.kill(pid, signal.SIGSTOP)
 try:
     sys.exit(0 if flip(pids[-1], parameters(folder)) else 1)
+except FileNotFoundError:
+    sys.exit(1)  # a checkpoint that went meanwhile
 finally:
     for pid in pids:
         os.kill(pid, signal.SIGCONT)

@@ -2,9 +2,9 @@
 # mutations.sh MODEL.mlir WEIGHTS DATA LIBRARIES
 #
 # Programs whose runtime lacks one thing of what makes a run survive: a step in the names
-# of messages, acknowledgement. Without each of them train.sh must fail; with all it passes, and says how long it
-# may take. LIBRARIES: the
-# folder of the runtime's archives.
+# of messages, acknowledgement, checkpoints that stay until all have newer ones, a step
+# that all have. Without each of them a test must fail; with all they pass, and say how
+# long they may take. LIBRARIES: the folder of the runtime's archives.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,9 +12,21 @@ source=$here/../../runtime/src
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# without WHAT ARCHIVE FILE FROM TO: train.sh fails if TO is in place of FROM in FILE.
+# links SEED: over a bad link, with programs of the libraries in $work/lib.
+links() {
+  timeout $limit bash "$here/train.sh" "${run[@]}" 0 "$1" --runtime-dir "$work/lib"
+}
+# kills SEED: with kills where a checkpoint is written and becomes durable.
+kills() {
+  timeout $limit bash "$here/events.sh" "${run[@]}" 2 few --runtime-dir "$work/lib"
+}
+
+# without TEST WHAT ARCHIVE FILE FROM TO: TEST fails if TO is in place of FROM in FILE.
 without() {
-  local what=$1 archive=$2 file=$3 how seed
+  local test=$1 how seed seeds=4
+  shift
+  local what=$1 archive=$2 file=$3
+  [[ $test == links ]] || seeds=1
   rm -rf "$work/lib"
   mkdir "$work/lib"
   cp "${libraries[@]}" "$work/lib"
@@ -29,9 +41,8 @@ PY
   c++ -std=c++17 -O1 -fPIC -fno-exceptions -fno-rtti -I "$source" -I "$source/../include" \
     -I "$source/../.." -c "$work/${file##*/}" -o "$work/${file##*/}.o"
   ar r "$work/lib/$archive" "$work/${file##*/}.o"
-  for ((seed = 1; seed <= 4; ++seed)); do
-    if ! timeout $limit bash "$here/train.sh" "${run[@]}" 0 $seed \
-      --runtime-dir "$work/lib" >"$work/log" 2>&1; then
+  for ((seed = 1; seed <= seeds; ++seed)); do
+    if ! $test $seed >"$work/log" 2>&1; then
       how=$(grep -hoE 'train: .*|join: .*' "$work/log" | head -n 1) || true
       echo "without $what: ${how:-nobody goes on}"
       return
@@ -45,9 +56,15 @@ libraries=("$4"/libhone_{runtime_main,program,exchange,text,core}.a)
 run=("$1" "$2" "$3")
 SECONDS=0
 bash "$here/train.sh" "${run[@]}" 0 1
+bash "$here/events.sh" "${run[@]}" 2 few
 limit=$((4 * SECONDS + 20))
-without 'step in the names of messages' libhone_exchange.a exchange/Session.cpp \
+without links 'step in the names of messages' libhone_exchange.a exchange/Session.cpp \
   'return {message.schedule, message.step,' 'return {message.schedule, 0,'
-without 'acknowledgement' libhone_exchange.a exchange/Session.cpp \
+without links 'acknowledgement' libhone_exchange.a exchange/Session.cpp \
   'out.next += frame.payloadBytes;' \
   'out.next += frame.payloadBytes; out.isOver = out.next == out.size;'
+without kills 'checkpoints that stay until all have newer ones' libhone_program.a \
+  program/Run.cpp 'inputs.others ? 0 : uint64_t(train.save_total_limit)' \
+  'uint64_t(train.save_total_limit)'
+without kills 'step that all have' libhone_exchange.a exchange/Ensemble.cpp \
+  'return has(each, own[1 + i]);' 'return true;'

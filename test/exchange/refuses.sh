@@ -30,15 +30,15 @@ refused() {
   ((status == code)) && grep -q -e "$text" "$work/log" ||
     { echo "refuses: expected $code and '$text' but got $status" >&2; cat "$work/log" >&2; exit 1; }
 }
-refused 66 'H1001.*hone-exchange-grpc.so: there is no such engine' out/client --data "$data" --exchange grpc
+refused 66 'H0823.*hone-exchange-missing.so: there is no such engine' out/client --data "$data" --exchange missing
 echo 'no library' >"$work/out/client/hone-exchange-text.so"
-refused 66 'H1001.*cannot be loaded' out/client --data "$data" --exchange text
+refused 66 'H0823.*cannot be loaded' out/client --data "$data" --exchange text
 echo 'int other;' | c++ -x c++ -shared -o "$work/out/client/hone-exchange-none.so" -
-refused 66 'H1001.*it has no hone_exchange_engine' out/client --data "$data" --exchange none
-sed 's/HONE_ENGINE_VERSION, sizeof/HONE_ENGINE_VERSION + 1, sizeof/' "$here/TestEngine.cpp" |
+refused 66 'H0823.*it has no hone_exchange_engine' out/client --data "$data" --exchange none
+sed 's/HONE_ENGINE_VERSION,/HONE_ENGINE_VERSION + 1,/' "$here/TestEngine.cpp" |
   c++ -std=c++17 -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-new.so" -
-refused 66 'H1001.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
-refused 66 'H1001.*expects a name of letters' out/client --data "$data" --exchange ../engine
+refused 66 'H0823.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
+refused 66 'H0823.*expects a name of letters' out/client --data "$data" --exchange ../engine
 echo 'no engine: 66'
 
 c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" "$here/TestEngine.cpp" \
@@ -48,7 +48,8 @@ test=(--exchange test --exchange-at "$work" --timeout 1)
 refused 2 "H0103.*--data: the program 'client' has the data" out/server --data "$data" "${test[@]}"
 refused 2 "expects --data but got none: 'client' has the data" out/client "${test[@]}"
 refused 2 'H0103.*was compiled of a whole model' whole --data "$data" "${test[@]}"
-refused 2 'H0103.*--eval-every: is not there yet' out/client --data "$data" --eval-data "$data" \
+refused 2 'H0103.*--for: is not there yet' out/client --data "$data" --for 1h "${test[@]}"
+refused 2 "H0103.*--eval-data: the program 'client' has the data" out/server --eval-data "$data" \
   --eval-every 1 "${test[@]}"
 refused 2 '--exchange-at: expects --exchange' out/client --data "$data" --exchange-at here
 echo 'options that disagree: 2'
@@ -79,5 +80,5 @@ grep -q "H0812.*differs in --first-learning-rate (here 0.002, there 0.001)" "$wo
 together --
 rm -rf "$work/server" "$work/client/together.done"
 together --
-grep -q 'H0804.*expects a checkpoint of one step' "$work/client.log"
-grep -q 'H0804.*expects a checkpoint of one step' "$work/server.log"
+grep -q 'H0824.*expects a checkpoint of one step' "$work/client.log"
+grep -q 'H0824.*expects a checkpoint of one step' "$work/server.log"

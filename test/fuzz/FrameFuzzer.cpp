@@ -98,7 +98,11 @@ const hone_engine engine = {
     [](hone_link *, const void *, uint64_t) { return 0; },
     nextFrame,
     [](hone_link *) {},
-    [](hone_link *) {}};
+    [](hone_link *) {},
+    /*bytes=*/0,
+    /*link_bytes=*/0,
+    /*is_ordered=*/0,
+    /*reserved=*/0};
 
 } // namespace
 

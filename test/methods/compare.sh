@@ -12,11 +12,11 @@ adapter=adapter_model.safetensors
 compile() { # compile NAME METHOD REFERENCE HONEC-ARG...: equal programs once
   local name=$1 method=$2 reference=$3
   shift 3
+  [[ " $*" == *" model="* ]] || set -- --set model="$model" "$@"
   local program
   program=program-$(echo "$method" "$reference" "$@" | cksum | tr -d ' ')
   [[ -e $work/$program ]] || honec "$here/Inputs/lcsb.yaml" -o "$work/$program" \
-    --set model="$model" --set train.method="$method" \
-    --set train.compare="$reference" "$@" || return
+    --set train.method="$method" --set train.compare="$reference" "$@" || return
   ln -sfn "$program" "$work/$name"
 }
 compared() { # compared RUN: its comparisons, which name the run
@@ -29,8 +29,8 @@ drawn() { # drawn RUN: what its report shows of them
 # The numbers, in float64: of a run along SGD's path, what an update was made of,
 # against the gradient at the parameters before, of that step's lines. Step 3 has
 # other directions, other layers and another line than step 1.
-float64=(--set train.compute_dtype=float64 --set weights.dtype=float64
-  --set lora.dtype=float64)
+six_layers
+float64=("${six64[@]}")
 once=(--set train.selection_warmup=0)
 half=(--set train.selection_ratio=0.5)
 fine=(--set train.perturbation_scale=1e-4)
@@ -111,7 +111,7 @@ compile pair fgd mezo "${float64[@]}" "${fine[@]}"
 turns=("${once[@]}" --set train.selection=cyclic --set train.selection_groups=3)
 for names in "lcsb backprop" "backprop lcsb"; do
   set -- $names
-  compile pair "$1" "$2" "${turns[@]}"
+  compile pair "$1" "$2" "${turns[@]}" "${six[@]}"
   "$work/pair/train" --data "$data" --adapter "$work/start" --output \
     "$work/turns-$1" --steps 4 --compare-every 1 >"$work/out"
 done
@@ -129,7 +129,7 @@ print("references are of their step")
 PY
 
 # A gradient and itself, by way of a selection of all layers.
-compile same lcsb backprop "${once[@]}" --set train.selection_ratio=1
+compile same lcsb backprop "${once[@]}" "${six[@]}" --set train.selection_ratio=1
 run same same --steps 12
 python3 - "$work/same/compare.jsonl" <<'PY'
 import json, sys
@@ -154,10 +154,11 @@ grep -q "0 everywhere, as dA is where B is: up to 1 step" "$work/out"
 pairs=("mezo backprop" "backprop mezo" "lcsb backprop" "backprop lcsb" "fgd mezo")
 for names in "${pairs[@]}"; do
   set -- $names
-  more=()
-  [[ $names != *lcsb* ]] || more=("${once[@]}" "${half[@]}")
-  own=("${more[@]}")
-  [[ $1 == lcsb ]] || own=()
+  own=("${six[@]}")
+  [[ $names != "mezo backprop" ]] || own=()
+  more=("${own[@]}")
+  [[ $names != *lcsb* ]] || more+=("${once[@]}" "${half[@]}")
+  [[ $1 != lcsb ]] || own=("${more[@]}")
   compile plain "$1" none "${own[@]}"
   compile both "$1" "$2" "${more[@]}"
   rm -rf "$work"/bits-*
@@ -182,16 +183,16 @@ bash "$here/../reliability/memory.sh" "$work/both/train" "$data" 70 --steps 12
 
 # Of a selection by what earlier steps found, too.
 compile plain lcsb none --set train.selection=importance \
-  --set train.selection_warmup=3
+  --set train.selection_warmup=3 "${six[@]}"
 compile both lcsb backprop --set train.selection=importance \
-  --set train.selection_warmup=3
+  --set train.selection_warmup=3 "${six[@]}"
 run importance plain --steps 12
 run importance-compared both --steps 12 --compare-every 1
 cmp "$work/importance/$adapter" "$work/importance-compared/$adapter"
 
 # Where updates are in the backward, too.
-compile plain backprop none --set train.optimizer_in_backward=true
-compile both backprop fgd --set train.optimizer_in_backward=true
+compile plain backprop none --set train.optimizer_in_backward=true "${six[@]}"
+compile both backprop fgd --set train.optimizer_in_backward=true "${six[@]}"
 run backward plain --steps 12
 run backward-compared both --steps 12 --compare-every 1
 cmp "$work/backward/$adapter" "$work/backward-compared/$adapter"
@@ -265,7 +266,7 @@ wrong "H0103.*split-after: gradients are compared in one program" backprop mezo 
   --step-options=split-after=1
 wrong "H0207.*train.compare: expected none, since each rank would" backprop mezo \
   --set train.data_parallel=true
-compile plain backprop none
+compile plain backprop none "${six[@]}"
 refuses "H0103.*--compare-every.*without train.compare" "$work/plain/train" \
   --data "$data" --output "$work/none" --compare-every 3
 refuses "H0102\|--compare-every" "$work/both/train" --data "$data" \

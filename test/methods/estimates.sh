@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# estimates.sh GOLDEN NAME WORK: NAME is a golden model.
+# estimates.sh GOLDEN NAME WORK SCALE...: NAME is a golden model; a layer moves along
+# SCALE of a direction.
 set -euo pipefail
 here=$(dirname "$0")
 golden=$1 name=$2 work=$3
+shift 3
 figures=$golden/gradients/$name
 model=$golden/models/$name
 directions=256
@@ -39,7 +41,7 @@ done
 for scale in 0.0004 0.0002 0.0001; do
   estimate one-sided-$scale one-sided --perturbation-scale $scale
 done
-for scale in 0 0.25; do
+for scale; do
   compile scaled --set train.method=fgd \
     --set "train.direction_scales=[0=$scale]"
   "$work/scaled/train" "${common[@]}" \

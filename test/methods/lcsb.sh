@@ -7,21 +7,24 @@ here=$(dirname "$0")
 model=$1 data=$2 work=$3
 rm -rf "$work"
 mkdir -p "$work"
-options=(--set model="$model" --set train.method=lcsb)
+options=(--set train.method=lcsb)
 compile() { # compile NAME HONEC-ARG...: without a warm-up, unless one is given
   local name=$1 warmup=(--set train.selection_warmup=0)
   shift
+  [[ " $*" == *" model="* ]] || set -- "${six[@]}" "$@"
   [[ $* != *warmup* ]] || warmup=()
   honec "$here/Inputs/lcsb.yaml" -o "$work/$name" "${options[@]}" \
     "${warmup[@]}" "$@"
 }
 source "$here/refuses.sh"
 source "$here/runs.sh"
+six_layers
+whole=(--set model="$model")
 
 # All layers, by a ratio, one group or a warm-up, are the plain run.
 more=(--set train.gradient_accumulation_steps=2)
-honec "$here/Inputs/lcsb.yaml" -o "$work/plain" --set model="$model" \
-  "${more[@]}" --set train.residuals=mesp
+honec "$here/Inputs/lcsb.yaml" -o "$work/plain" "${six[@]}" "${more[@]}" \
+  --set train.residuals=mesp
 run run-plain plain --steps 12
 for all in uniform round-robin bernoulli; do
   compile all "${more[@]}" --set train.selection=$all \
@@ -47,19 +50,21 @@ echo "all layers: the plain run's bits"
 
 # Each selection.
 for some in uniform bernoulli round-robin cyclic; do
-  compile $some "${more[@]}" --set train.selection=$some
+  own=("${six[@]}")
+  [[ $some != uniform ]] || own=("${whole[@]}")
+  compile $some "${more[@]}" --set train.selection=$some "${own[@]}"
   echo "$some: $(bash "$here/../reliability/threads.sh" \
     "$work/$some/train" "$data" --steps 12)"
 done
 compile backward --set train.optimizer_in_backward=true \
-  --set train.selection_warmup=3
+  --set train.selection_warmup=3 "${whole[@]}"
 echo "in the backward: $(bash "$here/../reliability/threads.sh" \
   "$work/backward/train" "$data" --steps 6 --max-grad-norm 0)"
 echo "uniform: $(bash "$here/../reliability/kill-resume.sh" \
   "$work/uniform/train" "$data" 3 --steps 300 --save-every 7)"
 
 # An update in the backward is the same run, if none has a norm.
-compile after --set train.selection_warmup=3
+compile after --set train.selection_warmup=3 "${whole[@]}"
 for program in backward after; do
   run in-$program $program --steps 6 --max-grad-norm 0
 done
@@ -81,9 +86,9 @@ for how in identity exact; do
   echo "$how: $(python3 "$here/lcsb-layers.py" "$work/$how.safetensors" \
     "$work/plain.safetensors")"
 done
-compile kept "${more[@]}" --set train.unselected=exact \
+compile kept "${more[@]}" --set train.unselected=exact "${whole[@]}" \
   --set train.residuals=full --set train.selection_warmup=2
-compile again "${more[@]}" --set train.unselected=exact \
+compile again "${more[@]}" --set train.unselected=exact "${whole[@]}" \
   --set train.residuals=mesp --set train.selection_warmup=2
 run run-kept kept --steps 8
 run run-again again --steps 8
@@ -92,7 +97,7 @@ echo "exact: the bits of any policy"
 
 # As many inputs are kept as layers are selected.
 for ratio in 1 0.5 0.1; do
-  kept=$(honec "$here/Inputs/lcsb.yaml" "${options[@]}" --print-plan=json \
+  kept=$(honec "$here/Inputs/lcsb.yaml" "${options[@]}" "${six[@]}" --print-plan=json \
     --set train.selection_warmup=0 --set train.selection_ratio=$ratio |
     python3 -c 'import json, sys
 print(*(row["bytes"] for row in json.load(sys.stdin)["classes"]
@@ -105,7 +110,7 @@ done
 for ratio in 0.5 0.1; do
   for warmup in 0 5; do
     echo "ratio $ratio, warm-up $warmup: $(honec "$here/Inputs/lcsb.yaml" \
-      "${options[@]}" --print-plan=json --set train.selection_ratio=$ratio \
+      "${options[@]}" "${whole[@]}" --print-plan=json --set train.selection_ratio=$ratio \
       --set train.selection_warmup=$warmup | python3 -c 'import json, sys
 rows = {row["name"]: row["bytes"] for row in json.load(sys.stdin)["classes"]}
 print(rows["kept"], "kept")')"
@@ -124,7 +129,7 @@ refuses "H0207.*expected mesp or planned" \
   compile refused --set train.residuals=store-h
 [[ ! -e $work/refused ]]
 # Another selection is another run.
-compile other "${more[@]}" --set train.selection_ratio=0.6
+compile other "${more[@]}" --set train.selection_ratio=0.6 "${whole[@]}"
 run run-uniform uniform --steps 12
 refuses "H08.*selection_ratio" run run-uniform other --steps 24
 echo "refused: what cannot be, and another selection's run"

@@ -8,12 +8,11 @@ model=$1 data=$2 work=$3
 rm -rf "$work"
 mkdir -p "$work"
 source "$here/refuses.sh"
+source "$here/runs.sh"
 adapter=adapter_model.safetensors
 # A model that compiles fast, on the target whose programs do.
-python3 "$here/six-layers.py" "$work/weights.safetensors"
-float64=(--set train.compute_dtype=float64 --set weights.dtype=float64
-  --set lora.dtype=float64 --set model="$here/Inputs/six-layers.mlir"
-  --set weights.path="$work/weights.safetensors" --target=reference)
+six_layers
+float64=("${six64[@]}" --target=reference)
 compile() { # compile NAME HONEC-ARG...
   local name=$1
   shift
@@ -110,7 +109,9 @@ python3 "$here/part-rows.py" "$work/still/$adapter" "$work/start/$adapter" \
 # Threads, kills, several batches, and the reference target.
 for names in "mezo backprop" "lcsb fgd" "backprop mezo" "mezo fgd"; do
   set -- $names
-  pair 2 "$1" "$2" --set train.gradient_accumulation_steps=2
+  own=("${six[@]}")
+  [[ $names != "mezo backprop" ]] || own=()
+  pair 2 "$1" "$2" --set train.gradient_accumulation_steps=2 "${own[@]}"
   echo "$1 below $2: $(bash "$here/../reliability/threads.sh" \
     "$work/$1-$2/train" "$data" --steps 6)"
 done

@@ -11,46 +11,50 @@ mkdir -p "$work"
 compile() { # compile NAME HONEC-ARG...
   local name=$1
   shift
-  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" --set model="$model" \
-    --set train.method=lcsb "$@"
+  [[ " $*" == *" model="* ]] || set -- --set model="$model" "$@"
+  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" --set train.method=lcsb "$@"
 }
 source "$here/refuses.sh"
 source "$here/runs.sh"
+six_layers
 half=(--set train.selection_ratio=0.5)
 once=(--set train.selection_warmup=0)
 
 # All layers, selected by any rule, are the plain run, updates by layer included.
-honec "$here/Inputs/lcsb.yaml" -o "$work/plain" --set model="$model"  \
+honec "$here/Inputs/lcsb.yaml" -o "$work/plain" "${six[@]}" \
   --set train.residuals=mesp
 run run-plain plain --steps 8
 for selection in importance freeze lisa stochastic-depth; do
-  compile all --set train.selection=$selection --set train.selection_ratio=1
+  compile all "${six[@]}" --set train.selection=$selection \
+    --set train.selection_ratio=1
   run "all-$selection" all --steps 8
   same run-plain "all-$selection"
 done
-compile all --set train.selection_warmup=8 --set train.unselected_update=none
+compile all "${six[@]}" --set train.selection_warmup=8 \
+  --set train.unselected_update=none
 run all-warm all --steps 8
 same run-plain all-warm
 # A warm-up that is longer than a period begins no block; one input in memory.
-compile all --set train.selection=badam --set train.selection_period=3 \
-  --set train.selection_warmup=8
+compile all "${six[@]}" --set train.selection=badam \
+  --set train.selection_period=3 --set train.selection_warmup=8
 run badam-warm all --steps 8
 same run-plain badam-warm
-compile all --set train.selection_ratio=0.1 --set train.selection_warmup=8
+compile all "${six[@]}" --set train.selection_ratio=0.1 \
+  --set train.selection_warmup=8
 run few-warm all --steps 8
 same run-plain few-warm
 echo "all layers: the plain run's bits"
 
 # The log says what was selected: after a warm-up the first selection is held as
 # long as the others. Of layers that train, which layers of the model they are.
-compile held "${half[@]}" --set train.selection_period=3 \
+compile held "${six[@]}" "${half[@]}" --set train.selection_period=3 \
   --set train.selection_warmup=4
 run held held --steps 10
 compile some "${once[@]}" --set train.selection=cyclic \
   --set train.selection_groups=3 --set lora.layers_to_transform='[1,3,5]' \
   2>"$work/notes"
 run some some --steps 3
-compile parts "${once[@]}" --set train.selection=cyclic \
+compile parts "${six[@]}" "${once[@]}" --set train.selection=cyclic \
   --set train.selection_groups=3 --set parts.lower.layers=0-2 \
   --set parts.upper.selection=round-robin \
   --set parts.upper.selection_ratio=0.3
@@ -59,14 +63,15 @@ python3 "$here/logged-selections.py" "$work"
 grep -o "note: train.selection is of the 3 layers.*" "$work/notes"
 
 # Each has the same bits for any threads; what remembers, after kills too.
-compile freeze "${half[@]}" --set train.selection=freeze
+compile freeze "${six[@]}" "${half[@]}" --set train.selection=freeze
 compile importance "${half[@]}" --set train.selection=importance \
   --set train.selection_warmup=2
-compile lisa "${half[@]}" --set train.selection=lisa \
+compile lisa "${six[@]}" "${half[@]}" --set train.selection=lisa \
   --set train.selection_period=3
-compile badam --set train.selection=badam --set train.selection_period=3
+compile badam "${six[@]}" --set train.selection=badam \
+  --set train.selection_period=3
 compile depth "${half[@]}" --set train.selection=stochastic-depth
-compile linear "${once[@]}" --set train.selection_ratio=1 \
+compile linear "${six[@]}" "${once[@]}" --set train.selection_ratio=1 \
   --set train.selection_schedule=linear --set train.selection_ratio_end=0.1
 for some in freeze importance lisa badam depth linear; do
   echo "$some: $(bash "$here/../reliability/threads.sh" \
@@ -93,7 +98,7 @@ steps() { # steps PROGRAM KIND STEPS
   echo "$program: $(python3 "$here/selected-updates.py" "$kind" 1e-3 "$folder" \
     "$count")"
 }
-rate=(--set train.lr_scheduler_type=constant)
+rate=("${six[@]}" --set train.lr_scheduler_type=constant)
 compile badam "${rate[@]}" --set train.selection=badam \
   --set train.selection_period=2
 steps badam badam 14
@@ -104,12 +109,9 @@ compile freeze "${rate[@]}" "${half[@]}" --set train.selection=freeze
 steps freeze freeze 3
 
 # A step whose forwards are skipped has the gradient of a model without these.
-python3 "$here/six-layers.py" "$work/weights.safetensors"
-reference=(--set train.compute_dtype=float64 --set weights.dtype=float64
-  --set lora.dtype=float64 --set weights.path="$work/weights.safetensors"
-  --target=reference)
-honec "$here/Inputs/lcsb.yaml" -o "$work/depth" "${reference[@]}" \
-  --set model="$here/Inputs/six-layers.mlir" --set train.method=lcsb \
+reference=("${six64[@]:2}" --target=reference)
+honec "$here/Inputs/lcsb.yaml" -o "$work/depth" "${six64[@]}" \
+  --target=reference --set train.method=lcsb \
   --set train.selection=stochastic-depth --set train.selection_ratio=0.2 \
   --set train.selection_warmup=0
 for seed in 1 2 3; do

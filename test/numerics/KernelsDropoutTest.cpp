@@ -68,8 +68,11 @@ constexpr Shape shapes[] = {{48, 72, 4}, {192, 200, 8}, {1100, 40, 20}};
 } // namespace
 
 TEST_P(KernelsDropoutTest, LoraLinear) {
+  // The first shape without h, the second with it, the last both ways.
   for (const Shape &s : shapes)
     for (bool keepH : {false, true}) {
+      if (s.rank == (keepH ? shapes[0] : shapes[1]).rank)
+        continue;
       Lora lora = randomLora(s.in, s.out, s.rank);
       Matrix bias = random(1, s.out);
       std::vector<std::string> results = {s.y()};

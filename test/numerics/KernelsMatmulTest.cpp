@@ -71,9 +71,14 @@ TEST_P(KernelsMatmulTest, RowsBesideChangeNoBitOfALinearAdjoint) {
   }
 }
 
-/// [in, out, rank]
+/// [in, out, rank]; the first without a kept h, the second with one, the last
+/// both ways.
 static constexpr int64_t kLoraShapes[][3] = {
     {48, 72, 4}, {72, 200, 8}, {1100, 40, 20}};
+
+static bool isRun(int64_t rank, bool withH) {
+  return rank != (withH ? kLoraShapes[0] : kLoraShapes[1])[2];
+}
 
 TEST_P(KernelsMatmulTest, LoraLinear) {
   for (auto [in, out, rank] : kLoraShapes) {
@@ -82,6 +87,8 @@ TEST_P(KernelsMatmulTest, LoraLinear) {
     Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
     Matrix bias = random(1, out);
     for (bool keepH : {false, true}) {
+      if (!isRun(rank, keepH))
+        continue;
       std::vector<std::string> results = {"?x" + o + "xT"};
       if (keepH)
         results.push_back("?x" + r + "xC");
@@ -141,6 +148,8 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
     std::string r = std::to_string(rank);
     Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
     for (bool keptH : {false, true}) {
+      if (!isRun(rank, keptH))
+        continue;
       std::vector<KernelCase::Operand> operands = {{"dy", "?x" + o + "xT"},
                                                    {"x", "?x" + i + "xT"},
                                                    {"a", r + "x" + i + "xC"},

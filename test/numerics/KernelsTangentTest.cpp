@@ -7,6 +7,8 @@
 
 #include "test/numerics/KernelCase.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -29,6 +31,12 @@ protected:
   }
   static const Matrix *given(bool given, const Matrix &tangent) {
     return given ? &tangent : nullptr;
+  }
+  static Matrix rowOf(const Matrix &matrix, int64_t row) {
+    Matrix result(1, matrix.columns);
+    for (int64_t j = 0; j < matrix.columns; ++j)
+      result(0, j) = matrix(row, j);
+    return result;
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsTangentTest,
@@ -96,11 +104,15 @@ TEST_P(KernelsTangentTest, LoraParameters) {
   struct Given {
     bool ta, tb, h;
   };
-  for (auto [in, out, rank] :
-       {std::tuple{48, 200, 4}, {72, 40, 8}, {1100, 40, 20}})
-    for (Given with : {Given{true, true, false}, Given{true, true, true},
-                       Given{true, false, false}, Given{false, true, false},
-                       Given{false, true, true}}) {
+  // Each choice of operands at one shape, the others with the first of them.
+  const Given all[] = {{true, true, true},
+                       {true, true, false},
+                       {true, false, false},
+                       {false, true, false},
+                       {false, true, true}};
+  for (auto [in, out, rank, choices] :
+       {std::tuple{48, 200, 4, 1}, {72, 40, 8, 2}, {1100, 40, 20, 5}})
+    for (Given with : llvm::ArrayRef(all).take_front(choices)) {
       std::string i = std::to_string(in), o = std::to_string(out);
       std::string r = std::to_string(rank);
       std::string typeOfA = r + "x" + i + "xC", typeOfB = o + "x" + r + "xC";
@@ -149,8 +161,11 @@ TEST_P(KernelsTangentTest, Attention) {
       {true, true, true, false},   {true, true, true, true},
       {true, false, false, false}, {false, true, false, true},
       {false, false, true, true},  {false, false, true, false}};
+  // Each choice at one shape, each other shape with one that keeps nothing or
+  // the normalizer.
   for (int shape : {0, 1, 2, 3, 4})
-    for (const AttentionGiven &with : all) {
+    for (const AttentionGiven &with :
+         shape == 3 ? llvm::ArrayRef(all) : llvm::ArrayRef(all[shape % 2])) {
       const Heads &heads = shapes[shape];
       int64_t wide = heads.heads * headDims[shape];
       int64_t narrow = heads.kvHeads * headDims[shape];
@@ -261,12 +276,12 @@ TEST_P(KernelsTangentTest, LinearCrossEntropy) {
       kernel.set("t", targets);
       // Rows cancel: the tangent is measured by what it is the sum of.
       double got = kernel.run(rows)[0](0, 0);
-      double want = linearCrossEntropyTangent(tx, x, w, targets, smoothing);
-      double size = 0;
+      double want = 0, size = 0;
       for (int64_t i = 0; i < rows; ++i) {
-        Rows one(rows, -100);
-        one[i] = targets[i];
-        size += std::abs(linearCrossEntropyTangent(tx, x, w, one, smoothing));
+        double term = linearCrossEntropyTangent(rowOf(tx, i), rowOf(x, i), w,
+                                                {targets[i]}, smoothing);
+        want += term;
+        size += std::abs(term);
       }
       expectClose(Matrix(1, 1, got - want + size), Matrix(1, 1, size),
                   element(), vocabulary, "linear_cross_entropy_tangent");

@@ -73,7 +73,7 @@ for i in "${!signals[@]}"; do
 done
 ((stopped > 2)) || fail "only $stopped runs were stopped"
 
-limits=(1 100 400) # KiB: twice too few for the weights, then for the program
+limits=(1 20 400) # KiB: twice too few for the weights, then for the program
 for kib in "${limits[@]}"; do
   status=0
   (ulimit -f "$kib" && honec -o "$work/new") >"$out" 2>"$work/err" || status=$?

@@ -56,7 +56,7 @@ PY
 resume nothing first
 config theta '{"rope_theta": 500000.0}'
 config epsilon '{"rms_norm_eps": 0.001}'
-config heads '{"num_attention_heads": 12, "num_key_value_heads": 4}'
+config heads '{"num_attention_heads": 4, "num_key_value_heads": 2}'
 changed rank --set lora.r=2
 changed scale --set lora.use_rslora=true
 changed optimizer --set train.optimizer=sgd

@@ -36,13 +36,12 @@ bash "$here/memory.sh" "$train" many.jsonl 0 --steps 1 \
   --gradient-accumulation-steps 500
 
 # What is longer than the limits is an error before it takes memory.
-"${CC:-cc}" -O1 "$here/WatchMemory.c" -o watch
 planned=$("$train" --plan | sed -nE 's/.*planned peak *([0-9]+).*/\1/p')
 for data in line.jsonl space.jsonl word.txt key.jsonl; do
   status=0
   rm -rf out
   (ulimit -d $((planned * 1024)) &&
-    ./watch seen "$train" --data $data --output out 2>error >/dev/null) ||
+    watch-memory seen "$train" --data $data --output out 2>error >/dev/null) ||
     status=$?
   read -r _ mark _ <seen
   echo "$data: exit code $status, $([[ -e out ]] && echo something || echo nothing) left"

@@ -8,16 +8,14 @@
 # within the plan, and what it reports is the truth.
 set -euo pipefail
 
-here=$(dirname "${BASH_SOURCE[0]}")
 train=$1 data=$2 percent=$3
 shift 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"${CC:-cc}" -O1 "$here/WatchMemory.c" -o "$work/watch"
 
 run() { # run OUTPUT [options]: FROM, if set, is the folder that it resumes
   [[ -z ${FROM-} ]] || cp -r "$FROM" "$work/$1"
-  "$work/watch" "$work/seen" "$train" --data "$data" --output "$work/$1" \
+  watch-memory "$work/seen" "$train" --data "$data" --output "$work/$1" \
     "${@:2}" >"$work/out" 2>&1 || {
     cat "$work/out" >&2
     exit 1

@@ -13,7 +13,6 @@ kernel counted. A case where more was taken than was planned is an error.
 
 import argparse
 import json
-import os
 import pathlib
 import random
 import re
@@ -116,7 +115,7 @@ def rename_tensors(model, prefix, spec, settings):
 
 def watched(folder, command):
     """What the program printed, and its highest RssAnon and VmHWM."""
-    out = call([folder / "watch", folder / "seen", *command])
+    out = call(["watch-memory", folder / "seen", *command])
     anonymous, resident, _ = map(int, (folder / "seen").read_text().split())
     return out, anonymous, resident
 
@@ -203,8 +202,6 @@ def main():
         folder = pathlib.Path(tempfile.mkdtemp(prefix="plans-"))
         name = ",".join(f"{key}={value}" for key, value in case.items())
         try:
-            call([os.environ.get("CC", "cc"), "-O1", HERE / "WatchMemory.c",
-                  "-o", folder / "watch"])
             rows = run_case(case, folder)
             worst = max(rows, key=lambda row: row[1] - row[2])
             more = [row for row in rows if row[1] > row[2]]

@@ -16,7 +16,7 @@ train() { # train NAME PROGRAM [options]
 }
 
 bash "$here/../numerics/policies.sh" "$work/policies" "$data" "$spec" --set model="$model"
-bash "$here/../numerics/policies.sh" "$work/narrow" "$data" "$spec" --set model="$model" \
+POLICIES="mesp full" bash "$here/../numerics/policies.sh" "$work/narrow" "$data" "$spec" --set model="$model" \
   --set train.compute_dtype=bfloat16 --set lora.dtype=bfloat16
 for method in backprop lcsb mezo mezo-one-sided fgd; do
   more=()

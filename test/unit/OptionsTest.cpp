@@ -6,6 +6,7 @@
 
 #include "program/Options.h"
 #include "base/NearestName.h"
+#include "program/Meeting.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -31,6 +32,41 @@ TEST(Options, WhatIsCompiledInSaysWhereItBelongs) {
             "error[H0101]: --optimizer: is no option, since train.optimizer "
             "is compiled in\n"
             "  help: set train.optimizer in the spec and compile again\n");
+}
+
+TEST(Options, MeetOverGrpcByAddressesAndKeys) {
+  Options options;
+  options.output = "/runs/a/";
+  options.serve = "0.0.0.0:1";
+  options.keys = "k";
+  options.admit = "n";
+  ASSERT_TRUE(meetOverNetwork(options).isOk());
+  EXPECT_EQ(options.exchange, "grpc");
+  EXPECT_EQ(options.exchangeAt, "serve=0.0.0.0:1,keys=k,admit=n");
+  auto atOf = [](const char *connect, const char *output) {
+    Options own;
+    own.output = output;
+    own.connect = connect;
+    EXPECT_TRUE(meetOverNetwork(own).isOk());
+    return std::string(own.exchangeAt);
+  };
+  const std::string one = atOf("[::1]:1", "/runs/a");
+  EXPECT_EQ(one.substr(0, one.find(",run=")), "connect=[::1]:1");
+  // A run is its folder, however that is written.
+  EXPECT_EQ(one, atOf("[::1]:1", "/runs/a/"));
+  EXPECT_NE(one, atOf("[::1]:1", "/runs/b"));
+  const std::string two = atOf("b=h:1,c=unix:x=y,unix:p=q", "o");
+  EXPECT_EQ(two.substr(0, two.find(",run=")),
+            "connect.b=h:1,connect.c=unix:x=y,connect=unix:p=q");
+}
+
+TEST(Options, RefuseHalvesOfAMeeting) {
+  refusal({"--keys", "k"}, ErrorCode::MissingOption);
+  refusal({"--connect", "h:1", "--admit", "n"}, ErrorCode::MissingOption);
+  refusal({"--serve", "h:1", "--exchange", "test"}, ErrorCode::OptionsDisagree);
+  refusal({"--connect", "h:1", "--exchange-at", "a"},
+          ErrorCode::OptionsDisagree);
+  refusal({"--serve", "unix:a,b"});
 }
 
 TEST(Options, BoundsAreWhatWasCompiledIn) {

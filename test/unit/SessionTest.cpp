@@ -160,6 +160,152 @@ TEST_F(SessionTest, AGreetingNamesWhatDiffers) {
   EXPECT_EQ(problems[1], "differs in rate (here 0.25, there 0.5)");
 }
 
+// Its thread answers and gives signs of life, but it sends nothing.
+TEST_F(SessionTest, WhoIsAliveAndSendsNothingIsWaitedForAsLong) {
+  setenv("HONE_TEST_ENGINE", "", 1);
+  Status found = Status::ok();
+  std::atomic<bool> isOver{false};
+  std::thread a([&] {
+    auto opened = Session::open(peer("a", "b", /*timeout=*/1500));
+    ASSERT_TRUE(opened.isOk());
+    std::string in(5000, '?');
+    const Transport::Message wanted = message(0, "b", false, "b");
+    ASSERT_TRUE(
+        opened.value()->postReceive(wanted, in.data(), in.size()).isOk());
+    found = opened.value()->wait(wanted);
+    EXPECT_GE(opened.value()->traffic().waited, 1.4);
+    isOver = true;
+  });
+  std::thread b([&] {
+    auto opened = Session::open(peer("b", "a"));
+    ASSERT_TRUE(opened.isOk());
+    while (!isOver)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  a.join();
+  b.join();
+  EXPECT_EQ(found.errorCode(), hone::ErrorCode::PeerLost);
+}
+
+namespace {
+
+/// Two ends of a link that keeps what goes over it, in order.
+struct Wire {
+  std::mutex mutex;
+  std::map<std::string, std::deque<std::string>> to;
+  std::map<FrameKind, unsigned> sent;
+  std::chrono::milliseconds each{0}; ///< that a frame of data takes
+};
+Wire wire;
+
+struct End {
+  std::string self, peer;
+};
+
+hone_link *openEnd(const char *, const char *self, const char *peer, int,
+                   char *, uint64_t) {
+  return reinterpret_cast<hone_link *>(new End{self, peer});
+}
+int sendOver(hone_link *link, const void *bytes, uint64_t size) {
+  const std::string frame(static_cast<const char *>(bytes), size);
+  const FrameKind kind = decode(frame.data(), size)->kind;
+  if (kind == FrameKind::Data && size > 1000)
+    std::this_thread::sleep_for(wire.each);
+  std::lock_guard<std::mutex> lock(wire.mutex);
+  ++wire.sent[kind];
+  wire.to[reinterpret_cast<End *>(link)->peer].push_back(frame);
+  return 0;
+}
+int64_t takeOff(hone_link *link, void *bytes, uint64_t, int milliseconds) {
+  std::string frame;
+  {
+    std::lock_guard<std::mutex> lock(wire.mutex);
+    auto &own = wire.to[reinterpret_cast<End *>(link)->self];
+    if (!own.empty()) {
+      frame = own.front();
+      own.pop_front();
+    }
+  }
+  if (frame.empty() && milliseconds > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  memcpy(bytes, frame.data(), frame.size());
+  return int64_t(frame.size());
+}
+
+} // namespace
+
+// However slow the link is, a piece crosses once where frames are not lost.
+TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
+  static const hone_engine ordered = {
+      HONE_ENGINE_VERSION,
+      sizeof(hone_engine),
+      "ordered",
+      openEnd,
+      sendOver,
+      takeOff,
+      [](hone_link *) {},
+      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
+      0,
+      0,
+      /*is_ordered=*/1,
+      0};
+  wire.each = std::chrono::milliseconds(300); // beyond any reminder's time
+  std::string problem = "none";
+  std::thread a([&] {
+    Session::Peer own = peer("a", "b");
+    own.engine = &ordered;
+    auto opened = Session::open(own);
+    const std::string out(1000000, 'o');
+    const Transport::Message sent = message(0, "b", true, "m");
+    (void)opened.value()->postSend(sent, out.data(), out.size());
+    problem = opened.value()->wait(sent).render();
+  });
+  std::thread b([&] {
+    Session::Peer own = peer("b", "a");
+    own.engine = &ordered;
+    auto opened = Session::open(own);
+    std::string in(1000000, '?');
+    const Transport::Message wanted = message(0, "a", false, "m");
+    (void)opened.value()->postReceive(wanted, in.data(), in.size());
+    EXPECT_TRUE(opened.value()->wait(wanted).isOk());
+    EXPECT_EQ(in, std::string(1000000, 'o'));
+  });
+  a.join();
+  b.join();
+  EXPECT_EQ(problem, Status::ok().render());
+  EXPECT_EQ(wire.sent[FrameKind::Data], 4u); // of 256 KiB
+}
+
+// Its checksum is right, but no schedule has such a frame.
+TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
+  static const hone_engine wrong = {
+      HONE_ENGINE_VERSION,
+      sizeof(hone_engine),
+      "wrong",
+      openEnd,
+      [](hone_link *, const void *, uint64_t) { return 0; },
+      [](hone_link *link, void *bytes, uint64_t, int) -> int64_t {
+        const std::string payload(100, 'p');
+        Frame frame = frameOf(payload);
+        frame.run = 1;
+        frame.size = frame.offset + 99;
+        (void)link;
+        return int64_t(encode(frame, static_cast<char *>(bytes)));
+      },
+      [](hone_link *) {},
+      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
+      0,
+      0,
+      0,
+      0};
+  Session::Peer own = peer("a", "b");
+  own.engine = &wrong;
+  auto opened = Session::open(own);
+  ASSERT_FALSE(opened.isOk());
+  EXPECT_EQ(opened.status().errorCode(), hone::ErrorCode::MessageMisfit);
+  EXPECT_EQ(opened.status().exitCode(), hone::ExitCode::Protocol);
+}
+
 TEST_F(SessionTest, WhoIsNotThereIsWaitedForAsLongAsTheDeadlineSays) {
   auto opened = Session::open(peer("a", "b", /*timeout=*/200));
   ASSERT_FALSE(opened.isOk());

@@ -44,7 +44,10 @@ typedef struct hone_engine {
   const char *name;
   /* A link of `self` to `peer` over `address`, which the engine understands.
      Null if there is none after `milliseconds`; then `why`, of `capacity`
-     bytes, says the reason. A new link replaces an old one between the two. */
+     bytes, says the reason. A new link replaces an old one between the two.
+     errno, which is 0 before, is EACCES if the peer does not admit this side,
+     EBUSY if it is another's, and EINVAL if nobody can be reached by this
+     address: to try again is then of no use. */
   hone_link *(*open)(const char *address, const char *self, const char *peer,
                      int milliseconds, char *why, uint64_t capacity);
   /* Takes a frame; `bytes` are free again on return. 0; 1: not now, since one
@@ -60,6 +63,13 @@ typedef struct hone_engine {
      that may be called beside another. */
   void (*wake)(hone_link *link);
   void (*close)(hone_link *link);
+  /* Memory that the engine takes at most, its library's own included, and for
+     each link beside it. It is in the plan of a run. */
+  uint64_t bytes, link_bytes;
+  /* Nonzero: as long as a link lives, each frame comes once, whole and in
+     order. So nothing is sent again before the link is lost. */
+  uint32_t is_ordered;
+  uint32_t reserved; /* 0 */
 } hone_engine;
 
 #ifdef __cplusplus

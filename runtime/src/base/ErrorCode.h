@@ -27,6 +27,7 @@ enum class ExitCode : int {
   CannotCreate = 73, ///< an output file or folder cannot be created
   IoError = 74,      ///< reading or writing failed
   Protocol = 76,     ///< another program sent what no schedule expects
+  NoPermission = 77, ///< another program does not admit this one
   TimeUp = 124,      ///< of --for, as timeout has it: all is written
   // 128 + the number of a signal: the step was finished and saved.
   Interrupted = 130, ///< SIGINT

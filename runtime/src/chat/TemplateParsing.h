@@ -99,7 +99,6 @@ private:
   uint32_t test(uint32_t value);
   uint32_t selection(uint32_t list, const std::string &name, uint32_t line);
   uint32_t mapping(uint32_t list, uint32_t line);
-  std::string fieldPath(uint32_t index);
   void arguments(Nodes &positional, Nodes &keywords);
   /// False without an error: `refused` says what is not supported.
   bool bind(const char *kind, const TemplateSignature &signature,

@@ -30,7 +30,6 @@ struct TemplateWork {
   uint64_t most;
   /// False when it is too much.
   bool add(uint64_t operations) { return (done += operations) <= most; }
-  bool isTooMuch() const { return done > most; }
 };
 
 class TemplateValue {

@@ -14,7 +14,7 @@ static const hone_engine *registered = nullptr;
 void registerEngine(const hone_engine *engine) { registered = engine; }
 
 static Status refuse(const std::string &path, const std::string &problem) {
-  return Status(ErrorCode::CannotRead, path, problem,
+  return Status(ErrorCode::NoEngine, path, problem,
                 "put the engine there that came with this version of Hone");
 }
 
@@ -76,7 +76,7 @@ Result<EnginePlace> findPlace(const std::string &folder,
   char why[256] = "numbers no programs";
   if (find && find(&place.rank, &place.ranks, why, sizeof(why)) == 0)
     return place;
-  return Status(ErrorCode::CannotRead, path, why,
+  return Status(ErrorCode::NoMeeting, path, why,
                 "start the program with mpirun, or without --exchange");
 }
 

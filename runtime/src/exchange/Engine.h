@@ -18,7 +18,7 @@ struct EnginePlace {
   uint32_t rank = 0, ranks = 1;
 };
 
-/// As the engine `name` says. Errors: NoEngine.
+/// As the engine `name` says. Errors: NoEngine, NoMeeting.
 Result<EnginePlace> findPlace(const std::string &folder,
                               const std::string &name);
 

@@ -39,6 +39,17 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   return made;
 }
 
+Session::Traffic Ensemble::traffic() {
+  Session::Traffic all;
+  for (auto &session : sessions) {
+    const Session::Traffic own = session->traffic();
+    all.sent += own.sent;
+    all.received += own.received;
+    all.waited += own.waited;
+  }
+  return all;
+}
+
 //===----------------------------------------------------------------------===//
 // Rounds
 //===----------------------------------------------------------------------===//
@@ -99,7 +110,7 @@ static uint64_t newestCommon(const Saved &own,
 static Result<Ensemble::Start> startAt(uint64_t step, uint64_t steps) {
   if (step == kNothing)
     return Status(
-        ErrorCode::DamagedCheckpoint, "--output",
+        ErrorCode::NoCommonStep, "--output",
         "expects a checkpoint of one step in the folders of all "
         "programs, but there is none",
         "give each program the folder of the same run, or new ones to "
@@ -220,7 +231,7 @@ Result<Command> Ensemble::follow() {
     return status;
   }
   ++commands;
-  if (told[0] > uint64_t(Command::Kind::End))
+  if (told[0] > uint64_t(Command::Kind::LeaveBest))
     return Status(ErrorCode::MessageMisfit, comes.describe(),
                   "expects a command but got number " + std::to_string(told[0]),
                   "compile all parts in one call");

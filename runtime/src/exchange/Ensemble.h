@@ -39,6 +39,9 @@ public:
   /// Errors: NoThread.
   static Result<std::unique_ptr<Ensemble>> open(About about);
 
+  /// Of all sessions.
+  Session::Traffic traffic();
+
   bool leads() const { return about.self == about.all.front(); }
   /// Whether what failed is to be done again, from beginRound() on.
   bool isInterrupted() const { return events.load() != seen; }

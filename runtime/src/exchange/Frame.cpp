@@ -62,7 +62,6 @@ template <typename T> static T take(const char *&at) {
 }
 
 static constexpr uint32_t kMagic = 0x454e4f48; // "HONE"
-static constexpr uint16_t kProtocol = 1;
 static constexpr uint64_t kChecked = 64; // bytes of the header before its CRC
 
 uint64_t encode(const Frame &frame, char *out) {
@@ -106,7 +105,8 @@ std::optional<Frame> decode(const char *bytes, uint64_t size) {
   const auto zero = take<uint32_t>(at);
   frame.payload = at;
   const bool isWhole =
-      magic == kMagic && protocol == kProtocol && zero == 0 && kind >= 1 &&
+      magic == kMagic && zero == 0 && kind >= 1 &&
+      (protocol == kProtocol || frame.kind == FrameKind::Greeting) &&
       kind <= uint16_t(FrameKind::Farewell) &&
       frame.payloadBytes == size - kFrameHeader && frame.offset <= frame.size &&
       crc == crc32c(frame.payload, frame.payloadBytes, crc32c(bytes, kChecked));

@@ -30,6 +30,7 @@
 
 namespace hone::rt {
 
+constexpr uint16_t kProtocol = 1;
 constexpr uint64_t kFrameHeader = 72;
 constexpr uint64_t kFramePayload = 256 * 1024;
 
@@ -68,7 +69,8 @@ uint32_t crc32c(const void *bytes, uint64_t size, uint32_t before = 0);
 
 /// Into kFrameHeader + payloadBytes bytes; returns how many.
 uint64_t encode(const Frame &frame, char *out);
-/// None if it is no whole frame of this protocol. The payload is in `bytes`.
+/// None if it is no whole frame of this protocol, but for a greeting, which
+/// says its protocol and is the same in all. The payload is in `bytes`.
 std::optional<Frame> decode(const char *bytes, uint64_t size);
 
 } // namespace hone::rt

@@ -5,6 +5,7 @@
 #include "platform/System.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -13,8 +14,9 @@ namespace hone::rt {
 
 using std::chrono::milliseconds;
 
-/// A message of which nothing was heard for so long is mentioned again.
-static constexpr milliseconds kReminder{100};
+/// A message of which nothing was heard for so long is mentioned again; then
+/// after twice the time, up to the second.
+static constexpr milliseconds kReminder{100}, kMostReminder{3200};
 /// Between two attempts to connect, at most; the first waits a 16th of it.
 static constexpr milliseconds kMostBackOff{2000};
 /// For acknowledgements of a program that ends, at most.
@@ -26,6 +28,7 @@ static constexpr const char *kIncarnation = ".incarnation";
 /// Messages that are remembered beyond what is posted: both sides' schedules
 /// are at most a step apart.
 static constexpr size_t kRemembered = 8192;
+static constexpr uint64_t kStack = 256 * 1024;
 
 //===----------------------------------------------------------------------===//
 // For the step's thread
@@ -33,7 +36,30 @@ static constexpr size_t kRemembered = 8192;
 
 Session::Session(Peer peer)
     : self(std::move(peer)), incarnation(platform::randomNumber() | 1),
-      round(self.run) {}
+      round(self.run) {
+  self.equal["protocol"] = std::to_string(kProtocol);
+}
+
+Session::Reminder::Reminder() : heard(Clock::now()), after(kReminder) {}
+
+bool Session::Reminder::isDue(Clock::time_point now) {
+  if (now - heard < after)
+    return false;
+  heard = now;
+  after = std::min(2 * after, kMostReminder);
+  return true;
+}
+
+uint64_t Session::memoryBytes() {
+  // Names that are remembered, as nodes of a set and in order, and what came
+  // early, of the size of a cache line.
+  return kStack + 2 * uint64_t(HONE_FRAME_BYTES) + kRemembered * 128;
+}
+
+Session::Traffic Session::traffic() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return total;
+}
 
 Result<std::unique_ptr<Session>> Session::open(Peer peer) {
   HONE_ASSIGN(std::unique_ptr<Session> session, start(std::move(peer)));
@@ -46,7 +72,7 @@ Result<std::unique_ptr<Session>> Session::start(Peer peer) {
   session->frameIn.resize(HONE_FRAME_BYTES);
   session->frameOut.resize(HONE_FRAME_BYTES);
   if (std::error_code error =
-          session->thread.start(256 * 1024, runThread, session.get()))
+          session->thread.start(kStack, runThread, session.get()))
     return Status(ErrorCode::NoThread, "exchange", error.message(),
                   "allow one thread more");
   session->isStarted = true;
@@ -102,8 +128,10 @@ Session::~Session() {
     isLeaving = true;
     // A peer that began anew does not need what is not acknowledged by then,
     // and its answer to a farewell may be lost with the program that gave it.
+    // Whom a signal stops may come back, so it does not take leave.
     auto isOver = [&] {
-      if (!isGreeted || isGivenUp || !failure.isOk())
+      if (!isGreeted || isGivenUp || !failure.isOk() ||
+          (self.patience.isStopped && self.patience.isStopped()))
         return true;
       const auto waited =
           std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
@@ -135,8 +163,10 @@ Status Session::postSend(const Transport::Message &message, const char *bytes,
   std::lock_guard<std::mutex> lock(mutex);
   const MessageName name = nameOf(message);
   // One that was acknowledged: the same step again, after it was undone.
-  Outgoing &own = sends[name] =
-      Outgoing{bytes, size, {}, false, false, 0, 0, {}};
+  Outgoing &own = sends[name] = Outgoing();
+  own.bytes = bytes;
+  own.size = size;
+  own.rewind.after = kReminder / 2;
   if (size <= kEagerBytes) {
     own.copy.assign(bytes, size);
     own.bytes = own.copy.data();
@@ -146,7 +176,6 @@ Status Session::postSend(const Transport::Message &message, const char *bytes,
     std::tie(own.next, own.expected) = credit->second;
     credits.erase(credit);
   }
-  own.heard = Clock::now();
   if (link)
     self.engine->wake(link);
   return failure;
@@ -156,8 +185,9 @@ Status Session::postReceive(const Transport::Message &message, char *bytes,
                             uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex);
   const MessageName name = nameOf(message);
-  Incoming &own = receives[name] = Incoming{bytes, size, 0, 0, false, {}};
-  own.heard = Clock::now();
+  Incoming &own = receives[name] = Incoming();
+  own.bytes = bytes;
+  own.size = size;
   if (auto found = early.find(name); found != early.end()) {
     own.offered = found->second.size();
     own.isOver = own.offered == size;
@@ -194,6 +224,13 @@ Status Session::wait(const Transport::Message &message) {
     return own == sends.end() || own->second.isOver ||
            !own->second.copy.empty();
   };
+  struct Waited {
+    double &seconds;
+    Clock::time_point begin;
+    ~Waited() {
+      seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+  } waited{total.waited, begin};
   while (!isDone()) {
     HONE_TRY(problemOf(message));
     if (isInterrupted())
@@ -205,8 +242,9 @@ Status Session::wait(const Transport::Message &message) {
                     "the other program has ended its run",
                     "start both programs with the same number of steps");
     if (Status status = self.patience.check(
-            message.describe(), std::chrono::duration_cast<milliseconds>(
-                                    Clock::now() - std::max(begin, lastHeard)));
+            message.describe(),
+            std::chrono::duration_cast<milliseconds>(
+                Clock::now() - std::max(begin, lastProgress)));
         !status.isOk()) {
       isGivenUp = true;
       return status;
@@ -232,7 +270,7 @@ Status Session::drain() {
     HONE_TRY(failure);
     HONE_TRY(self.patience.check(
         what, std::chrono::duration_cast<milliseconds>(
-                  Clock::now() - std::max(begin, lastHeard))));
+                  Clock::now() - std::max(begin, lastProgress))));
     changed.wait_for(lock, self.patience.slice());
   }
   return Status::ok();
@@ -280,18 +318,43 @@ void Session::run() {
   link = nullptr;
 }
 
+Status Session::refusalOf(int number, const char *why) const {
+  const std::string place = "the program '" + self.peer + "'";
+  switch (number) {
+  case EACCES:
+    return Status(ErrorCode::NotAdmitted, place,
+                  "does not admit this one: " + std::string(why),
+                  "have its owner add the name to the file of --admit");
+  case EBUSY:
+    return Status(ErrorCode::PeerBusy, place,
+                  "trains with another program: " + std::string(why),
+                  "wait for its run to end, or start a program of your own");
+  case EINVAL:
+    return Status(ErrorCode::NoMeeting,
+                  "--exchange " + std::string(self.engine->name) + " for " +
+                      place,
+                  why, "see the engine's page for what it needs");
+  default:
+    return Status::ok();
+  }
+}
+
 bool Session::connect() {
   char why[256] = "";
   milliseconds backOff = kMostBackOff / 16;
   hone_link *made = nullptr;
   while (!isStopping()) {
+    errno = 0;
     made = self.engine->open(self.address.c_str(), self.self.c_str(),
                              self.peer.c_str(), int(backOff.count()), why,
                              sizeof(why));
     if (made)
       break;
+    const Status refused = refusalOf(errno, why);
     std::unique_lock<std::mutex> lock(mutex);
     reason = why;
+    if (!refused.isOk())
+      failure = refused;
     changed.notify_all();
     backOff = std::min(2 * backOff, kMostBackOff);
   }
@@ -306,9 +369,10 @@ bool Session::connect() {
     control.clear();
     // Whatever was under way is asked for anew, from where it is.
     for (auto &[name, own] : sends)
-      own.isCredited = !own.copy.empty(), own.next = 0, own.heard = {};
+      own.isCredited = !own.copy.empty(), own.next = 0, own.reminder.heard = {},
+      own.reminder.after = kReminder;
     for (auto &[name, own] : receives)
-      own.heard = {};
+      own.reminder.heard = {}, own.reminder.after = kReminder;
   }
   return greet();
 }
@@ -368,15 +432,16 @@ void Session::remind() {
     owesGreeting = true;
   }
   for (auto &[name, own] : receives) {
-    if (own.isOver || own.size <= kEagerBytes || now - own.heard < kReminder)
+    if (own.isOver || own.size <= kEagerBytes || !own.reminder.isDue(now))
       continue;
-    own.heard = now;
     control.push_back({FrameKind::Credit, {name, {own.got, own.size}}});
   }
   for (auto &[name, own] : sends) {
-    if (own.isOver || now - own.heard < kReminder)
+    // What is under way is the receiver's to ask for.
+    const bool isUnderWay =
+        self.engine->is_ordered && own.isCredited && own.copy.empty();
+    if (own.isOver || isUnderWay || !own.reminder.isDue(now))
       continue;
-    own.heard = now;
     if (own.copy.empty())
       control.push_back({FrameKind::Offer, {name, {0, own.size}}});
     else
@@ -387,8 +452,10 @@ void Session::remind() {
 bool Session::sendPending(bool &hasSent) {
   const int taken = self.engine->send(link, frameOut.data(), pending);
   hasSent = taken == 0;
-  if (taken == 0)
-    pending = 0;
+  if (hasSent) {
+    std::lock_guard<std::mutex> lock(mutex);
+    total.sent += std::exchange(pending, 0);
+  }
   return taken >= 0;
 }
 
@@ -434,7 +501,10 @@ uint64_t Session::encodeNext() {
     frame.payloadBytes =
         uint32_t(std::min<uint64_t>(kFramePayload, out.size - out.next));
     out.next += frame.payloadBytes;
-    out.heard = lastSent = Clock::now();
+    out.reminder.heard = out.rewind.heard = lastSent = Clock::now();
+    if (out.next > out.furthest && out.copy.empty())
+      progress();
+    out.furthest = std::max(out.furthest, out.next);
     return encode(frame, frameOut.data());
   }
   return 0;
@@ -449,13 +519,13 @@ bool Session::receiveNext(int timeout) {
     return true;
   const std::optional<Frame> frame = decode(frameIn.data(), uint64_t(size));
   std::lock_guard<std::mutex> lock(mutex);
+  total.received += uint64_t(size);
   if (!frame)
     return true; // lost on its way
   const bool isOfNoRound =
       frame->kind == FrameKind::Greeting || frame->kind == FrameKind::Farewell;
   if (frame->run != (isOfNoRound ? self.run : runOf(frame->name)))
     return true; // of a round that is over, or not begun here
-  lastHeard = Clock::now();
   handle(*frame);
   changed.notify_all();
   return true;
@@ -505,6 +575,8 @@ void Session::handle(const Frame &frame) {
     return;
   case FrameKind::Ack:
     if (auto own = sends.find(frame.name); own != sends.end()) {
+      if (!own->second.isOver)
+        progress();
       own->second.isOver = true;
       if (!own->second.copy.empty()) // nobody waits for it
         sends.erase(own);
@@ -524,17 +596,30 @@ void Session::handleCredit(const Frame &frame) {
   out.expected = frame.size;
   if (frame.size != out.size)
     return;
-  // A message that is under way is not sent again at once.
-  const bool isUnderWay = out.isCredited && out.next > frame.offset &&
-                          Clock::now() - out.heard < kReminder / 2;
-  out.isCredited = true;
+  // What is under way is sent again only where frames get lost, and later each
+  // time: a link may be slow.
+  const bool isUnderWay =
+      std::exchange(out.isCredited, true) && out.next > frame.offset;
   if (!isUnderWay)
-    out.next = frame.offset;
+    progress();
+  else if (self.engine->is_ordered || !out.rewind.isDue(Clock::now()))
+    return;
+  out.next = frame.offset;
+}
+
+void Session::refuse(const Frame &frame, const char *problem) {
+  failure = Status(
+      ErrorCode::MessageMisfit, "a frame of the program '" + self.peer + "'",
+      std::string("expects what a schedule has but got ") + problem +
+          " in schedule " + std::to_string(frame.name.schedule) + ", step " +
+          std::to_string(frame.name.step + 1),
+      "compile all parts in one call, and let nobody else reach "
+      "the programs");
 }
 
 void Session::handleData(const Frame &frame) {
   if (frame.payloadBytes > frame.size - frame.offset)
-    return;
+    return refuse(frame, "bytes beyond the end of a message");
   if (frame.name.schedule == kControl &&
       frame.name.channel == channelNumber(kHalt)) {
     handleHalt(frame.name.step);
@@ -549,6 +634,7 @@ void Session::handleData(const Frame &frame) {
         finish(frame.name);
       return;
     }
+    progress();
     early[frame.name].assign(frame.payload, frame.payloadBytes);
     return finish(frame.name);
   }
@@ -558,7 +644,9 @@ void Session::handleData(const Frame &frame) {
     return;
   memcpy(in.bytes + in.got, frame.payload, frame.payloadBytes);
   in.got += frame.payloadBytes;
-  in.heard = Clock::now();
+  in.reminder.heard = Clock::now();
+  in.reminder.after = kReminder;
+  progress();
   in.isOver = in.got == in.size;
   if (in.isOver)
     finish(frame.name);
@@ -571,6 +659,7 @@ void Session::handleHalt(uint64_t wanted) {
       (wanted / half == asked / half && wanted < asked))
     return;
   asked = wanted;
+  progress();
   if (self.events)
     ++*self.events;
 }
@@ -589,6 +678,8 @@ void Session::handleGreeting(const Frame &frame) {
   const uint64_t theirIncarnation =
       strtoull(theirs[kIncarnation].c_str(), nullptr, 10);
   theirs.erase(kIncarnation);
+  if (peerIncarnation != theirIncarnation)
+    progress();
   if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
     hasFarewell = false;
     if (self.events && self.countsRestarts)

@@ -9,6 +9,10 @@
 // belongs to one: what comes late from a round that was given up is nobody's.
 // Messages of kControl are of no round; they are small.
 //
+// A wait ends after the patience of its program without progress: bytes that
+// were not there before, or an answer to what was sent. That the peer is alive
+// is none, since its thread says so of a program that hangs.
+//
 // A thread moves frames while the step computes. All that is shared with it is
 // under one lock; the engine is the thread's alone, but for wake().
 //
@@ -82,16 +86,36 @@ public:
   void beginRound(uint64_t round);
   const std::string &peer() const { return self.peer; }
 
+  /// Since the program began.
+  struct Traffic {
+    uint64_t sent = 0, received = 0; ///< bytes of frames
+    double waited = 0;               ///< seconds of the step's thread
+  };
+  Traffic traffic();
+  /// Memory of a session without its engine, at most.
+  static uint64_t memoryBytes();
+
 private:
   using Clock = std::chrono::steady_clock;
+  /// When something was last heard or said of a message, and how long that may
+  /// be ago: twice as long after each reminder, so that a slow link has room
+  /// for more than reminders.
+  struct Reminder {
+    Clock::time_point heard;
+    std::chrono::milliseconds after;
+
+    Reminder();
+    bool isDue(Clock::time_point now);
+  };
   struct Outgoing {
     const char *bytes;
     uint64_t size;
     std::string copy; ///< of a small one
     bool isCredited = false, isOver = false;
-    uint64_t next = 0;       ///< from where to send, with a credit
-    uint64_t expected = 0;   ///< the size that the peer has room for
-    Clock::time_point heard; ///< when it was last offered or sent
+    uint64_t next = 0;     ///< from where to send, with a credit
+    uint64_t furthest = 0; ///< where it was sent up to
+    uint64_t expected = 0; ///< the size that the peer has room for
+    Reminder reminder, rewind;
   };
   struct Incoming {
     char *bytes;
@@ -99,7 +123,7 @@ private:
     uint64_t got = 0;
     uint64_t offered = 0; ///< the size that the peer sends
     bool isOver = false;
-    Clock::time_point heard;
+    Reminder reminder;
   };
 
   explicit Session(Peer peer);
@@ -107,7 +131,12 @@ private:
   static void *runThread(void *session);
   void run();
   bool connect();
+  /// Why an engine says that it is of no use to try again; ok: it does not.
+  Status refusalOf(int number, const char *why) const;
   bool greet();
+  void progress() { lastProgress = Clock::now(); }
+  /// Ends the session: the peer sends what no schedule has.
+  void refuse(const Frame &frame, const char *problem);
   /// `asks` for the peer's, which may have been lost.
   void encodeGreeting(bool asks);
   /// Sends one frame, if there is any to send; false: the link is lost.
@@ -165,7 +194,8 @@ private:
   Clock::time_point farewell; ///< when it was last said
   std::string reason;         ///< why there is no link
   Status failure = Status::ok();
-  Clock::time_point lastHeard = Clock::now(), lastSent;
+  Clock::time_point lastProgress = Clock::now(), lastSent;
+  Traffic total;
   const uint64_t incarnation;   ///< another one each time a program begins
   uint64_t peerIncarnation = 0; ///< 0: it has not greeted
   uint64_t round, asked = 0;

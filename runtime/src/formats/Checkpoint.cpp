@@ -245,12 +245,25 @@ void CheckpointStore::removeOld(int64_t step, bool namesBest) const {
     int64_t old = steps[i];
     if (std::find(best.begin(), best.end(), std::to_string(old)) != best.end())
       continue;
-    // Renamed first, so that none is ever half there under its final name.
-    std::string name = directory + "/" + checkpointName(old);
-    TemporaryFolder stray(name);
-    if (!platform::rename(name, stray.path))
-      stray.remove();
+    remove(old);
   }
+}
+
+void CheckpointStore::remove(int64_t step) const {
+  // Renamed first, so that none is ever half there under its final name.
+  std::string name = directory + "/" + checkpointName(step);
+  TemporaryFolder stray(name);
+  if (!platform::rename(name, stray.path))
+    stray.remove();
+}
+
+void CheckpointStore::forgetAfter(int64_t step) const {
+  Result<std::vector<int64_t>> saved = stepsIn(directory);
+  if (!saved.isOk())
+    return;
+  for (int64_t each : saved.value())
+    if (each > step)
+      remove(each);
 }
 
 Status CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,

@@ -101,6 +101,10 @@ public:
   /// Removes what save() after `step` steps would.
   void forgetBefore(int64_t step) const { removeOld(step, true); }
 
+  /// Removes those of later steps, of a run that goes on after `step`: it makes
+  /// them again.
+  void forgetAfter(int64_t step) const;
+
   /// The checkpoint of `step`. Errors: DamagedCheckpoint also when there is
   /// none; as newest().
   Result<Found> at(int64_t step) const;
@@ -113,6 +117,7 @@ public:
 
 private:
   void removeOld(int64_t step, bool namesBest) const;
+  void remove(int64_t step) const;
 
   std::string directory;
   uint64_t kept = Kept;

@@ -9,6 +9,7 @@
 
 #include "data/KeyMap.h"
 #include "program/Arguments.h"
+#include "program/Meeting.h"
 
 #include <algorithm>
 #include <cstring>
@@ -150,8 +151,6 @@ static Status checkExchange(const Options &options) {
       {options.evalOnly, "--eval-only"},
       {!options.dumpGradients.empty(), "--dump-gradients"},
       {!options.replay.empty(), "--replay"},
-      {options.evalEvery > 0 && !sharesBatches, "--eval-every"},
-      {options.earlyStop > 0 && !sharesBatches, "--early-stop"},
       {options.pauses(), options.pauseOption()}};
   for (const auto &[isGiven, name] : alone)
     if (isGiven)
@@ -329,6 +328,7 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
                   "give one of the two");
   if (isGiven("epochs"))
     train.steps = 0;
+  HONE_TRY(meetOverNetwork(options));
   HONE_TRY(checkShape(options.settings, defaults.settings));
   if (train.data_parallel && options.exchange.empty() && isOneOfRanks())
     options.exchange = "mpi";
@@ -349,6 +349,7 @@ std::string Options::usage(const Options &defaults) {
          "  66 no such file   69 the other part is gone   70 a bug\n"
          "  71 no memory or no thread   73 cannot create a file\n"
          "  74 cannot read or write   76 the other part sends something else\n"
+         "  77 the other part does not admit this program\n"
          "  124 the time of --for is over, and all is saved\n"
          "  130 stopped by SIGINT and saved   143 stopped by SIGTERM and\n"
          "  saved; a second signal stops at once\n"

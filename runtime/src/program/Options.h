@@ -114,6 +114,18 @@ struct Options : Section {
       "train together with the programs of the other parts: the engine that "
       "carries their messages, the library hone-exchange-NAME.so beside this "
       "program"};
+  Word serve{*this, "serve", "", Bits::None, SetBy::Option,
+      "train together over gRPC: listen at HOST:PORT, or unix:PATH, for the "
+      "programs that connect", {{}, {}, "ADDRESS"}};
+  Word connect{*this, "connect", "", Bits::None, SetBy::Option,
+      "train together over gRPC with the program that serves at HOST:PORT or "
+      "unix:PATH; with several of them NAME=HOST:PORT,...", {{}, {}, "ADDRESS"}};
+  Word keys{*this, "keys", "", Bits::None, SetBy::Option,
+      "with --serve and --connect: folder of the keys that hone-keys issued",
+      aFolder};
+  Word admit{*this, "admit", "", Bits::None, SetBy::Option,
+      "with --serve: file of the names that may connect, one a line; read at "
+      "each connection", aFile};
   Word exchangeAt{*this, "exchange_at", "", Bits::None, SetBy::Option,
       "where the engine finds the other programs, as the engine says", aText};
   Integer timeout{*this, "timeout", 600, Bits::None, SetBy::Option,

@@ -102,8 +102,9 @@ Result<RunPlan> planRun(const Module &module, Options &options,
       isGiven ? int64_t(options.threads)
               : std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   int64_t threads = wanted;
-  const uint64_t exchange = exchangeBytes(module.config(), options) +
-                            sharingBytes(module, options, place);
+  HONE_ASSIGN(const uint64_t ofParts, exchangeBytes(module, options));
+  HONE_ASSIGN(const uint64_t ofRanks, sharingBytes(module, options, place));
+  const uint64_t exchange = ofParts + ofRanks;
   RunPlan plan = planFor(module, extent, threads, exchange);
   while (!isGiven && threads > 1 && exceeded(plan))
     plan = planFor(module, extent, --threads, exchange);

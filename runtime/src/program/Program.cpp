@@ -495,7 +495,8 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
   if (!status.isOk()) {
     fflush(stdout);
     printError(status);
-    if (status.errorCode() == ErrorCode::Stopped)
+    if (status.errorCode() == ErrorCode::Stopped ||
+        status.errorCode() == ErrorCode::StoppedWaiting)
       outcome = stopRequested();
     // Of a run that a signal stopped, the code says that it can be resumed.
     else if (status.errorCode() != ErrorCode::PlanExceeded ||

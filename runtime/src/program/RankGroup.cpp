@@ -18,15 +18,16 @@ Result<EnginePlace> placeOf(const Options &options) {
   return findPlace(parentDirectory(platform::programPath()), options.exchange);
 }
 
-uint64_t sharingBytes(const Module &module, const Options &options,
-                      EnginePlace place) {
+Result<uint64_t> sharingBytes(const Module &module, const Options &options,
+                              EnginePlace place) {
   if (place.ranks == 1)
-    return 0;
+    return uint64_t(0);
   const uint64_t gradient =
       folds(module.schedule(HONE_TRAIN)) ? module.vectorBytes() : 0;
   const auto batches =
       uint64_t(options.settings.train.gradient_accumulation_steps);
-  return exchangeBytes(place.ranks) +
+  HONE_ASSIGN(const uint64_t messages, exchangeBytes(options, place.ranks));
+  return messages +
          Ranks::foldBytes(gradient, place.ranks, batches > place.ranks);
 }
 

@@ -29,9 +29,9 @@ Result<EnginePlace> placeOf(const Options &options);
 /// Which of `samples` samples steps read.
 SampleOrder orderOf(const Options &options, uint64_t samples);
 
-/// What ranks take beside their plans, in bytes.
-uint64_t sharingBytes(const Module &module, const Options &options,
-                      EnginePlace place);
+/// What ranks take beside their plans, in bytes. Errors: NoEngine.
+Result<uint64_t> sharingBytes(const Module &module, const Options &options,
+                              EnginePlace place);
 
 class RankGroup {
 public:

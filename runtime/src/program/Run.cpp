@@ -187,6 +187,15 @@ Status Run::takeUpBest(const CheckpointStore::Found &found) {
   return status;
 }
 
+std::optional<uint64_t> Run::bestStep() const {
+  if (keepsBest())
+    return bestSoFar.exists() ? std::optional(bestSoFar.step()) : std::nullopt;
+  auto told = otherEvaluation.find(CheckpointStore::BestStep);
+  if (!follows() || told == otherEvaluation.end())
+    return std::nullopt;
+  return strtoull(told->second.c_str(), nullptr, 10);
+}
+
 std::string Run::bestFolder() const { return inputs.options.output + "/best"; }
 
 bool Run::stopsEarly() const {
@@ -251,7 +260,9 @@ Status Run::record(const Trainer::StepResult &result, double took, double after,
                     inputs.peak.anonymous(),
                     inputs.peak.resident(),
                     result.partRates,
-                    result.selectedLayers};
+                    result.selectedLayers,
+                    /*traffic=*/{}};
+  noteTraffic(record);
   StepRecord shown = record;
   shown.peakAnonymousBytes = inputs.peak.budgeted();
   progress.step(shown, after, took);
@@ -333,12 +344,23 @@ CheckpointFields Run::evaluationFields() const {
 
 Status Run::save() {
   Ensemble *const followers = follows() ? nullptr : inputs.others;
-  if (followers)
+  if (followers) {
+    HONE_TRY(leadBest());
     HONE_TRY(followers->lead({Command::Kind::Save, completed}));
+  }
   // Never replace a sound checkpoint by one that cannot go on.
   HONE_TRY(trainer.validate(completed));
   if (inputs.ranks)
     HONE_TRY(inputs.ranks->leadSave(trainer.trainables(), completed));
+  HONE_TRY(saveOwn());
+  if (!followers)
+    return Status::ok();
+  HONE_TRY(followers->awaitAnswers());
+  HONE_TRY(followers->lead({Command::Kind::Durable, completed}));
+  return forgetOld();
+}
+
+Status Run::saveOwn() {
   HONE_TRY(syncLogs());
   savedAt = completed;
   Status status =
@@ -347,11 +369,7 @@ Status Run::save() {
   inputs.peak.sample();
   if (status.isOk() && hasSuspended)
     hasSuspended = !platform::removeFile(suspendedPath().c_str());
-  if (!status.isOk() || !followers)
-    return status;
-  HONE_TRY(followers->awaitAnswers());
-  HONE_TRY(followers->lead({Command::Kind::Durable, completed}));
-  return forgetOld();
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,12 +469,18 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   for (;;) {
     Status status =
         follows() ? follow(progress, outcome) : trainOwn(progress, outcome);
-    // A program that began anew has what all saved last, and so have all.
-    if (status.isOk() || !inputs.others || !inputs.others->isInterrupted() ||
-        stopRequested() != ExitCode::Success)
+    if (status.isOk() || !inputs.others)
       return status;
+    const bool isAsked = stopRequested() != ExitCode::Success;
+    if (isAsked || !inputs.others->isInterrupted())
+      return leaveSaved(std::move(status), progress);
+    // All have what was saved last together; one that was stopped by a signal
+    // has what this one has now.
     progress.note("another program began anew");
-    HONE_TRY(startTogether());
+    if (savedAt != completed)
+      HONE_TRY(saveOwn());
+    if (Status met = startTogether(); !met.isOk())
+      return leaveSaved(std::move(met), progress);
   }
 }
 
@@ -526,15 +550,17 @@ Status Run::readParameters(const CheckpointStore::Found &found) {
 Status Run::writeAdapters(bool isDone) {
   const Options &options = inputs.options;
   Trainables &trainables = trainer.trainables();
-  if (!keepsBest() || !bestSoFar.exists())
+  const std::optional<uint64_t> kept = bestStep();
+  if (!kept)
     return trainables.save(options.output);
-  const bool leavesBest = isDone && options.loadBestModelAtEnd;
-  const bool isLast = bestSoFar.step() == completed;
+  const bool leavesBest = isDone && (options.loadBestModelAtEnd ||
+                                     otherEvaluation.count(LeftField));
+  const bool isLast = *kept == completed;
   // A process that died after the checkpoint left an adapter from before.
-  const bool isWritten = bestWritten == bestSoFar.step();
+  const bool isWritten = bestWritten == *kept;
   const bool readsBest = !isLast && (leavesBest || !isWritten);
   Result<CheckpointStore::Found> best =
-      readsBest ? store.at(int64_t(bestSoFar.step()))
+      readsBest ? store.at(int64_t(*kept))
                 : Result<CheckpointStore::Found>(CheckpointStore::Found());
   if (!leavesBest || !best.isOk())
     HONE_TRY(trainables.save(options.output));

@@ -36,6 +36,9 @@ namespace hone::rt {
 
 class Run {
 public:
+  /// The field of a checkpoint of a program that follows which says that the
+  /// best parameters are the run's result.
+  static constexpr const char *LeftField = "left";
   /// Where the log is without --log, in --output.
   static constexpr const char *LogName = "steps.jsonl";
 
@@ -111,6 +114,10 @@ private:
   std::string endMark() const {
     return inputs.options.output + "/together.done";
   }
+  /// Whether there may be a program that has saved nothing yet.
+  std::string startMark() const {
+    return inputs.options.output + "/together.start";
+  }
   /// The end of a run of several programs.
   Status endTogether();
   /// More have more steps than can be counted.
@@ -131,11 +138,25 @@ private:
   /// Whether the best evaluation is kept.
   bool keepsBest() const { return inputs.options.keepsBest(); }
   Status takeUpBest(const CheckpointStore::Found &found);
+  /// Completed steps at the best evaluation, whoever makes them; none: there
+  /// was none, or it is not kept.
+  std::optional<uint64_t> bestStep() const;
+  /// Tells the others, before they save.
+  Status leadBest();
   Status readParameters(const CheckpointStore::Found &found);
   /// Writes the adapter to --output, and that of the best evaluation. A best
   /// checkpoint that is gone is an error where it was asked for alone.
   Status writeAdapters(bool isDone);
+  /// With the others, if there are any, as whom they follow.
   Status save();
+  /// The parameters and what counts on them, of this program; what validates
+  /// parameters needs all programs.
+  Status saveOwn();
+  /// Of several programs: saves the last whole step, which a wait that ended
+  /// early left as it was, and says so; `status` is why it ended.
+  Status leaveSaved(Status status, Progress &progress);
+  /// What crossed since the last step, into `record`.
+  void noteTraffic(StepRecord &record);
   /// Makes durable what counts on a checkpoint or a suspended step.
   Status syncLogs();
   CheckpointFields evaluationFields() const;
@@ -171,7 +192,8 @@ private:
   std::optional<GradientComparison> comparison; ///< none: nothing is compared
   std::optional<Evaluation> started, evaluated;
   BestEvaluation bestSoFar;
-  /// What a checkpoint says of evaluations that this process does not make.
+  /// What a checkpoint says of evaluations that this process does not make; of
+  /// one that follows, what it was told.
   CheckpointFields otherEvaluation;
   uint64_t bestWritten = UINT64_MAX; ///< step of the adapter in bestFolder()
   uint64_t steps = 0, completed = 0;
@@ -182,8 +204,9 @@ private:
   std::optional<TimedPause> pause;     ///< none: steps run to their ends
   bool hasSuspended = false;           ///< there is a file of a step
   std::string suspended;               ///< see suspension()
-  double stepBegan = 0; ///< as if the step had run without a break
-  bool isEnded = false; ///< of several programs: nothing is left to do
+  double stepBegan = 0;   ///< as if the step had run without a break
+  bool isEnded = false;   ///< of several programs: nothing is left to do
+  Session::Traffic noted; ///< of the steps that are in the log
 };
 
 } // namespace hone::rt

@@ -224,6 +224,14 @@ Status StepLog::step(const StepRecord &record) {
                   norm, record.tokensPerSecond, record.peakAnonymousBytes,
                   record.peakResidentBytes);
   text.append(line, size_t(size));
+  if (const auto &traffic = record.traffic) {
+    size =
+        snprintf(line, sizeof(line),
+                 ", \"sent_bytes\": %" PRIu64 ", \"received_bytes\": %" PRIu64
+                 ", \"waited_seconds\": %.3f",
+                 traffic->sent, traffic->received, traffic->waited);
+    text.append(line, size_t(size));
+  }
   if (record.selectedLayers) {
     text += ", \"selected_layers\": [";
     const char *separator = "";

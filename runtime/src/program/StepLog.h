@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,12 @@ struct StepRecord {
   const PartRates *partRates = nullptr;
   /// Counted from 0; null: the method selects none.
   const std::vector<uint32_t> *selectedLayers = nullptr;
+  /// Of a program that trains with others; none: it trains alone.
+  struct Traffic {
+    uint64_t sent, received; ///< bytes on the wire since the step before
+    double waited;           ///< seconds of them
+  };
+  std::optional<Traffic> traffic;
 };
 
 class StepLog {

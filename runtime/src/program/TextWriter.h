@@ -48,10 +48,8 @@ public:
 
   /// Of the last write(): the text, with --compare that of the adapter.
   const std::string &text() const { return made; }
-  /// Tokens of the prompt that were computed, all of its tokens, and the
-  /// text's.
+  /// Tokens of the prompt that were computed, and the text's.
   const Rate &read() const { return promptRate; }
-  uint64_t promptTokens() const { return promptSize; }
   const Rate &written() const { return textRate; }
   /// Why it ended: there was no room, or as many tokens as were asked for.
   bool isFull() const { return full; }

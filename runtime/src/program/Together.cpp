@@ -15,6 +15,7 @@
 #include "platform/System.h"
 #include "program/Run.h"
 #include "program/Signals.h"
+#include "program/StandardOutput.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,16 +23,22 @@
 
 namespace hone::rt {
 
-uint64_t exchangeBytes(uint64_t programs) {
-  // Two frames and a stack for each session, and what an engine holds.
-  constexpr uint64_t ofEngine = 2 << 20, ofSession = 5 << 18;
-  return ofEngine + (programs - 1) * ofSession;
+static Result<const hone_engine *> engineOf(const Options &options) {
+  return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 
-uint64_t exchangeBytes(const Settings &settings, const Options &options) {
-  return options.exchange.empty() || !settings.hasPrograms()
-             ? 0
-             : exchangeBytes(settings.parts.size());
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs) {
+  if (options.exchange.empty() || programs < 2)
+    return uint64_t(0);
+  HONE_ASSIGN(const hone_engine *engine, engineOf(options));
+  return engine->bytes +
+         (programs - 1) * (engine->link_bytes + Session::memoryBytes());
+}
+
+Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
+  return module.config().hasPrograms()
+             ? exchangeBytes(options, module.config().parts.size())
+             : Result<uint64_t>(uint64_t(0));
 }
 
 std::map<std::string, std::string> equalOf(const Module &module,
@@ -64,7 +71,8 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   const std::pair<bool, const char *> ofLeader[] = {
       {!options.data.empty(), "--data"},
       {!options.evalData.empty(), "--eval-data"},
-      {options.evalSplit > 0, "--eval-split"}};
+      {options.evalSplit > 0, "--eval-split"},
+      {options.evalEvery > 0, "--eval-every"}};
   for (auto [isGiven, name] : ofLeader)
     if (isGiven && !leads)
       return Status(ErrorCode::OptionsDisagree, name,
@@ -72,8 +80,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                         "' has the data, and '" + about.self +
                         "' is given what it needs",
                     std::string("leave ") + name + " out");
-  HONE_ASSIGN(about.engine, findEngine(parentDirectory(platform::programPath()),
-                                       options.exchange));
+  HONE_ASSIGN(about.engine, engineOf(options));
   about.address = options.exchangeAt;
   about.equal = equalOf(module, options.settings);
   about.patience = {std::chrono::seconds(int64_t(options.timeout)),
@@ -92,9 +99,13 @@ Status Run::startTogether() {
     fprintf(stderr, "%s: %s\n",
             label("warning", ErrorCode::DamagedCheckpoint).c_str(),
             note.c_str());
+  // Of what no other program may have saved yet, the beginning is common.
+  if (saved.empty() || platform::exists(startMark()))
+    saved.push_back(0);
   isEnded = false;
   Result<Ensemble::Start> met = inputs.others->beginRound(saved, steps);
-  const bool mayBeAlone = !met.isOk() && !saved.empty() &&
+  const bool mayBeAlone = !met.isOk() &&
+                          (follows() || uint64_t(saved.front()) == steps) &&
                           met.status().errorCode() == ErrorCode::PeerLost &&
                           platform::exists(endMark());
   if (!met.isOk() && !mayBeAlone)
@@ -107,13 +118,17 @@ Status Run::startTogether() {
           : met.value();
   if (follows())
     settle(start.steps);
-  return takeUp(start.step, std::find(saved.begin(), saved.end(),
-                                      int64_t(start.step)) != saved.end());
+  if (start.step < start.steps && platform::exists(endMark()))
+    platform::removeFile(endMark().c_str());
+  if (start.step == 0)
+    HONE_TRY(writeFile(startMark(), ""));
+  return takeUp(start.step, start.step > 0);
 }
 
 Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
+  CheckpointStore::Found found;
   if (hasCheckpoint) {
-    HONE_ASSIGN(CheckpointStore::Found found, store.at(int64_t(step)));
+    HONE_ASSIGN(found, store.at(int64_t(step)));
     std::string otherNumerics;
     HONE_TRY(compare(found.identity, otherNumerics));
     HONE_TRY(readParameters(found));
@@ -124,20 +139,65 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
     HONE_TRY(initialize());
   }
   fflush(stdout);
+  store.forgetAfter(int64_t(step));
   completed = step;
   savedAt = hasCheckpoint ? step : UINT64_MAX;
   HONE_TRY(checkSteps(inputs.options.output));
   trainer.beginEvaluation(completed);
+  bestWritten = UINT64_MAX;
+  otherEvaluation.clear();
+  if (keepsBest())
+    bestSoFar = {inputs.options.metricForBestModel, inputs.evalData->name()};
+  HONE_TRY(takeUpBest(found));
   inputs.peak.sample();
   log = StepLog();
   HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
   return Status::ok();
 }
 
+Status Run::leaveSaved(Status status, Progress &progress) {
+  const std::optional<ErrorCode> code = status.errorCode();
+  const bool isWhole =
+      code == ErrorCode::PeerLost || code == ErrorCode::StoppedWaiting ||
+      code == ErrorCode::MessageMisfit || code == ErrorCode::PartsDiffer ||
+      code == ErrorCode::NoCommonStep;
+  if (!isWhole || isEnded)
+    return status;
+  progress.finish();
+  if (savedAt != completed)
+    if (Status saved = saveOwn(); !saved.isOk()) {
+      printError(status);
+      return saved;
+    }
+  printf("saved after step %" PRIu64 "; the same command resumes\n", completed);
+  return status;
+}
+
+Status Run::leadBest() {
+  const std::optional<uint64_t> step = bestStep();
+  if (!step)
+    return Status::ok();
+  return inputs.others->lead({inputs.options.loadBestModelAtEnd
+                                  ? Command::Kind::LeaveBest
+                                  : Command::Kind::Best,
+                              *step});
+}
+
+void Run::noteTraffic(StepRecord &record) {
+  if (!inputs.others)
+    return;
+  const Session::Traffic now = inputs.others->traffic();
+  record.traffic =
+      StepRecord::Traffic{now.sent - noted.sent, now.received - noted.received,
+                          now.waited - noted.waited};
+  noted = now;
+}
+
 Status Run::forgetOld() {
   store.keep(uint64_t(inputs.options.settings.train.save_total_limit));
   store.forgetBefore(int64_t(completed));
   store.keep(0);
+  platform::removeFile(startMark().c_str());
   if (completed < steps)
     return Status::ok();
   // From here on nobody needs the others to have the run's result.
@@ -147,6 +207,9 @@ Status Run::forgetOld() {
 Status Run::endTogether() {
   if (isEnded)
     return Status::ok();
+  // All have answered that they saved it. A run that stops early ends here,
+  // too.
+  HONE_TRY(writeFile(endMark(), ""));
   HONE_TRY(inputs.others->lead({Command::Kind::End, completed}));
   Status status = inputs.others->awaitAnswers();
   if (status.isOk() || inputs.others->isInterrupted())
@@ -170,7 +233,9 @@ Status Run::follow(Progress &progress, ExitCode &outcome) {
 }
 
 Status Run::obey(const Command &command, Progress &progress) {
-  const bool hasStep = command.kind != Command::Kind::Loss;
+  const bool hasStep = command.kind != Command::Kind::Loss &&
+                       command.kind != Command::Kind::Best &&
+                       command.kind != Command::Kind::LeaveBest;
   if (hasStep && command.step != completed)
     return Status(ErrorCode::MessageMisfit, "a command of the leading program",
                   "expects one after step " + std::to_string(completed) +
@@ -189,7 +254,18 @@ Status Run::obey(const Command &command, Progress &progress) {
     return trainer.follow(command, hyperparameters, result);
   case Command::Kind::Save:
     HONE_TRY(save());
+    if (bestStep() == completed && bestWritten != completed) {
+      HONE_TRY(trainer.trainables().save(bestFolder()));
+      bestWritten = completed;
+    }
     return inputs.others->answer();
+  case Command::Kind::Best:
+  case Command::Kind::LeaveBest:
+    otherEvaluation = {
+        {CheckpointStore::BestStep, std::to_string(command.step)}};
+    if (command.kind == Command::Kind::LeaveBest)
+      otherEvaluation[LeftField] = "best";
+    return Status::ok();
   case Command::Kind::Durable:
     return forgetOld();
   case Command::Kind::End:

@@ -8,10 +8,11 @@
 
 namespace hone::rt {
 
-/// What the programs that train together take beside their plans, in bytes.
-uint64_t exchangeBytes(const Settings &settings, const Options &options);
+/// What a program that trains with others takes for that beside its plan, in
+/// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
+Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
 /// The same of so many programs.
-uint64_t exchangeBytes(uint64_t programs);
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs);
 
 /// What is mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.

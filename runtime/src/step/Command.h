@@ -23,6 +23,8 @@ struct Command {
     Save,     ///< the parameters after `step` updates; is answered
     Durable,  ///< all have saved those, so what is older may go
     End,      ///< after `step` updates; is answered
+    Best,     ///< the best evaluation was that after `step` updates
+    LeaveBest ///< the same; its parameters are the run's result
   };
   Kind kind;
   uint64_t step;

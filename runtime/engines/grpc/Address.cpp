@@ -1,0 +1,129 @@
+//===- Address.cpp - Where programs meet, and with which keys -------------===//
+
+#include "Address.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+
+namespace hone::grpc_engine {
+
+/// Of a file that somebody names, at most.
+static constexpr std::streamoff kMostBytes = 1 << 20;
+
+bool isLocal(const std::string &address) {
+  return address.compare(0, 5, "unix:") == 0;
+}
+
+std::string Address::toDial(const std::string &peer) const {
+  auto own = connect.find(peer);
+  if (own == connect.end())
+    own = connect.find("");
+  return own == connect.end() ? "" : own->second;
+}
+
+/// HOST:PORT, [IPv6]:PORT or unix:PATH.
+static bool isAddress(const std::string &text) {
+  if (isLocal(text))
+    return text.size() > 5;
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() ||
+      text.size() - colon > 6)
+    return false;
+  const std::string host = text.substr(0, colon);
+  if (host.find(':') != std::string::npos &&
+      (host.front() != '[' || host.back() != ']'))
+    return false;
+  return text.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
+         host.find('/') == std::string::npos;
+}
+
+bool Address::parse(const std::string &text, std::string &why) {
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) {
+    const size_t equals = word.find('=');
+    const std::string key = word.substr(0, equals),
+                      value = equals == std::string::npos
+                                  ? ""
+                                  : word.substr(equals + 1);
+    const bool connects =
+        key == "connect" || key.compare(0, 8, "connect.") == 0;
+    std::string *own = key == "serve"   ? &serve
+                       : key == "keys"  ? &keys
+                       : key == "admit" ? &admit
+                       : key == "run"   ? &run
+                       : connects ? &connect[key.substr(key.size() > 7 ? 8 : 7)]
+                                  : nullptr;
+    if (!own || value.empty() || !own->empty()) {
+      why = "expects serve=, connect=, keys= and admit=, each once and with "
+            "a value, but got '" +
+            word + "'";
+      return false;
+    }
+    *own = value;
+    if ((connects || key == "serve") && !isAddress(value)) {
+      why =
+          "expects HOST:PORT, [IPv6]:PORT or unix:PATH but got '" + value + "'";
+      return false;
+    }
+  }
+  bool needsKeys = !serve.empty() && !isLocal(serve);
+  for (const auto &[peer, where] : connect)
+    needsKeys |= !isLocal(where);
+  if (serve.empty() && connect.empty())
+    why = "expects a place to serve at or to connect to";
+  else if (needsKeys && keys.empty())
+    why = "expects keys, since nothing goes over a network unencrypted";
+  else if (!serve.empty() && !isLocal(serve) && admit.empty())
+    why = "expects a file of the names to admit";
+  return why.empty();
+}
+
+static bool readFile(const std::string &path, std::string &text) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in || in.tellg() < 0 || in.tellg() > kMostBytes)
+    return false;
+  text.resize(size_t(in.tellg()));
+  in.seekg(0);
+  return bool(in.read(&text[0], std::streamsize(text.size())));
+}
+
+bool Keys::read(const std::string &folder, std::string &why) {
+  const std::pair<const char *, std::string *> files[] = {
+      {"ca.pem", &authority}, {"cert.pem", &certificate}, {"key.pem", &key}};
+  for (auto [name, text] : files)
+    if (const std::string path = folder + "/" + name; !readFile(path, *text)) {
+      why = path + ": cannot be read: " +
+            (errno ? strerror(errno) : "it is too large") +
+            "; hone-keys issue makes such a folder";
+      return false;
+    }
+  struct stat info;
+  const std::string path = folder + "/key.pem";
+  if (stat(path.c_str(), &info) != 0 || (info.st_mode & 077) != 0) {
+    why = path + ": others may read this key; chmod 600 " + path;
+    return false;
+  }
+  return true;
+}
+
+bool isAdmitted(const std::string &file, const std::string &name) {
+  std::string text;
+  if (name.empty() || !readFile(file, text))
+    return false;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    line = line.substr(0, line.find('#'));
+    const size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string::npos)
+      continue;
+    const size_t end = line.find_last_not_of(" \t\r");
+    if (line.substr(begin, end + 1 - begin) == name)
+      return true;
+  }
+  return false;
+}
+
+} // namespace hone::grpc_engine

@@ -1,0 +1,320 @@
+//===- Network.cpp - The calls of one program -----------------------------===//
+
+#include "Network.h"
+
+#include "hone/engine.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/resource_quota.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <sys/stat.h>
+
+namespace hone::grpc_engine {
+
+using std::chrono::milliseconds;
+
+/// Parts of a model are at most so many.
+static constexpr size_t kMostSlots = 64;
+/// Of a name that the other side gives.
+static constexpr size_t kMostName = 128;
+/// For what was sent last to leave, when the process ends.
+static constexpr milliseconds kMostLeave{300};
+
+/// Both sides say that they are there, and permit the other to.
+static const std::pair<const char *, int> kOfBothSides[] = {
+    {GRPC_ARG_KEEPALIVE_TIME_MS, 20000},
+    {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000},
+    {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
+    {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000},
+    // What may be under way is one window, and nothing asks for a larger one.
+    {GRPC_ARG_HTTP2_BDP_PROBE, 0},
+    {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20},
+    {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, HONE_FRAME_BYTES},
+    {GRPC_ARG_MAX_METADATA_SIZE, 8192},
+    {GRPC_ARG_ENABLE_CHANNELZ, 0},
+};
+
+//===----------------------------------------------------------------------===//
+// Its beginning and its end
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct All {
+  std::mutex mutex;
+  std::map<std::string, Network *> byAddress;
+};
+} // namespace
+
+/// Outlives what is destroyed when the process ends.
+static All &all() {
+  static auto *one = new All;
+  return *one;
+}
+
+Network *Network::of(const std::string &address, std::string &why) {
+  std::lock_guard<std::mutex> lock(all().mutex);
+  Network *&own = all().byAddress[address];
+  if (own)
+    return own;
+  static const bool isBegun = [] {
+    if (!getenv("GRPC_VERBOSITY"))
+      gpr_set_log_function([](gpr_log_func_args *) {});
+    return atexit(endAll) == 0;
+  }();
+  (void)isBegun;
+  auto made = std::make_unique<Network>();
+  if (made->begin(address, why))
+    own = made.release();
+  return own;
+}
+
+bool Network::begin(const std::string &text, std::string &why) {
+  if (!address.parse(text, why))
+    return false;
+  if (!address.keys.empty() && !keys.read(address.keys, why))
+    return false;
+  if (!address.serve.empty() && !serve(why))
+    return false;
+  if (!queue)
+    queue = std::make_unique<grpc::CompletionQueue>();
+  thread = std::thread([this] { run(); });
+  if (arrivals) {
+    std::lock_guard<std::mutex> lock(mutex);
+    requestCall();
+  }
+  return true;
+}
+
+bool Network::serve(std::string &why) {
+  grpc::ServerBuilder builder;
+  std::shared_ptr<grpc::ServerCredentials> credentials =
+      grpc::InsecureServerCredentials();
+  if (!isLocal(address.serve)) {
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = keys.authority;
+    options.pem_key_cert_pairs.push_back({keys.key, keys.certificate});
+    credentials = grpc::SslServerCredentials(options);
+  }
+  int port = 0;
+  builder.AddListeningPort(address.serve, credentials, &port);
+  for (auto [name, value] : kOfBothSides)
+    builder.AddChannelArgument(name, value);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 16);
+  // Two programs at one port would share the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.RegisterAsyncGenericService(&service);
+  std::unique_ptr<grpc::ServerCompletionQueue> own =
+      builder.AddCompletionQueue();
+  // A socket in the file system is for this user alone.
+  const mode_t before = umask(077);
+  server = builder.BuildAndStart();
+  umask(before);
+  if (!server || port == 0) {
+    own->Shutdown();
+    why = "cannot listen at " + address.serve +
+          ", which another program may have taken";
+    return false;
+  }
+  arrivals = own.get();
+  queue = std::move(own);
+  return true;
+}
+
+void Network::endAll() {
+  std::lock_guard<std::mutex> lock(all().mutex);
+  for (auto &[text, own] : all().byAddress)
+    if (own)
+      own->endOwn();
+}
+
+void Network::endOwn() {
+  const Clock::time_point until = Clock::now() + kMostLeave;
+  if (server) {
+    server->Shutdown(std::chrono::system_clock::now() + kMostLeave);
+    server->Wait();
+  }
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    for (auto &[peer, own] : dialled) {
+      if (!own.call)
+        continue;
+      if (own.call->isOpen())
+        own.call->leave();
+      changed.wait_until(lock, until, [&] { return own.call->isOver(); });
+      own.call->cancel();
+      changed.wait_until(lock, until + kMostLeave,
+                         [&] { return own.call->isOver(); });
+    }
+  }
+  queue->Shutdown();
+  thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// The thread
+//===----------------------------------------------------------------------===//
+
+void Network::run() {
+  void *given = nullptr;
+  for (bool isOk = false; queue->Next(&given, &isOk);) {
+    const std::unique_ptr<Stream::Tag> tag(static_cast<Stream::Tag *>(given));
+    std::lock_guard<std::mutex> lock(mutex);
+    if (tag->event != Stream::Event::Arrived)
+      tag->stream->happen(tag->event, isOk);
+    else if (isOk) // else the server ends
+      answer(std::static_pointer_cast<ServedStream>(tag->stream));
+    changed.notify_all();
+  }
+}
+
+void Network::requestCall() {
+  std::make_shared<ServedStream>()->request(service, arrivals);
+}
+
+void Network::answer(const std::shared_ptr<ServedStream> &call) {
+  requestCall();
+  Slot *slot = nullptr;
+  const grpc::Status judged = judge(*call, slot);
+  if (!judged.ok())
+    return call->refuse(judged);
+  // Whoever dials again knows that the stream before is lost.
+  for (std::shared_ptr<Stream> *old : {&slot->waiting, &slot->current})
+    if (*old)
+      (*old)->cancel();
+  slot->waiting = call;
+  call->accept();
+}
+
+grpc::Status Network::judge(const ServedStream &call, Slot *&slot) {
+  using grpc::StatusCode;
+  std::string name;
+  if (call.method() != kMethod)
+    return {StatusCode::UNIMPLEMENTED, "expects a program that trains"};
+  if (!isLocal(address.serve)) {
+    name = call.certifiedName();
+    if (!isAdmitted(address.admit, name))
+      return {StatusCode::PERMISSION_DENIED,
+              "'" + name + "' is not in the list of those to admit"};
+  }
+  const std::string theirs = call.metadata(kSelf), ours = call.metadata(kPeer),
+                    owner = name + "/" + call.metadata(kRun);
+  if (theirs.empty() || theirs.size() > kMostName ||
+      owner.size() > 3 * kMostName)
+    return {StatusCode::INVALID_ARGUMENT, "expects the name of a program"};
+  if (self.empty())
+    return {StatusCode::UNAVAILABLE, "the program has just begun"};
+  if (ours != self)
+    return {StatusCode::FAILED_PRECONDITION,
+            "the program there is '" + self + "'"};
+  if (slots.size() == kMostSlots && slots.count(theirs) == 0)
+    return {StatusCode::FAILED_PRECONDITION, "there are too many programs"};
+  slot = &slots[theirs];
+  if (slot->owner.empty())
+    slot->owner = owner;
+  if (slot->owner != owner)
+    return {StatusCode::ABORTED, "busy: '" + self +
+                                     "' trains with another program as '" +
+                                     theirs + "'"};
+  return grpc::Status::OK;
+}
+
+//===----------------------------------------------------------------------===//
+// A stream
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<Stream> Network::open(const std::string &own,
+                                      const std::string &peer,
+                                      Clock::time_point until, std::string &why,
+                                      int &refusal) {
+  std::unique_lock<std::mutex> lock(mutex);
+  self = own;
+  refusal = 0;
+  const std::string where = address.toDial(peer);
+  if (!where.empty())
+    return dial(dialled[peer], peer, where, lock, until, why, refusal);
+  if (arrivals)
+    return await(slots[peer], lock, until, why);
+  refusal = EINVAL;
+  why = "expects the address of '" + peer + "', or one to serve at";
+  return nullptr;
+}
+
+std::shared_ptr<Stream> Network::await(Slot &slot,
+                                       std::unique_lock<std::mutex> &lock,
+                                       Clock::time_point until,
+                                       std::string &why) {
+  auto isThere = [&] { return slot.waiting && slot.waiting->isOpen(); };
+  if (!changed.wait_until(lock, until, isThere)) {
+    why = "nobody has dialled";
+    return nullptr;
+  }
+  slot.current = std::move(slot.waiting);
+  slot.waiting = nullptr;
+  return slot.current;
+}
+
+/// What of a call's end there is no use to try again for; 0: nothing.
+static int refusalOf(const grpc::Status &status) {
+  switch (status.error_code()) {
+  case grpc::StatusCode::PERMISSION_DENIED:
+    return EACCES;
+  case grpc::StatusCode::ABORTED:
+    return EBUSY;
+  case grpc::StatusCode::FAILED_PRECONDITION:
+  case grpc::StatusCode::INVALID_ARGUMENT:
+  case grpc::StatusCode::UNIMPLEMENTED:
+    return EINVAL;
+  default:
+    return 0;
+  }
+}
+
+std::shared_ptr<Stream> Network::dial(Dialled &own, const std::string &peer,
+                                      const std::string &where,
+                                      std::unique_lock<std::mutex> &lock,
+                                      Clock::time_point until, std::string &why,
+                                      int &refusal) {
+  if (!own.channel) {
+    grpc::ChannelArguments arguments;
+    for (auto [name, value] : kOfBothSides)
+      arguments.SetInt(name, value);
+    // gRPC adds the jitter.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 60000);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+    std::shared_ptr<grpc::ChannelCredentials> credentials =
+        grpc::InsecureChannelCredentials();
+    if (!isLocal(where))
+      credentials =
+          grpc::SslCredentials({keys.authority, keys.key, keys.certificate});
+    own.channel = grpc::CreateCustomChannel(where, credentials, arguments);
+  }
+  // The stream before is of no use to who opens another.
+  if (own.call && own.call->isOpen())
+    own.call->cancel();
+  if (!own.call || own.call->isLost()) {
+    own.call = std::make_shared<DialledStream>();
+    own.call->start(own.channel, queue.get(), self, peer, address.run);
+  }
+  changed.wait_until(lock, until,
+                     [&] { return own.call->isOpen() || own.call->isOver(); });
+  if (own.call->isOpen())
+    return own.call;
+  if (!own.call->isOver()) {
+    why = why.empty() ? where + " has not answered" : why;
+    return nullptr;
+  }
+  why = own.call->status.error_message();
+  refusal = refusalOf(own.call->status);
+  own.call = nullptr;
+  if (refusal == 0)
+    changed.wait_until(lock, until, [] { return false; });
+  return nullptr;
+}
+
+} // namespace hone::grpc_engine

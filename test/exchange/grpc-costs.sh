@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# grpc-costs.sh [P]
+#
+# HOSL of the shape of OPT-125M's hidden states, 64 x 27 tokens and P directions, over gRPC
+# with keys: bytes a step as a relay counts them, TLS included, beside the bound; anonymous
+# memory beside that over a local socket; processor time of programs that wait.
+set -euo pipefail
+
+directions=${1-10}
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+sed -e 's/"hidden_size": [0-9]*/"hidden_size": 768/' -e 's/"num_hidden_layers": [0-9]*/"num_hidden_layers": 2/' \
+  -e 's/"intermediate_size": [0-9]*/"intermediate_size": 64/' \
+  "$here/../reliability/Inputs/small.json" >"$work/config.json"
+hone-make-model "$work/config.json" -o "$work/model" --tokenizer=byte >/dev/null
+python3 -c '
+import json
+for i in range(64):
+    print(json.dumps({"input_ids": [(7 * i + 3 * j) % 250 for j in range(27)]}))' >"$work/data.jsonl"
+cat >"$work/spec.yaml" <<SPEC
+model: $work/model
+weights: {dtype: float32}
+train: {batch_size: 64, max_seq_length: 27, learning_rate: 1e-4}
+parts:
+  lower: {layers: 0-0, method: mezo, directions: $directions, program: client}
+  upper: {method: backprop, program: server}
+target: native
+SPEC
+honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" "$here/TestEngine.cpp" -o "$work/engine.so"
+for program in client server; do
+  cp "$work/engine.so" "$work/out/$program/hone-exchange-test.so"
+done
+hone-keys init "$work/keys" >/dev/null
+hone-keys issue "$work/keys" server --dns localhost >/dev/null
+hone-keys issue "$work/keys" phone >/dev/null
+port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+
+# both NAME STEPS CLIENT-OPTIONS -- SERVER-OPTIONS
+both() {
+  local name=$1 steps=$2 own=() server client
+  shift 2
+  while [[ $1 != -- ]]; do own+=("$1") && shift; done
+  shift
+  "$work/out/server/train" --timeout 120 --output "$work/$name.server" "$@" >"$work/$name.server.log" 2>&1 &
+  server=$!
+  "$work/out/client/train" --timeout 120 --output "$work/$name.client" --data "$work/data.jsonl" \
+    --steps "$steps" "${own[@]}" >"$work/$name.client.log" 2>&1 &
+  client=$!
+  wait $client && wait $server || { tail -n 5 "$work/$name".*.log >&2; exit 1; }
+}
+
+# carried NAME STEPS: bytes up and down.
+carried() {
+  rm -f "$work/relay"
+  python3 "$here/relay.py" localhost:$port 1 >"$work/relay" &
+  local relay=$!
+  until [[ -s $work/relay ]]; do sleep 0.1; done
+  both "$1" "$2" --connect localhost:"$(head -n 1 "$work/relay")" --keys "$work/keys/phone" -- \
+    --serve 127.0.0.1:$port --keys "$work/keys/server" --admit "$work/keys/admitted"
+  kill $relay
+  wait $relay
+  awk 'NR == 2 {print $2, $4}' "$work/relay"
+}
+
+# peak LOG: bytes.
+peak() { sed -n 's/^peak .*(\([0-9]*\) of .*/\1/p' "$1"; }
+
+read -r up1 down1 < <(carried few 1)
+read -r up down < <(carried more 3)
+awk -v P="$directions" -v up=$(((up - up1) / 2)) -v down=$(((down - down1) / 2)) 'BEGIN {
+  bound = 1.02 * ((2 * P + 1) * 64 * 27 * 768 * 4 + 8 * 64 * 27)
+  printf "bytes a step: up %d, of at most %d (%.4f of what the hidden states are); down %d, of at most 16384\n",
+    up, bound, up / ((2 * P + 1) * 64 * 27 * 768 * 4), down
+  exit !(up <= bound && down <= 16384)
+}'
+both local 1 --exchange test --exchange-at "$work" -- --exchange test --exchange-at "$work"
+for program in client server; do
+  awk -v with="$(peak "$work/more.$program.log")" -v without="$(peak "$work/local.$program.log")" \
+    -v name=$program 'BEGIN {
+    printf "%s: %.2f MiB of anonymous memory, %.2f more than over a local socket\n", name,
+      with / 1048576, (with - without) / 1048576
+    exit !(with - without < 14 * 1048576)
+  }'
+  grep '^resident' "$work/more.$program.log"
+done
+
+# waits PID WHO: of 20 seconds.
+waits() {
+  local before after
+  before=$(awk '{print $14 + $15}' "/proc/$1/stat")
+  sleep 20
+  after=$(awk '{print $14 + $15}' "/proc/$1/stat")
+  awk -v ticks=$((after - before)) -v who="$2" -v rate="$(getconf CLK_TCK)" 'BEGIN {
+    printf "%s: %.2f %% of a core\n", who, ticks / rate / 20 * 100
+    exit !(ticks / rate / 20 <= 0.02)
+  }'
+}
+"$work/out/server/train" --timeout 120 --output "$work/idle.server" --serve 127.0.0.1:$port \
+  --keys "$work/keys/server" --admit "$work/keys/admitted" >"$work/idle.server.log" 2>&1 &
+server=$!
+sleep 2
+waits $server 'a server that nobody has dialled'
+"$work/out/client/train" --timeout 120 --output "$work/idle.client" --data "$work/data.jsonl" --steps 1000 \
+  --connect localhost:$port --keys "$work/keys/phone" >"$work/idle.client.log" 2>&1 &
+client=$!
+until [[ -s $work/idle.client/steps.jsonl ]]; do sleep 0.1; done
+kill -STOP $client && sleep 1
+waits $server 'a server whose client is stopped'
+kill -CONT $client && sleep 1 && kill -STOP $server && sleep 1
+waits $client 'a client whose server is stopped'
+kill -9 $server && sleep 1
+waits $client 'a client whose server is dead'

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# grpc-refuses.sh MODEL.mlir WEIGHTS DATA
+#
+# Addresses and keys that are refused, by name and exit code; and all who may not train
+# with a server, beside one that does: it goes on. Had a greeting of theirs been read, it
+# would not, since they were started with another option.
+set -euo pipefail
+
+model=$1 weights=$2 data=$3
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+cat >"$work/spec.yaml" <<SPEC
+model: $model
+weights: {path: $weights}
+train: {compute_dtype: float32, learning_rate: 1e-2, batch_size: 2, max_seq_length: 32}
+parts:
+  first: {layers: 0-0, method: mezo, directions: 2, program: client}
+  last: {method: backprop, program: server}
+target: reference
+SPEC
+honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+keys=$work/keys
+
+# refused CODE PATTERN COMMAND...: the command's exit code, and what it says.
+refused() {
+  local code=$1 pattern=$2 got=0
+  shift 2
+  "$@" >"$work/said" 2>&1 || got=$?
+  [[ $got == "$code" ]] && grep -qE "$pattern" "$work/said" && return
+  echo "grpc-refuses: $*: expects $code and '$pattern' but got $got and" >&2
+  cat "$work/said" >&2
+  exit 1
+}
+
+# Keys.
+refused 66 'expects ca.pem and ca.key.pem' hone-keys issue "$keys" phone
+hone-keys init "$keys" >/dev/null
+for name in server phone tablet stranger watch public; do
+  own=()
+  [[ $name != server ]] || own=(--dns localhost)
+  hone-keys issue "$keys" $name "${own[@]}" >/dev/null
+done
+refused 73 'is there already' hone-keys init "$keys"
+refused 73 'is there already' hone-keys issue "$keys" phone
+refused 2 'letters, digits' hone-keys issue "$keys" ../phone
+refused 2 'expects the name of a host' hone-keys issue "$keys" other --dns 'a b'
+refused 2 'number of days' hone-keys issue "$keys" other --days 0
+refused 2 'no such option' hone-keys issue "$keys" other --force
+[[ ! -e $keys/other && -z $(find "$keys" -name '.*' -mindepth 1) ]]
+[[ -z $(find "$keys" -name '*key.pem' ! -perm 600) ]]
+sed -i /stranger/d "$keys/admitted"
+hone-keys init "$work/others" >/dev/null
+hone-keys issue "$work/others" phone >/dev/null
+echo 'hone-keys refuses and overwrites nothing'
+
+# dated NAME FROM TO: keys whose certificate is valid then.
+dated() {
+  mkdir "$keys/$1"
+  cp "$keys/ca.pem" "$keys/watch/key.pem" "$keys/$1"
+  openssl req -new -key "$keys/watch/key.pem" -subj /CN=watch -out "$work/request"
+  : >"$work/index" && echo 01 >"$work/serial"
+  openssl ca -batch -notext -config /dev/stdin -startdate "$2" -enddate "$3" -in "$work/request" \
+    -out "$keys/$1/cert.pem" -cert "$keys/ca.pem" -keyfile "$keys/ca.key.pem" <<CA
+[ca]
+default_ca = own
+[own]
+database = $work/index
+serial = $work/serial
+new_certs_dir = $work
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+CA
+} 2>"$work/log"
+dated expired 200101000000Z 200102000000Z
+dated early 20980101000000Z 20990101000000Z
+chmod 604 "$keys/public/key.pem"
+
+port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+server=("$work/out/server/train" --output "$work/server")
+client=("$work/out/client/train" --data "$data" --output "$work/client" --timeout 1)
+served=(--serve 127.0.0.1:$port --keys "$keys/server" --admit "$keys/admitted")
+refused 2 'nothing goes over a network unencrypted' "${server[@]}" --serve 0.0.0.0:1 --admit "$keys/admitted"
+refused 2 'expects a file of the names' "${server[@]}" --serve 0.0.0.0:1 --keys "$keys/server"
+refused 2 'H0827.*unencrypted' "${client[@]}" --connect localhost:1
+refused 2 'H0827.*expects HOST:PORT' "${client[@]}" --connect localhost --keys "$keys/phone"
+refused 2 'H0827.*others may read this key' "${client[@]}" --connect localhost:1 --keys "$keys/public"
+refused 2 'H0827.*ca.pem: cannot be read' "${client[@]}" --connect localhost:1 --keys "$keys"/none
+refused 2 'H0102.*--admit: expects --serve' "${client[@]}" --connect localhost:1 --admit "$keys/admitted"
+refused 2 'H0102.*--keys: expects' "${client[@]}" --keys "$keys/phone"
+refused 2 'H0103.*--exchange: --connect already says' "${client[@]}" --connect localhost:1 --exchange grpc
+refused 2 'H0101.*expects no comma' "${client[@]}" --connect localhost:1 --keys a,b
+refused 69 'H0816.*refused' "${client[@]}" --connect localhost:$port --keys "$keys/phone"
+echo 'addresses and keys: 2; nobody there: 69'
+
+# One that trains, slowly, through a relay.
+"${server[@]}" "${served[@]}" --timeout 60 >"$work/server.log" 2>&1 &
+python3 "$here/relay.py" localhost:$port 1 --late 20 >"$work/relay" &
+until [[ -s $work/relay ]]; do sleep 0.1; done
+"$work/out/client/train" --data "$data" --output "$work/client" --timeout 60 --steps 100000 \
+  --connect localhost:"$(head -n 1 "$work/relay")" --keys "$keys/phone" >"$work/client.log" 2>&1 &
+
+steps() {
+  local log=$work/client/steps.jsonl
+  if [[ -e $log ]]; then wc -l <"$log"; else echo 0; fi
+}
+# trains: waits for one more step in the log.
+trains() {
+  local before
+  before=$(steps)
+  until (($(steps) > before)); do
+    kill -0 $(jobs -p) || { cat "$work/client.log" "$work/server.log" >&2; exit 1; }
+    sleep 0.1
+  done
+}
+trains
+python3 "$here/strangers.py" $port "$keys/ca.pem" >"$work/strangers" &
+strangers=$!
+until [[ -s $work/strangers ]]; do sleep 0.1; done
+trains
+stranger() {
+  "$work/out/client/train" --data "$data" --first-learning-rate 0.5 --timeout 2 \
+    --output "$work/other" "$@"
+}
+refused 77 "H0825.*'stranger' is not in the list" stranger --connect localhost:$port --keys "$keys/stranger"
+echo 'not admitted: 77'
+echo stranger >>"$keys/admitted"
+refused 69 'H0826.*busy' stranger --connect localhost:$port --keys "$keys/stranger"
+echo 'admitted since, and told that the server is busy: 69'
+for each in others/phone keys/expired keys/early; do
+  refused 69 H0816 stranger --connect localhost:$port --keys "$work/$each"
+  echo "${each#*/}: 69"
+done
+refused 69 'H0816.*([Hh]andshake|peer|verif)' stranger --connect 127.0.0.1:$port --keys "$keys/phone"
+echo 'another name than that of the certificate: 69'
+refused 2 "H0827.*cannot listen" "$work/out/server/train" --output "$work/server2" "${served[@]}"
+echo 'a port that is taken: 2'
+wait $strangers
+cat "$work/strangers"
+trains
+echo 'the one that trains goes on'

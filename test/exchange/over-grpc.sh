@@ -1,0 +1,43 @@
+# over-grpc.sh: for train.sh. Programs meet over gRPC, with keys, through a relay that is
+# late, stalls and cuts connections by seed. HONE_RELAY: its options.
+
+patience=60
+declare -A port relay
+
+start_engine() {
+  ((${#relay[@]} == 0)) || return 0
+  hone-keys init "$work/keys" >/dev/null
+  hone-keys issue "$work/keys" server --dns localhost >/dev/null
+  hone-keys issue "$work/keys" middle --dns localhost >/dev/null
+  hone-keys issue "$work/keys" client >/dev/null
+  echo middle >>"$work/keys/admitted"
+  local program
+  for program in middle server; do
+    port[$program]=$(free_port)
+    # shellcheck disable=SC2086
+    python3 "$here/relay.py" "127.0.0.1:${port[$program]}" "$seed" \
+      ${HONE_RELAY---late 5 --stall 100 --cut 150000} >"$work/relay.$program" &
+  done
+  for program in middle server; do
+    until [[ -s $work/relay.$program ]]; do sleep 0.1; done
+    relay[$program]=$(head -n 1 "$work/relay.$program")
+  done
+}
+
+free_port() {
+  python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+bring() {
+  [[ -f $work/$2/$1/hone-exchange-grpc.so ]] ||
+    { echo 'train: honec has put no engine beside the program' >&2; exit 1; }
+}
+
+meets() {
+  local there=server=localhost:${relay[server]}
+  [[ $1 == server || $1 == middle ]] &&
+    echo --serve "127.0.0.1:${port[$1]}" --admit "$work/keys/admitted"
+  [[ $1 == client && $2 == *3* ]] && there+=,middle=localhost:${relay[middle]}
+  [[ $1 == server ]] || echo --connect "$there"
+  echo --keys "$work/keys/$1"
+}

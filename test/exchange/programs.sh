@@ -1,0 +1,97 @@
+# programs.sh: sourced. Programs of one spec, of which one trains alone and two or three
+# together, and what they leave. Needs $model, $weights, $data, $steps and $work.
+
+here=$(dirname "${BASH_SOURCE[0]}")
+
+# engine FILE: the engine of the tests.
+engine() {
+  c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" \
+    "$here/TestEngine.cpp" -o "$1"
+}
+
+# start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
+# program. meets PROGRAM RUN: the options by which the program finds the others. over-NAME.sh has these of
+# another engine.
+start_engine() { [[ -e $work/engine.so ]] || engine "$work/engine.so"; }
+bring() { cp "$work/engine.so" "$work/$2/$1/hone-exchange-test.so"; }
+meets() { echo --exchange test --exchange-at "$work/$2"; }
+
+# names COUNT: of the programs.
+names() { (($1 == 2)) && echo client server || echo client middle server; }
+
+# spec COUNT PROGRAM...: spec.yaml, of one program if there is none.
+spec() {
+  local count=$1 named=("" "" "")
+  shift
+  (($# == 0)) || named=(", program: $1" ", program: $2" ", program: ${3-}")
+  cat >"$work/spec.yaml" <<SPEC
+model: $model
+weights: {path: $weights}
+train: {compute_dtype: float32, residuals: mesp, learning_rate: 1e-2, batch_size: 2,
+        max_seq_length: 32, gradient_accumulation_steps: 2, max_grad_norm: 0.5}
+parts:
+  first: {layers: 0-0, method: mezo, directions: 2, perturbation_scale: 1e-2${named[0]}}
+SPEC
+  if ((count == 2)); then
+    echo "  last: {method: backprop${named[1]}}"
+  else
+    echo "  middle: {layers: 1-1, method: fgd${named[1]}}"
+    echo "  last: {method: backprop${named[2]}}"
+  fi >>"$work/spec.yaml"
+  echo "target: reference" >>"$work/spec.yaml"
+}
+
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
+
+# prepare COUNT [options of honec]: one program in oneCOUNT, what it leaves in
+# oneCOUNT.run, and COUNT programs in togetherCOUNT. $own are options of the client's runs and of the
+# one program's, $both of all; they wait for $patience seconds.
+own=(--save-every 2) both=() patience=20
+prepare() {
+  local count=$1 program
+  spec "$count"
+  quietly honec "$work/spec.yaml" -o "$work/one$count" "${@:2}"
+  quietly "$work/one$count/train" --data "$data" --steps $steps "${own[@]}" "${both[@]}" \
+    --output "$work/one$count.run"
+  # shellcheck disable=SC2046
+  spec "$count" $(names "$count")
+  quietly honec "$work/spec.yaml" -o "$work/together$count" "${@:2}"
+  start_engine
+  for program in $(names "$count"); do
+    bring "$program" "together$count"
+  done
+}
+
+# of LOG: what a log says, but for what a clock and a machine decide.
+of() {
+  sed -e 's/"run": "[^"]*", //' -e 's/"tokens_per_second.*//' "$1"
+}
+
+# train PROGRAM RUN [options]: in the background, with $work/RUN.PROGRAM.
+train() {
+  local program=$1 run=$2 given=()
+  shift 2
+  [[ $program != client ]] || given=(--data "$data" --steps $steps "${own[@]}")
+  # shellcheck disable=SC2046
+  "$work/$run/$program/train" $(meets "$program" "$run") \
+    --timeout $patience --output "$work/$run.$program" "${given[@]}" "${both[@]}" "$@" \
+    >>"$work/$run.$program.log" 2>&1 &
+}
+
+# same ONE RUN PROGRAM...: logs and results of all programs are those of one.
+same() {
+  local one=$1 run=$2 program
+  shift 2
+  for program in "$@"; do
+    of "$work/$run.$program/steps.jsonl" | cmp - <(of "$work/$one.run/steps.jsonl") ||
+      { echo "train: $run: $program has another log" >&2; exit 1; }
+  done
+  python3 "$here/join.py" "$work/$one.run" "${@/#/$work/$run.}"
+}
+
+# fails PROGRAM RUN CODE: says why.
+fails() {
+  echo "train: $2: $1 ended with $3" >&2
+  tail -n 20 "$work/$2".*.log >&2
+  exit 1
+}
