@@ -80,10 +80,8 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     layer after the last call that adds to its gradients or reads its parameters.
     `@gradient` has an argument more: where it is not zero, a layer's gradients
     begin at zero and are then folded to those of the batches before.
-    With `ranks`, `train` is that of one of several programs, each with data of its
-    own: gradients and losses are exchanged batch by batch and added in the order
-    of the batches, so that each rank has the bits of one program that has all the
-    data, in turn a batch of each rank.
+    With `data_parallel`, a `hone.fold` follows the gradient of a batch, so that ranks
+    may share the batches of a step, and have the bits of one program that has them all.
 
     `lcsb`: a step runs the backwards of the layers that a formula selects before it,
     all of its batches alike. Through the others the cotangent goes unchanged, and
@@ -109,13 +107,6 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     where `differentiate` puts that of `method`. Names of its entries and settings
     begin with "compare."; the other schedules are as without (docs/methods/compare.md).
   }];
-  let options = [
-    ListOption<"ranks", "ranks", "std::string",
-               "names of the programs that share a step, in the order of their "
-               "batches; none: this one alone">,
-    Option<"rank", "rank", "std::string", /*default=*/"\"\"",
-           "which of them this one is">
-  ];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

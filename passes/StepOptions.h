@@ -53,10 +53,6 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       *this, "exchange-dtype", llvm::cl::init(""),
       llvm::cl::desc("bfloat16: float32 values cross a cut rounded; default: "
                      "as they are")};
-  ListOption<std::string> ranks{*this, "ranks",
-                                llvm::cl::desc("programs that share a step")};
-  Option<std::string> rank{*this, "rank", llvm::cl::init(""),
-                           llvm::cl::desc("which of the ranks this one is")};
   Option<int64_t> inFlight{
       *this, "in-flight", llvm::cl::init(1),
       llvm::cl::desc("probes or batches that are under way at once between "

@@ -176,6 +176,10 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
         }
         return true;
       })
+      .Case([&](FoldOp) {
+        item.kind = HONE_FOLD;
+        return true;
+      })
       .Case([&](WaitOp wait) {
         item.kind = HONE_WAIT;
         append(item, wait.getValue());

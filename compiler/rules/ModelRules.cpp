@@ -244,20 +244,12 @@ Status hone::checkStepOptions(const StepOptions &given, const Spec &spec) {
                   "expected 1 to 64 iterations but found " +
                       std::to_string(given.inFlight),
                   "leave it out for one at a time");
-  if (spec.hasParts() && !given.ranks.empty())
-    return refuse("ranks",
-                  "ranks exchange gradients of one method, and each part has "
-                  "a method of its own",
-                  "leave it out, or remove parts");
-  if (spec.compares() && (isCut || !given.ranks.empty()))
-    return refuse(isCut ? "split-after" : "ranks",
-                  "gradients are compared in one program, which has all layers "
-                  "and batches",
+  if (spec.compares() && isCut)
+    return refuse("split-after",
+                  "gradients are compared in one program, which has all layers",
                   "leave it out, or remove train.compare");
-  if (given.ranks.empty() || hasBackward(spec))
-    return Status::ok();
-  return refuse("ranks",
-                "ranks exchange gradients, and method " + spec.train.method +
-                    " has none",
-                "leave ranks out, or set train.method to backprop");
+  if (spec.train.data_parallel && isCut)
+    return refuse("split-after", "ranks have all layers",
+                  "leave it out, or set train.data_parallel to false");
+  return Status::ok();
 }

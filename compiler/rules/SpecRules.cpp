@@ -239,6 +239,12 @@ static Status checkPrograms(const Spec &spec) {
                             ", or give each part a program");
     return Status::ok();
   }
+  if (spec.train.data_parallel)
+    return disagree(
+        spec, spec.train.data_parallel.key(),
+        "expected false, since each program has some of the layers, "
+        "but found true",
+        "remove it, or program from all parts");
   std::map<std::string, std::string> known; // keys, by name
   for (const auto &part : spec.parts) {
     const rt::Word &name = part->program;

@@ -110,6 +110,7 @@ inline constexpr KeyExample keyExamples[] = {
     {"train.compare", "train: {method: lcsb, compare: backprop}\n"},
     {"train.compare_every",
      "train: {method: fgd, compare: backprop, compare_every: 50}\n"},
+    {"train.data_parallel", "train: {data_parallel: true}\n"},
     {"train.optimizer_in_backward", "train: {optimizer_in_backward: true}\n"},
     {"train.modules", "train: {method: fgd, modules: 2}\n"},
     {"train.module_cuts",

@@ -61,15 +61,6 @@ func.func private @scalar.true() -> i64 {
   return %true : i64
 }
 
-// What hone.check lets pass only if both are one number.
-func.func private @scalar.same_count(%a: i64, %b: i64) -> f64 {
-  %zero = arith.constant 0.0 : f64
-  %nan = arith.constant 0x7FF8000000000000 : f64
-  %is_same = arith.cmpi eq, %a, %b : i64
-  %0 = arith.select %is_same, %zero, %nan : f64
-  return %0 : f64
-}
-
 func.func private @scalar.one() -> f64 {
   %one = arith.constant 1.0 : f64
   return %one : f64

@@ -68,27 +68,6 @@ Value ScheduleBuilder::addOverBatches(Value sum, Value count,
   })[0];
 }
 
-SmallVector<Value> ScheduleBuilder::exchange(Value own, StringRef channel,
-                                             ArrayRef<std::string> ranks,
-                                             StringRef rank) {
-  SmallVector<Value> all;
-  for (StringRef other : ranks) {
-    if (other == rank) {
-      all.push_back(own);
-      continue;
-    }
-    SendOp::create(builder, loc, own, other, channel, /*batch=*/Value(),
-                   /*inputs=*/DictionaryAttr());
-    all.push_back(ReceiveOp::create(builder, loc, own.getType(), other, channel,
-                                    /*batch=*/Value(),
-                                    /*inputs=*/DictionaryAttr()));
-  }
-  for (Value value : all)
-    if (ranks.size() > 1)
-      WaitOp::create(builder, loc, value);
-  return all;
-}
-
 void ScheduleBuilder::check(ValueRange values, StringRef problem) {
   CheckOp::create(builder, loc, values,
                   problem.empty() ? nullptr : builder.getStringAttr(problem));

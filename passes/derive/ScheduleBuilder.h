@@ -63,11 +63,6 @@ public:
   Value addOverBatches(Value sum, Value count,
                        llvm::function_ref<Value(Value batch)> body);
 
-  /// `own` of each of `ranks`, in their order; `own` is that of `rank`.
-  llvm::SmallVector<Value> exchange(Value own, llvm::StringRef channel,
-                                    llvm::ArrayRef<std::string> ranks,
-                                    llvm::StringRef rank);
-
   void report(Value value, llvm::StringRef name) {
     ReportOp::create(builder, loc, value, name);
   }

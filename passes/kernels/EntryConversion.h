@@ -101,8 +101,6 @@ private:
   mlir::LogicalResult convert(ZeroStateOp op);
   mlir::LogicalResult convert(GradientSquaresOp op);
   mlir::LogicalResult convert(ParameterSquaresOp op);
-  mlir::LogicalResult convert(ReadGradientOp op);
-  mlir::LogicalResult convert(AddGradientOp op);
   mlir::LogicalResult convert(EstimateGradientOp op);
   /// What `layers` of `op` say that it is of.
   mlir::FailureOr<ThetaSlice> sliceOf(mlir::Operation *op,
@@ -113,9 +111,6 @@ private:
   /// A constant that a function of `op` takes.
   mlir::Value tableOf(mlir::Operation *op, llvm::StringRef name,
                       mlir::DenseElementsAttr values);
-  /// The gradient of all parameters; `op` has a value of it, of type `own`.
-  mlir::FailureOr<mlir::Value> wholeGradient(mlir::Operation *op,
-                                             mlir::RankedTensorType own);
   /// Emits the tile op of the same name for each tensor that the call reads.
   template <typename TileOp, typename ResidencyOp>
   mlir::LogicalResult convertResidency(ResidencyOp op);

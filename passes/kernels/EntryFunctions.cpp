@@ -322,8 +322,7 @@ LogicalResult EntryConversion::run() {
             .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
                   KeptOp, ElementOp, OffloadOp, ReloadOp, AwaitOp,
                   ZeroGradientOp, ZeroStateOp, GradientSquaresOp,
-                  ParameterSquaresOp, ReadGradientOp, AddGradientOp,
-                  EstimateGradientOp, UpdateOpInterface>(
+                  ParameterSquaresOp, EstimateGradientOp, UpdateOpInterface>(
                 [&](auto typed) { return convert(typed); })
             .Case([&](PrefetchOp prefetch) {
               return convertResidency<tile::PrefetchOp>(prefetch);

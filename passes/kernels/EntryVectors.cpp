@@ -98,44 +98,6 @@ LogicalResult EntryConversion::convert(ParameterSquaresOp op) {
   return convertSquares(op, "theta", table.thetaElement());
 }
 
-FailureOr<Value> EntryConversion::wholeGradient(Operation *op,
-                                                RankedTensorType own) {
-  // (C1)
-  auto type =
-      MemRefType::get(table.trainableElements(), table.gradientElement());
-  if (bufferType(own, maxRows) != type)
-    return op->emitOpError("expects a value of ")
-           << type.getShape()[0] << " " << type.getElementType()
-           << ", as many as are trained";
-  return region(op, "gradient", type);
-}
-
-LogicalResult EntryConversion::convert(ReadGradientOp op) {
-  FailureOr<Value> from = wholeGradient(op, op.getValue().getType());
-  if (failed(from))
-    return failure();
-  FailureOr<Value> to = placeOf(op);
-  if (failed(to))
-    return failure();
-  buffers.ofValue[op.getValue()] = *to;
-  callShared(op, "copy", {*from, *to},
-             [&](KernelBuilder &k, Buffers &, ValueRange given) {
-               emitCopy(given[0], given[1], k);
-             });
-  return success();
-}
-
-LogicalResult EntryConversion::convert(AddGradientOp op) {
-  FailureOr<Value> to = wholeGradient(op, op.getValue().getType());
-  if (failed(to))
-    return failure();
-  callShared(op, "fold", {buffers.ofValue.at(op.getValue()), *to},
-             [&](KernelBuilder &k, Buffers &, ValueRange given) {
-               emitFold(given[0], given[1], k);
-             });
-  return success();
-}
-
 LogicalResult EntryConversion::convert(EstimateGradientOp op) {
   FailureOr<ThetaSlice> slice = sliceOf(op, op.getLayersAttr());
   if (failed(slice))

@@ -107,9 +107,6 @@ void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 /// is made zero here; null if it has neither, since nobody reads it.
 mlir::Value zeroedGradient(mlir::Value result, KernelBuilder &k);
 
-/// Copies the vector `from` to `to`.
-void emitCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);
-
 /// Adds the vector `from` to `to`, element by element.
 void emitFold(mlir::Value from, mlir::Value to, KernelBuilder &k);
 

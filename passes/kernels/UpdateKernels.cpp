@@ -71,11 +71,6 @@ void hone::emitZeros(Value to, KernelBuilder &k) {
   forEachElement(k, to, nullptr, [&](Value i) { k.store(zero, to, i); });
 }
 
-void hone::emitCopy(Value from, Value to, KernelBuilder &k) {
-  forEachElement(k, to, nullptr,
-                 [&](Value i) { k.store(k.load(from, i), to, i); });
-}
-
 void hone::emitFold(Value from, Value to, KernelBuilder &k) {
   forEachElement(k, to, nullptr, [&](Value i) {
     k.store(k.add(k.load(to, i), k.load(from, i)), to, i);

@@ -115,8 +115,7 @@ void buildMethods(OpPassManager &pm, const StepOptions &options) {
       {options.residuals, options.recomputedInputs, options.roundedInputs}));
   // From here on a module whose methods have a backward computes gradients:
   // every value that the backward reads is kept or recomputed, explicitly.
-  pm.addPass(
-      createScheduleStep({llvm::to_vector(options.ranks), options.rank}));
+  pm.addPass(createScheduleStep());
 }
 
 } // namespace hone

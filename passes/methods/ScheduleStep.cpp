@@ -2,6 +2,7 @@
 
 #include "passes/Passes.h"
 #include "passes/methods/Methods.h"
+#include "passes/methods/SharedBatches.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/selection/SelectLayers.h"
 
@@ -25,12 +26,6 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
       return signalPassFailure();
     // Which was a question to this pass.
     getOperation()->removeAttr(HoneDialect::getMethodAttrName());
-    if (settings->compares() && !ranks.empty()) {
-      getOperation().emitError(
-          "expects no ranks where a method is compared: each would have the "
-          "gradient of its own batches");
-      return signalPassFailure();
-    }
     FailureOr<StepModel> model = StepModel::find(getOperation());
     if (failed(model))
       return signalPassFailure();
@@ -48,13 +43,17 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
       compared.push_back({"", settings->train,
                           *findMethod(settings->train.compare), *cut,
                           /*isCompared=*/true});
-    const bool inBackward = settings->train.optimizer_in_backward;
-    if (failed(scheduleStep(*model,
-                            createMethods(*model, parts,
-                                          {inBackward, llvm::to_vector(ranks),
-                                           rank.getValue()}),
-                            createMethods(*model, compared, {}))))
-      signalPassFailure();
+    const rt::TrainSettings &train = settings->train;
+    if (failed(scheduleStep(
+            *model,
+            createMethods(*model, parts,
+                          {train.optimizer_in_backward, train.data_parallel}),
+            createMethods(*model, compared, {}))))
+      return signalPassFailure();
+    if (train.data_parallel)
+      for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
+        if (failed(checkMayShare(schedule)))
+          return signalPassFailure();
   }
 
 private:

@@ -131,6 +131,7 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
   NamedAttrList whole = sectionOf(train, [&](const rt::Setting &setting) {
     bool isCommon = &setting == &train.compare ||
                     &setting == &train.optimizer_in_backward ||
+                    &setting == &train.data_parallel ||
                     (&setting == &train.asynchronous && train.modules > 1);
     return isCommon ||
            (!settings.hasParts() && rt::Settings::isOfMethod(setting) &&
@@ -307,6 +308,17 @@ std::optional<Problem> findMethodProblem(
                    "gradients, but found true",
                    "remove " + train.optimizer_in_backward.key() +
                        ", or parts"};
+  if (train.data_parallel && train.optimizer_in_backward)
+    return Problem{train.optimizer_in_backward,
+                   "expected false, since ranks add the gradients of all "
+                   "layers, but found true",
+                   "remove it, or " + train.data_parallel.key()};
+  if (train.data_parallel && settings.compares())
+    return Problem{train.compare,
+                   "expected none, since each rank would compare gradients of "
+                   "its own batches, but found " +
+                       train.compare.text(),
+                   "remove it, or " + train.data_parallel.key()};
   for (const rt::MethodSettings *own : settings.methods())
     if (auto problem =
             findProblemOf(settings, *own, isGiven,

@@ -116,9 +116,14 @@ echo 'one that is killed ends all, and the same command has the same bits'
 status=0
 "$work/together2/client/train" --exchange mpi --data "$data" --output "$work/none" --timeout 1 \
   >"$work/log" 2>&1 || status=$?
-((status == 69)) && grep -q "H0816.*mpirun did not start this program" "$work/log" ||
+((status == 2)) && grep -q "H0827.*mpirun did not start this program" "$work/log" ||
   { cat "$work/log" >&2; exit 1; }
-echo 'without mpirun: 69'
+status=0
+rm -rf "$work/together3".*
+together together3 client server || status=$?
+((status == 2)) && grep -q "H0827.*mpirun started 0 programs of this name" "$work/log" ||
+  { cat "$work/log" >&2; exit 1; }
+echo 'without mpirun, or one of the programs: 2'
 
 # A library of the same name that says it is another one.
 nm -D --undefined-only "$libraries/hone-exchange-mpi.so" | awk '{print $2}' | sed 's/@.*//' |

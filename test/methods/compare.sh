@@ -264,8 +264,8 @@ wrong "H0207.*train.residuals: expected mesp or planned" backprop lcsb \
   --set train.residuals=full
 wrong "H0103.*split-after: gradients are compared in one program" backprop mezo \
   --step-options=split-after=1
-wrong "H0103.*ranks: gradients are compared in one program" backprop mezo \
-  --step-options="ranks=a,b rank=a"
+wrong "H0207.*train.compare: expected none, since each rank would" backprop mezo \
+  --set train.data_parallel=true
 compile plain backprop none "${six[@]}"
 refuses "H0103.*--compare-every.*without train.compare" "$work/plain/train" \
   --data "$data" --output "$work/none" --compare-every 3

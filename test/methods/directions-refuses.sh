@@ -18,8 +18,6 @@ refuses "H0801" "$train" --replay "$work/copy.hone" --output "$work/whole"
 refuses "H0103" "$train" --replay "$work/whole/replay.hone" --output "$work/other" --seed 1
 refuses "H0103.*replay.hone" "$train" --data "$data" --output "$work/whole" \
   --steps 30 --log "$work/whole/replay.hone"
-refuses "H0103.*ranks" honec "$here/Inputs/directions.yaml" --set model="$model" \
-  --set train.method="$method" --step-options "ranks=a,b rank=a" -o "$work/ranks"
 # A run that lost its checkpoints still has its log, which nothing replaces.
 cp -r "$work/whole" "$work/lost"
 for manifest in "$work"/lost/checkpoint-*/MANIFEST.json; do

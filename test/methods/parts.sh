@@ -169,7 +169,6 @@ wrong "H0203.*direction_scales: expected layers up to 2" "${lower[@]}" \
   --set parts.lower.method=fgd --set train.direction_scales='[1-4=0.5]'
 compile scaled "${lower[@]}" --set train.method=fgd \
   --set train.direction_scales='[1-4=0.5]'
-wrong "each part has" "${lower[@]}" --step-options="ranks=a,b rank=a"
 train=$work/mezo-backprop/train
 refuses "each part of this program has its own" "$train" --data "$data" \
   --output "$work/none" --learning-rate 1

@@ -13,7 +13,6 @@ model=$1 layers=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 steps=3
-# As many batches as any number of ranks needs.
 data=$work/data.jsonl
 for i in $(seq 6); do cat "$3"; tac "$3"; done >"$data"
 
@@ -103,58 +102,7 @@ for part in lower upper; do
 done
 echo 'a wait that ends by its deadline leaves the last whole step'
 
-# share RANKS: the batches of DATA, dealt out in turn.
-share() {
-  local rank
-  for ((rank = 0; rank < $1; ++rank)); do
-    awk -v ranks="$1" -v rank="$rank" 'int((NR - 1) / 2) % ranks == rank' \
-      "$data" >"$work/rank$rank.jsonl"
-  done
-}
-
-# ranks DEVICE RANKS BATCHES: evaluations are on a rank's own data, so they are left out:
-# the last four numbers.
-ranks() {
-  local device=$1 rank list programs=() names=()
-  shift
-  one $(($1 * $2))
-  head -n -4 "$work/one.numbers" >"$work/trained" && mv "$work/trained" "$work/one.numbers"
-  [[ -s $work/one.numbers ]]
-  list=$(seq -f rank%g -s, 0 $(($1 - 1)))
-  share "$1"
-  for ((rank = 0; rank < $1; ++rank)); do
-    build rank$rank "$2" --step-options="ranks=$list rank=rank$rank"
-    programs+=($(program rank$rank "$work/rank$rank.jsonl" one))
-    names+=(rank$rank)
-  done
-  run-together "$device" $steps 1 "${programs[@]}" >"$work/out"
-  for rank in "${names[@]}"; do
-    numbers "$rank" | head -n -4 | cmp - "$work/one.numbers" ||
-      { echo "together: other numbers in $rank" >&2; exit 1; }
-  done
-  tensors | cmp - "$work/one.tensors" ||
-    { echo 'together: other tensors' >&2; exit 1; }
-}
-
-ranks host 2 2
-echo 'same bits as one module: 2 ranks with 2 batches each'
-ranks guarded 3 1
-echo 'same bits as one module: 3 ranks with a batch each'
-
-# A rank with one batch in a step beside one with two.
-sed 2q "$data" >"$work/few.jsonl"
-build rank0 2 --step-options="ranks=rank0,rank1 rank=rank0"
-build rank1 2 --step-options="ranks=rank0,rank1 rank=rank1"
-if timeout 50 run-together host 1 1 $(program rank0 "$data" one) \
-  $(program rank1 "$work/few.jsonl" one) >"$work/out" 2>"$work/log"; then
-  echo 'together: uneven ranks trained' >&2
-  exit 1
-fi
-grep -q 'error\[H0812\]: step 1: expects as many batches on every rank' "$work/log" ||
-  { cat "$work/log" >&2; exit 1; }
-echo 'uneven ranks stop'
-
-# Whatever an optimizer remembers of a tensor, one part has it, or each rank.
+# Whatever an optimizer remembers of a tensor, one part has it.
 for optimizer in adamw-8bit lion adafactor; do
   one 2
   for part in lower upper; do
@@ -162,9 +110,8 @@ for optimizer in adamw-8bit lion adafactor; do
   done
   run-together host $steps 0 $(parts) >"$work/out"
   same "two parts with $optimizer" lower upper
-  ranks host 2 1
-  echo "same bits as one module: two parts, and two ranks, with $optimizer"
 done
+echo 'same bits as one module: two parts with each optimizer'
 
 "$work/lower/train" --data "$data" --output "$work/run" --steps 1 \
   >"$work/log" 2>&1 && exit 1

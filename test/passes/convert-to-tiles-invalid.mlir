@@ -38,49 +38,16 @@ module @rows_are_unknown {
 
 // -----
 
-module @read_gradient_c1 attributes {hone.max_rows = 16 : i64} {
-  hone.block @layer() {
-    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
-    hone.return
-  }
-  hone.entry vector @read() -> tensor<9xf32> {
-    // expected-error @+1 {{'hone.read_gradient' op expects a value of 8 'f32', as many as are trained}}
-    %g = hone.read_gradient : tensor<9xf32>
-    hone.return %g : tensor<9xf32>
-  }
-  hone.entry @loss() {
-    hone.call @layer "layers.0." () : () -> ()
-  }
-}
-
-// -----
-
-module @add_gradient_c1 attributes {hone.max_rows = 16 : i64} {
-  hone.block @layer() {
-    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
-    hone.return
-  }
-  hone.entry vector @add(%g: tensor<9xf32>) {
-    // expected-error @+1 {{'hone.add_gradient' op expects a value of 8 'f32', as many as are trained}}
-    hone.add_gradient %g : tensor<9xf32>
-  }
-  hone.entry @loss() {
-    hone.call @layer "layers.0." () : () -> ()
-  }
-}
-
-// -----
-
 module @result_without_slot attributes {hone.max_rows = 16 : i64} {
   hone.block @layer() {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     hone.return
   }
   hone.region "gradient" gradient at 0 bytes 64
-  hone.entry vector @read() -> tensor<8xf32> {
-    // expected-error @+1 {{'hone.read_gradient' op expects a slot for each result; run hone-place first}}
-    %g = hone.read_gradient : tensor<8xf32>
-    hone.return %g : tensor<8xf32>
+  hone.entry vector @squares() -> tensor<1xf64> {
+    // expected-error @+1 {{'hone.gradient_squares' op expects a slot for each result; run hone-place first}}
+    %g = hone.gradient_squares : tensor<1xf64>
+    hone.return %g : tensor<1xf64>
   }
   hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()

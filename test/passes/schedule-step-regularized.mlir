@@ -1,9 +1,6 @@
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --test-set-method="method=mezo" --hone-schedule-step | FileCheck %s --check-prefix=MEZO
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="ranks=a,b rank=a" 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: hone-opt %s --hone-derive-generation="rows=4 positions=16" | FileCheck %s --check-prefix=TEXT
-
-// RANKS: error: expects no dropout and no noise: the ranks' batches would have the same
 
 // What is evaluated has plain blocks.
 // CHECK-LABEL: hone.block @embed.plain(

@@ -4,7 +4,7 @@
 // RUN: hone-opt %s --test-set-method="method=lcsb selection=bernoulli selection_ratio=0.3 selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=BERNOULLI --enable-var-scope
 // RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_ratio=0.3 selection_warmup=2" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=WARM --enable-var-scope
 // RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_warmup=2 optimizer_in_backward=true" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
-// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_warmup=0" --hone-derive-backward --hone-schedule-step="ranks=a,b rank=a" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_warmup=0 data_parallel=true" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
 // RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform unselected=exact selection_warmup=0" --hone-derive-backward="residuals=full" --hone-schedule-step | FileCheck %s --check-prefix=EXACT --enable-var-scope
 // RUN: not hone-opt %s --test-set-method="method=lcsb selection=uniform unselected=none selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADREST
 // RUN: not hone-opt %s --test-set-method="method=lcsb selection=even selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADKIND
@@ -68,6 +68,7 @@
 // All ranks have one selection, as they have one seed.
 // RANKS: %[[SHARED:.*]] = hone.scalar @scalar.select_uniform
 // RANKS: hone.run @gradient(%{{.*}}, %[[SHARED]],
+// RANKS-NEXT: hone.fold
 
 // With exact gradients through the others, those run what has no sink, under any
 // policy and without a pool, unless nothing below is selected. Below the first

@@ -252,6 +252,35 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
   }];
 }
 
+def Hone_FoldOp : Hone_ItemOp<"fold"> {
+  let summary = "gradients of all ranks' batches become one sum";
+  let description = [{
+    Where programs share the batches of a step, one after the other has one, and
+    each is a rank: a round is a batch of each rank. The gradient that this rank has
+    of its batch, and those of the others, are added to the sum of the rounds
+    before, in the order of the batches; then the gradient is zero, but after the
+    last round that sum. Of one program alone it does nothing: the setting `alone`
+    is 1 then, and batches are folded as they are made (`hone.fold_gradient`).
+
+    The owner of a slice of the gradient adds it, element by element, so slices
+    change no bit. `stage` as in `hone.run`.
+
+    Example:
+    ```mlir
+    hone.schedule train {
+      %batches = hone.setting "batches" : tensor<i64>
+      hone.repeat %batches {
+        %batch = hone.load
+        hone.fold
+        hone.yield
+      }
+    }
+    ```
+  }];
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$stage);
+  let assemblyFormat = "(`stage` $stage^)? attr-dict";
+}
+
 def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
   let summary = "a number for whoever runs the schedule";
   let description = [{
@@ -427,44 +456,6 @@ def Hone_ZeroStateOp : Hone_VectorOp<"zero_state"> {
   }];
   let arguments = (ins OptionalAttr<StrArrayAttr>:$layers);
   let assemblyFormat = "(`on` $layers^)? attr-dict";
-}
-
-def Hone_ReadGradientOp : Hone_VectorOp<"read_gradient"> {
-  let summary = "the gradient of every parameter as a value";
-  let description = [{
-    A copy, which a schedule can send.
-
-    1. (C1) `value` has as many elements as there are trainable ones.
-
-    Example:
-    ```mlir
-    hone.entry vector @read_gradient() -> tensor<8xf32> {
-      %g = hone.read_gradient : tensor<8xf32>
-      hone.return %g : tensor<8xf32>
-    }
-    ```
-  }];
-  let results = (outs Hone_Vector:$value);
-  let assemblyFormat = "attr-dict `:` type($value)";
-}
-
-def Hone_AddGradientOp : Hone_VectorOp<"add_gradient"> {
-  let summary = "adds a value to the gradient of every parameter";
-  let description = [{
-    `gradient + value`, element by element: how gradients of several programs
-    become one, in an order that the schedule says.
-
-    1. (C1) `value` has as many elements as there are trainable ones.
-
-    Example:
-    ```mlir
-    hone.entry vector @add_gradient(%g: tensor<8xf32>) {
-      hone.add_gradient %g : tensor<8xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Hone_Vector:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 def Hone_EstimateGradientOp : Hone_VectorOp<"estimate_gradient"> {

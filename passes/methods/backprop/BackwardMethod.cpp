@@ -9,8 +9,6 @@
 
 #include "passes/selection/SelectLayers.h"
 
-#include "llvm/ADT/StringSet.h"
-
 using namespace mlir;
 
 namespace hone {
@@ -25,31 +23,6 @@ BackwardMethod::BackwardMethod(StepModel &model, ArrayRef<TrainedPart> given,
 //===----------------------------------------------------------------------===//
 // Entries
 //===----------------------------------------------------------------------===//
-
-LogicalResult BackwardMethod::checkRanks() {
-  llvm::StringSet<> names;
-  for (StringRef name : options.ranks)
-    if (!names.insert(name).second)
-      return model.module.emitError("expects different ranks but got '")
-             << name << "' twice";
-  if (options.ranks.empty() && options.rank.empty())
-    return success();
-  if (!names.contains(options.rank))
-    return model.module.emitError("expects rank to be one of the ranks but "
-                                  "got '")
-           << options.rank << "'";
-  bool draws = false;
-  model.module.walk([&](InputOp op) {
-    draws |= op.getName() == InputOp::getRandomKeyName();
-  });
-  if (draws)
-    return model.module.emitError("expects no dropout and no noise: the ranks' "
-                                  "batches would have the same");
-  if (options.inBackward)
-    return model.module.emitError("expects no update in the backward: ranks "
-                                  "add gradients of all layers");
-  return success();
-}
 
 LogicalResult BackwardMethod::selectLayers() {
   for (Part &part : parts) {
@@ -137,8 +110,6 @@ FailureOr<EntryOp> BackwardMethod::findGradient() {
 }
 
 LogicalResult BackwardMethod::createEntries() {
-  if (failed(checkRanks()))
-    return failure();
   FailureOr<EntryOp> found = findGradient();
   if (failed(found))
     return failure();
@@ -147,8 +118,7 @@ LogicalResult BackwardMethod::createEntries() {
     return failure();
   const std::string zeroName =
       parts.front().trained.symbol(vectorEntryName<ZeroGradientOp>());
-  std::vector<std::string> names = {zeroName, vectorEntryName<ReadGradientOp>(),
-                                    vectorEntryName<AddGradientOp>()};
+  std::vector<std::string> names = {zeroName};
   const std::string update = stringifyPhase(Phase::Update).str();
   for (EntryOp entry : {gradient, ofAll})
     if (entry && options.inBackward)
@@ -256,7 +226,9 @@ SmallVector<Value> BackwardMethod::begin(ScheduleBuilder &b) {
   selectForStep(b);
   b.run(zero, {});
   Value no = b.scalar("false", {}, b.integer);
-  yes = b.scalar("true", {}, b.integer);
+  // Of what ranks share each batch's gradients are in place, until they fold.
+  yes = options.sharesBatches ? b.integerSetting("alone")
+                              : b.scalar("true", {}, b.integer);
   return {no, b.scalar("zero", {})};
 }
 
@@ -264,6 +236,8 @@ SmallVector<Value> BackwardMethod::addBatch(ScheduleBuilder &b, Value batch,
                                             ValueRange carried) {
   // The first batch's gradients are in place, the others' are folded to them.
   Value loss = runGradient(b, carried[0], batch);
+  if (options.sharesBatches)
+    FoldOp::create(b.builder, b.loc);
   return {yes, b.scalar("add", {carried[1], loss})};
 }
 
@@ -302,10 +276,6 @@ void BackwardMethod::report(ScheduleBuilder &b) {
 }
 
 LogicalResult BackwardMethod::scheduleTraining() {
-  return options.inBackward ? scheduleInBackward() : scheduleShared();
-}
-
-LogicalResult BackwardMethod::scheduleInBackward() {
   ScheduleBuilder b(model.module, Purpose::Train);
   scale = b.scalar("inverse", b.realSetting("targets"));
   Value rate = b.learningRate("");
@@ -320,59 +290,6 @@ LogicalResult BackwardMethod::scheduleInBackward() {
   b.report(rate, "learning_rate");
   if (all.selection)
     all.selection->report(b);
-  return failure(b.hasFailed);
-}
-
-LogicalResult BackwardMethod::scheduleShared() {
-  const ParameterTable &parameters = model.parameters;
-  auto vector = RankedTensorType::get(parameters.trainableElements(),
-                                      parameters.gradientElement());
-  EntryOp read = createVectorEntry<ReadGradientOp>(model.module, {}, vector);
-  EntryOp add = createVectorEntry<AddGradientOp>(model.module, vector, {});
-  ScheduleBuilder b(model.module, Purpose::Train);
-  auto exchange = [&](Value own, StringRef channel) {
-    return b.exchange(own, channel, options.ranks, options.rank);
-  };
-  auto addAll = [&](Value sum, ValueRange terms) {
-    for (Value term : terms)
-      sum = b.scalar("add", {sum, term});
-    return sum;
-  };
-  Value none = b.scalar("zero", {});
-  // Counts are whole numbers: their sum is exact.
-  Value targets =
-      addAll(none, exchange(b.realSetting("targets"), "train.targets"));
-  scale = b.scalar("inverse", targets);
-  selectForStep(b);
-  // A rank with more batches would wait for ever.
-  Value batches = b.integerSetting("batches");
-  for (Value others : exchange(batches, "train.batches"))
-    b.check(b.scalar("same_count", {batches, others}),
-            "expects as many batches on every rank");
-  Value no = b.scalar("false", {}, b.integer);
-  b.run(zero, {});
-  Value empty = b.run(read, {}).front();
-  Value sum = b.repeat(batches, {none, empty}, [&](ValueRange before) {
-    Value batch = b.load();
-    b.run(zero, {});
-    Value loss = runGradient(b, no, batch);
-    SmallVector<Value> losses = exchange(loss, "train.loss");
-    SmallVector<Value> gradients =
-        exchange(b.run(read, {}).front(), "train.gradient");
-    b.run(zero, {});
-    b.run(add, before[1]);
-    for (Value term : gradients)
-      b.run(add, term);
-    return SmallVector<Value>{addAll(before[0], losses),
-                              b.run(read, {}).front()};
-  })[0];
-  Value mean = b.scalar("multiply", {sum, scale});
-  SmallVector<Value> checked = {mean};
-  appendChecked(b, checked);
-  b.check(checked);
-  update(b);
-  b.report(mean, "loss");
-  report(b);
   return failure(b.hasFailed);
 }
 

@@ -7,13 +7,10 @@
 
 namespace hone {
 
-/// How a step with a backward may be changed, where no other method is in it.
+/// How a step with a backward may be changed.
 struct BackwardOptions {
   bool inBackward = false; ///< updates follow each layer's backward
-  /// Programs that share a step, in the order of their batches, and which of
-  /// them this one is; none: this one alone.
-  llvm::SmallVector<std::string> ranks = {};
-  std::string rank = {};
+  bool sharesBatches = false; ///< ranks may share the batches of a step
 };
 
 /// The backward of the gradient's entry, which all of `parts` have in common,
@@ -34,9 +31,7 @@ public:
   void writeGradient(ScheduleBuilder &) override {}
   bool isLossClean() const override { return true; }
   llvm::SmallVector<Value> evaluationArguments(ScheduleBuilder &b) override;
-  bool trainsAlone() const override {
-    return options.inBackward || !options.ranks.empty();
-  }
+  bool trainsAlone() const override { return options.inBackward; }
   mlir::LogicalResult scheduleTraining() override;
 
 private:
@@ -65,8 +60,6 @@ private:
   bool updates() const { return !parts.front().trained.isCompared; }
   /// The gradient's entry; of what is compared, a copy.
   mlir::FailureOr<EntryOp> findGradient();
-  /// One of several different ranks, none of which updates in the backward.
-  mlir::LogicalResult checkRanks();
   mlir::LogicalResult selectLayers();
   /// What evaluation runs has the layers of `part` scaled.
   mlir::LogicalResult scaleEvaluation(const Part &part);
@@ -77,9 +70,6 @@ private:
   llvm::SmallVector<Value> updateScalars(ScheduleBuilder &b, Part &part,
                                          Value clip, Value rate);
   Value runGradient(ScheduleBuilder &b, ValueRange more, Value batch);
-
-  mlir::LogicalResult scheduleInBackward();
-  mlir::LogicalResult scheduleShared();
 
   StepModel &model;
   std::vector<Part> parts;

@@ -13,6 +13,7 @@
 #include "hone/engine.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -170,18 +171,23 @@ hone_link *openLink(const char *, const char *self, const char *peer, int waits,
   const Clock::time_point end = Clock::now() + milliseconds(waits);
   std::string reason;
   int rank = -1;
+  bool isFinal = false; // who was started does not change
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(own.mutex);
-      if (begin(own, reason) && tellName(own, self, reason))
+      isFinal = !begin(own, reason);
+      if (!isFinal && tellName(own, self, reason)) {
         rank = rankOf(own, peer, reason);
+        isFinal = rank < 0;
+      }
     }
-    if (rank >= 0 || Clock::now() >= end)
+    if (rank >= 0 || isFinal || Clock::now() >= end)
       break;
     std::this_thread::sleep_for(kMostSleep);
   }
   if (rank < 0) {
     snprintf(why, capacity, "%s", reason.c_str());
+    errno = isFinal ? EINVAL : 0;
     return nullptr;
   }
   auto *link = new hone_link;
@@ -313,6 +319,20 @@ const char *problem() {
 #define HONE_EXPORTED extern "C" __attribute__((visibility("default")))
 
 HONE_EXPORTED const char *hone_exchange_problem(void) { return problem(); }
+
+HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
+                                      char *why, uint64_t capacity) {
+  World &own = world();
+  std::lock_guard<std::mutex> lock(own.mutex);
+  std::string reason;
+  if (!begin(own, reason)) {
+    snprintf(why, capacity, "%s", reason.c_str());
+    return -1;
+  }
+  *rank = uint32_t(own.rank);
+  *ranks = uint32_t(own.ranks);
+  return 0;
+}
 
 /// Of memory that is the engine's alone, and each link's beside it.
 static constexpr uint64_t kBytes = 2 << 20, kLinkBytes = 1 << 18;

@@ -13,6 +13,14 @@
  | A program that can load nothing, as a static one, is linked with an object |
  | file that has hone_exchange_engine(); --exchange then names that engine.   |
  |                                                                            |
+ | Of an engine whose launcher numbers the programs that it starts,           |
+ |                                                                            |
+ |     int hone_exchange_place(uint32_t *rank, uint32_t *ranks, char *why,    |
+ |                             uint64_t capacity);                            |
+ |                                                                            |
+ | gives this one's number, from 0, and how many there are, and returns 0; or |
+ | writes why there is no launcher.                                           |
+ |                                                                            |
  | A link may lose frames, double them, bring them late or end at any time:   |
  | what is above numbers, acknowledges and sends again. It must not join      |
  | frames or change one: a frame that it cannot bring whole is lost.          |

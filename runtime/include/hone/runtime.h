@@ -201,6 +201,7 @@ typedef enum hone_item_kind {
   HONE_SEND = 5,    /* values: one, or a batch, to `peer` */
   HONE_RECEIVE = 6, /* values: one, or a batch, from `peer` */
   HONE_WAIT = 7,    /* values: one, or a batch */
+  HONE_FOLD = 8,    /* the gradients of all ranks' batches are added */
 } hone_item_kind;
 
 /* Who uses a value that an entry is called with, see hone_item::sides: the
@@ -252,6 +253,7 @@ typedef struct hone_item {
      steps         updates of the whole run
      seed          of the run
      coefficients  f32, several: of HONE_REPLAY
+     alone         whether no other program shares the batches
      and each number among the settings of train, under its name in a spec, f64
      if it is real; of a word, such as lr_scheduler_type, its place among those
      that are allowed.

@@ -31,11 +31,8 @@ static Result<const hone_engine *> checked(const std::string &path,
   return engine;
 }
 
-Result<const hone_engine *> findEngine(const std::string &folder,
-                                       const std::string &name) {
-  const hone_engine *linked = hone_exchange_engine();
-  if (linked && name == linked->name)
-    return checked("--exchange " + name, linked);
+/// A library that may say why it carries nothing.
+static Result<void *> load(const std::string &path, const std::string &name) {
   // A name, and no way to a library elsewhere.
   const bool isName = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -43,7 +40,6 @@ Result<const hone_engine *> findEngine(const std::string &folder,
   if (!isName)
     return refuse("--exchange " + name,
                   "expects a name of letters a-z, digits and -");
-  const std::string path = folder + "/hone-exchange-" + name + ".so";
   if (!platform::exists(path))
     return refuse(path, "there is no such engine");
   std::string reason;
@@ -54,12 +50,41 @@ Result<const hone_engine *> findEngine(const std::string &folder,
       platform::findSymbol(library, "hone_exchange_problem"));
   if (const char *problem = ask ? ask() : ""; *problem)
     return refuse(path, problem);
+  return library;
+}
+
+static std::string pathOf(const std::string &folder, const std::string &name) {
+  return folder + "/hone-exchange-" + name + ".so";
+}
+
+Result<const hone_engine *> findEngine(const std::string &folder,
+                                       const std::string &name) {
+  const hone_engine *linked = hone_exchange_engine();
+  if (linked && name == linked->name)
+    return checked("--exchange " + name, linked);
+  const std::string path = pathOf(folder, name);
+  HONE_ASSIGN(void *library, load(path, name));
   auto *find = reinterpret_cast<const hone_engine *(*)()>(
       platform::findSymbol(library, "hone_exchange_engine"));
   const hone_engine *engine = find ? find() : nullptr;
   if (!engine)
     return refuse(path, "is no engine: it has no hone_exchange_engine");
   return checked(path, engine);
+}
+
+Result<EnginePlace> findPlace(const std::string &folder,
+                              const std::string &name) {
+  const std::string path = pathOf(folder, name);
+  HONE_ASSIGN(void *library, load(path, name));
+  auto *find =
+      reinterpret_cast<int (*)(uint32_t *, uint32_t *, char *, uint64_t)>(
+          platform::findSymbol(library, "hone_exchange_place"));
+  EnginePlace place;
+  char why[256] = "numbers no programs";
+  if (find && find(&place.rank, &place.ranks, why, sizeof(why)) == 0)
+    return place;
+  return Status(ErrorCode::NoMeeting, path, why,
+                "start the program with mpirun, or without --exchange");
 }
 
 } // namespace hone::rt

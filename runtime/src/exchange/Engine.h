@@ -13,4 +13,13 @@ namespace hone::rt {
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name);
 
+/// Which of the programs of one launcher this one is.
+struct EnginePlace {
+  uint32_t rank = 0, ranks = 1;
+};
+
+/// As the engine `name` says. Errors: NoEngine, NoMeeting.
+Result<EnginePlace> findPlace(const std::string &folder,
+                              const std::string &name);
+
 } // namespace hone::rt

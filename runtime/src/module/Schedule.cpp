@@ -25,6 +25,13 @@ bool loadsData(const hone_schedule &schedule) {
   });
 }
 
+bool folds(const hone_schedule &schedule) {
+  const hone_item *end = schedule.items + schedule.item_count;
+  return std::any_of(schedule.items, end, [](const hone_item &item) {
+    return item.kind == HONE_FOLD;
+  });
+}
+
 const char *peerOf(const hone_schedule &schedule) {
   const hone_item *end = schedule.items + schedule.item_count;
   const hone_item *first = std::find_if(schedule.items, end, isExchange);
@@ -87,7 +94,7 @@ std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
     const hone_item &item = *at;
     bool calls = item.kind == HONE_RUN || item.kind == HONE_SCALAR;
     bool fits =
-        item.kind <= HONE_WAIT && item.body < end - at &&
+        item.kind <= HONE_FOLD && item.body < end - at &&
         std::all_of(item.values, item.values + item.value_count, isValue) &&
         isValueOrNone(item.condition) && isValueOrNone(item.batch) &&
         item.work <= arenaBytes && (!calls || item.run) &&
@@ -95,7 +102,8 @@ std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
         (item.kind != HONE_REPEAT ||
          (item.value_count == 1 + 3 * item.carried && item.stages > 0)) &&
         (!isExchange(item) || (item.peer && item.channel)) &&
-        (item.kind < HONE_SEND || item.value_count == 1) &&
+        (item.kind < HONE_SEND || item.kind == HONE_FOLD ||
+         item.value_count == 1) &&
         (item.piece_count == 0 || isBatchExchange(item)) &&
         (item.behind == 0 || isExchange(item));
     if (!fits)

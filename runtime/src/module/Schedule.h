@@ -25,6 +25,9 @@ uint64_t countOf(const hone_schedule &schedule, const char *name);
 /// Whether `schedule` reads data itself; a part may have it from another one.
 bool loadsData(const hone_schedule &schedule);
 
+/// Whether `schedule` adds the gradients of ranks.
+bool folds(const hone_schedule &schedule);
+
 /// The first program that `schedule` exchanges with; null if none.
 const char *peerOf(const hone_schedule &schedule);
 

@@ -158,6 +158,9 @@ struct TrainSettings : MethodSettings {
       "AsyncFGD: no module waits for the derivative of its own step; one that is "
       "d modules below the last makes the update of d steps ago", {},
       Readers::ofTrainingAlone({"fgd"})};
+  Truth data_parallel{*this, "data_parallel", false, Bits::None, SetBy::Spec,
+      "several programs that mpirun starts, each a rank, may share the batches "
+      "of a step, and have the bits of one"};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Bound,
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Bound,

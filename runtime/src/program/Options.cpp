@@ -140,11 +140,13 @@ static Status checkExchange(const Options &options) {
                     "expects --exchange but got none", "add --exchange NAME");
   if (options.exchange.empty())
     return Status::ok();
-  if (!options.settings.hasPrograms())
+  const bool sharesBatches = options.settings.train.data_parallel;
+  if (!options.settings.hasPrograms() && !sharesBatches)
     return Status(ErrorCode::OptionsDisagree, "--exchange",
                   "this program was compiled of a whole model, which trains "
                   "alone",
-                  "leave it out, or give parts of the spec a program");
+                  "leave it out, give parts of the spec a program, or set "
+                  "train.data_parallel");
   const std::pair<bool, std::string> alone[] = {
       {options.evalOnly, "--eval-only"},
       {!options.dumpGradients.empty(), "--dump-gradients"},
@@ -156,6 +158,12 @@ static Status checkExchange(const Options &options) {
                     "is not there yet for programs that train together",
                     "leave " + name + " out");
   return Status::ok();
+}
+
+/// Whether mpirun started several of this program.
+static bool isOneOfRanks() {
+  const char *count = getenv("OMPI_COMM_WORLD_SIZE");
+  return count && strtoull(count, nullptr, 10) > 1;
 }
 
 static Status checkCombination(const Options &options,
@@ -180,7 +188,7 @@ static Status checkCombination(const Options &options,
     return Status::ok();
   // The part that has the data gives it to the others.
   if (options.data.empty() && options.replay.empty() &&
-      options.exchange.empty())
+      !(options.settings.hasPrograms() && !options.exchange.empty()))
     return Status(ErrorCode::MissingOption, "command line",
                   "expects --data but got none",
                   "add --data FILE; --help lists the options");
@@ -322,6 +330,8 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
     train.steps = 0;
   HONE_TRY(meetOverNetwork(options));
   HONE_TRY(checkShape(options.settings, defaults.settings));
+  if (train.data_parallel && options.exchange.empty() && isOneOfRanks())
+    options.exchange = "mpi";
   HONE_TRY(checkCombination(options, given));
   return options;
 }

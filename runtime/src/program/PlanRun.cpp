@@ -9,6 +9,7 @@
 #include "program/PlanRun.h"
 
 #include "base/ByteCount.h"
+#include "program/RankGroup.h"
 #include "program/Together.h"
 
 #include "step/SuspendedStep.h"
@@ -79,7 +80,8 @@ static std::pair<std::string, std::string> describeBoth(uint64_t a,
   return text;
 }
 
-Result<RunPlan> planRun(const Module &module, Options &options) {
+Result<RunPlan> planRun(const Module &module, Options &options,
+                        EnginePlace place) {
   const TrainSettings &train = module.config().train;
   const Limit limits[] = {{train.memory_budget, &RunPlan::budgeted},
                           {train.resident_budget, &RunPlan::residentBytes}};
@@ -100,7 +102,9 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
       isGiven ? int64_t(options.threads)
               : std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   int64_t threads = wanted;
-  HONE_ASSIGN(const uint64_t exchange, exchangeBytes(module, options));
+  HONE_ASSIGN(const uint64_t ofParts, exchangeBytes(module, options));
+  HONE_ASSIGN(const uint64_t ofRanks, sharingBytes(module, options, place));
+  const uint64_t exchange = ofParts + ofRanks;
   RunPlan plan = planFor(module, extent, threads, exchange);
   while (!isGiven && threads > 1 && exceeded(plan))
     plan = planFor(module, extent, --threads, exchange);

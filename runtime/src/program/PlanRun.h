@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/Status.h"
+#include "exchange/Engine.h"
 #include "module/Memory.h"
 #include "module/Module.h"
 #include "program/Options.h"
@@ -14,9 +15,11 @@ Module::Extent extentOf(const Options &options);
 
 /// Decides options.threads where it is 0: one thread for each CPU, but no more
 /// than fit the budgets that `module` was compiled with; what they cost is
-/// returned. Errors: Usage if the run does not fit a budget, even with the
-/// threads that were asked for or with one.
-Result<RunPlan> planRun(const Module &module, Options &options);
+/// returned. `place` says with how many others it shares batches. Errors: Usage
+/// if the run does not fit a budget, even with the threads that were asked for
+/// or with one.
+Result<RunPlan> planRun(const Module &module, Options &options,
+                        EnginePlace place = {});
 
 /// What a step that is suspended takes of disk and time, as rows below a plan;
 /// empty where none is.

@@ -22,6 +22,7 @@
 #include "program/PlanRun.h"
 #include "program/Predictions.h"
 #include "program/Profile.h"
+#include "program/RankGroup.h"
 #include "program/ReplayRun.h"
 #include "program/Run.h"
 #include "program/RunReport.h"
@@ -51,6 +52,7 @@ struct Setup {
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Ensemble> others; ///< null: it trains alone
+  std::unique_ptr<RankGroup> ranks; ///< null: it has all batches
   std::unique_ptr<Trainer> trainer;
   Dataset data;     ///< of --data, unless only evaluating
   Dataset evalData; ///< of --eval-data
@@ -270,7 +272,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   Run run({setup.module, options, setup.data,
            options.evaluates() ? &setup.evalData : nullptr,
            setup.output.runName(), setup.peak, report, setup.started,
-           setup.others.get()},
+           setup.others.get(), setup.ranks.get()},
           *setup.trainer, std::move(store));
   if (setup.others && setup.others->leads())
     setup.trainer->setLead(
@@ -281,12 +283,16 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   if (options.pauses())
     fputs(describePauses(setup.module, options).c_str(), stdout);
   HONE_TRY(run.start());
+  if (setup.ranks)
+    HONE_TRY(setup.ranks->lead(*setup.trainer, run.completedSteps(),
+                               run.totalSteps()));
   report.start(
       {setup.module, options, plan, setup.output.runName(),
        options.data.empty() ? std::string() : std::string(setup.data.notes())},
       run);
   // What the report shows takes forwards, which time does not wait for.
-  const bool shows = !run.isInMidStep() && !options.timeLimit && !setup.others;
+  const bool isAlone = !setup.others && !setup.ranks;
+  const bool shows = !run.isInMidStep() && !options.timeLimit && isAlone;
   if (run.completedSteps() == 0 && shows)
     reportSamples(setup, report, 0);
   Profile profile(setup.module.abi());
@@ -294,6 +300,8 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
     setup.device->observe(&profile);
   profile.start(run.completedSteps());
   HONE_TRY(run.train(plan.budgeted(), outcome));
+  if (setup.ranks)
+    HONE_TRY(setup.ranks->leadEnd(run.completedSteps()));
   // The report's sample is no part of the run.
   setup.device->observe(nullptr);
   profile.stop(run.completedSteps());
@@ -306,7 +314,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
            run.suspensionSeconds());
     return Status::ok();
   }
-  if (outcome == ExitCode::Success && !options.timeLimit && !setup.others)
+  if (outcome == ExitCode::Success && !options.timeLimit && isAlone)
     reportSamples(setup, report, run.completedSteps());
   if (!setup.module.config().lora.none)
     ModelCard::write(setup.module, options, run);
@@ -315,6 +323,9 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   report.end(run.completedSteps(),
              outcome == ExitCode::Success ? "finished" : "stopped", setup.peak);
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
+  if (setup.ranks)
+    printf("ranks        %" PRIu32 ", and this one sent %" PRIu64 " bytes\n",
+           setup.ranks->shared().count(), setup.ranks->shared().sent());
   if (!options.profile.empty()) {
     fputs(profile.render().c_str(), stdout);
     HONE_TRY(profile.write(options.profile));
@@ -354,6 +365,19 @@ static Status checkModelStays(const Setup &setup) {
                   "give a new folder");
   }
   return Status::ok();
+}
+
+/// A rank that only computes: the first one speaks and writes.
+static void becomeFollower(Options &options) {
+  options.output = "";
+  options.showSamples = 0;
+  (void)!freopen("/dev/null", "w", stdout);
+}
+
+static Status followRanks(Setup &setup) {
+  return setup.ranks->follow(
+      {*setup.trainer, setup.options, setup.data,
+       setup.options.evaluates() ? &setup.evalData : nullptr, setup.peak});
 }
 
 static Status execute(const hone_module &compiled,
@@ -396,7 +420,10 @@ static Status execute(const hone_module &compiled,
                      "use the program that made the run");
   const TrainSettings &shape = options.settings.train;
   setup.module.place(shape.batch_size * shape.max_seq_length);
-  HONE_ASSIGN(RunPlan planned, planRun(setup.module, setup.options));
+  HONE_ASSIGN(EnginePlace place, placeOf(options));
+  if (place.rank > 0)
+    becomeFollower(setup.options);
+  HONE_ASSIGN(RunPlan planned, planRun(setup.module, setup.options, place));
   const RunPlan &plan = planned;
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
@@ -435,13 +462,20 @@ static Status execute(const hone_module &compiled,
                 setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
                 uint64_t(options.showSamples),
                 platform::isTerminal(platform::StandardOutput));
+  HONE_ASSIGN(setup.ranks,
+              RankGroup::open(setup.module, options, place,
+                              {{"data", setup.data.name()},
+                               {"evaluation data", setup.evalData.name()}}));
   setup.model.releaseText(); // data is tokens from here on
   setup.peak.count();
   platform::trimHeap(); // what tokenising freed must not stay resident
   HONE_TRY(makeTrainer(setup));
+  if (setup.ranks)
+    setup.trainer->shareWith(setup.ranks->shared());
   Status done =
-      options.evalOnly                 ? evaluateOnly(setup)
-      : !options.dumpGradients.empty() ? dumpGradients(setup)
+      setup.ranks && !setup.ranks->leads() ? followRanks(setup)
+      : options.evalOnly                   ? evaluateOnly(setup)
+      : !options.dumpGradients.empty()     ? dumpGradients(setup)
       : !options.replay.empty()
           ? replayRun(setup.module, options,
                       setup.model.weights.layout().has_value(), *setup.trainer)

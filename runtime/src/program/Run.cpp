@@ -18,14 +18,18 @@
 
 namespace hone::rt {
 
+SampleOrder orderOf(const Options &options, uint64_t samples) {
+  const TrainSettings &train = options.settings.train;
+  return {samples, uint64_t(train.batch_size),
+          uint64_t(train.gradient_accumulation_steps), uint64_t(train.seed),
+          train.shuffle};
+}
+
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
   const TrainSettings &train = options.settings.train;
-  order = {follows() ? 1 : inputs.data.sampleCount(),
-           uint64_t(train.batch_size),
-           uint64_t(train.gradient_accumulation_steps), uint64_t(train.seed),
-           train.shuffle};
+  order = orderOf(options, follows() ? 1 : inputs.data.sampleCount());
   uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
   settle(train.steps ? train.steps : epochs * order.stepsPerEpoch());
   // What all have saved goes once all have something newer.
@@ -350,6 +354,8 @@ Status Run::save() {
   }
   // Never replace a sound checkpoint by one that cannot go on.
   HONE_TRY(trainer.validate(completed));
+  if (inputs.ranks)
+    HONE_TRY(inputs.ranks->leadSave(trainer.trainables(), completed));
   HONE_TRY(saveOwn());
   if (!followers)
     return Status::ok();

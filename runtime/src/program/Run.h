@@ -19,6 +19,7 @@
 #include "program/ComparisonLog.h"
 #include "program/Options.h"
 #include "program/Progress.h"
+#include "program/RankGroup.h"
 #include "program/RunReport.h"
 #include "program/StepLog.h"
 #include "program/Together.h"
@@ -51,6 +52,7 @@ public:
     RunReport &report;          ///< started between start() and train()
     double started;             ///< the process, by steadySeconds()
     Ensemble *others = nullptr; ///< programs that train with this one
+    RankGroup *ranks = nullptr; ///< programs that share its batches
   };
 
   Run(Inputs inputs, Trainer &trainer, CheckpointStore store);

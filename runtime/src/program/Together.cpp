@@ -27,8 +27,7 @@ static Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 
-Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
-  const uint64_t programs = module.config().programs().size();
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs) {
   if (options.exchange.empty() || programs < 2)
     return uint64_t(0);
   HONE_ASSIGN(const hone_engine *engine, engineOf(options));
@@ -36,9 +35,12 @@ Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
          (programs - 1) * (engine->link_bytes + Session::memoryBytes());
 }
 
-/// What all programs must have been compiled and started with.
-static std::map<std::string, std::string> equalOf(const Module &module,
-                                                  const Settings &settings) {
+Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
+  return exchangeBytes(options, module.config().programs().size());
+}
+
+std::map<std::string, std::string> equalOf(const Module &module,
+                                           const Settings &settings) {
   std::map<std::string, std::string> equal;
   for (const Setting *setting : settings.all())
     if (setting->bits != Bits::None && settings.isReadByTraining(*setting))

@@ -11,10 +11,16 @@ namespace hone::rt {
 /// What a program that trains with others takes for that beside its plan, in
 /// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
+/// The same of so many programs.
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs);
 
 /// What is mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.
 constexpr uint64_t exchangeLibraries = 16 << 20;
+
+/// What all programs must have been compiled and started with.
+std::map<std::string, std::string> equalOf(const Module &module,
+                                           const Settings &settings);
 
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
 /// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;

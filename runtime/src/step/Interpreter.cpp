@@ -175,6 +175,7 @@ int64_t &Interpreter::rowsOf(uint32_t index) {
 
 void Interpreter::beginStep(uint64_t completed) {
   step = completed;
+  rounds = 0;
   std::fill(sent.begin(), sent.end(), 0);
 }
 
@@ -236,6 +237,10 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
     return goesOn(misfit());
   switch (item.kind) {
   case HONE_RUN:
+    if (share != Whose::All) {
+      shareRun(item);
+      return true;
+    }
     at.depth = depth;
     comeTo();
     call(item);
@@ -246,11 +251,20 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
     call(item);
     return true;
   case HONE_LOAD:
+    if (share != Whose::All) {
+      shareLoad(item);
+      return true;
+    }
     rowsOf(item.batch) = source->load(batchAt(item.batch));
     return true;
   case HONE_REPEAT:
-    return repeat(index, depth);
+    return isShared(index) ? repeatShared(index, depth) : repeat(index, depth);
+  case HONE_FOLD:
+    return fold();
   case HONE_CHECK:
+    // What a batch gave is checked where all have it.
+    if (share == Whose::Own || share == Whose::None)
+      return true;
     failedCheck = &item;
     return std::all_of(
         item.values, item.values + item.value_count,

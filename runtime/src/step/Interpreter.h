@@ -18,6 +18,7 @@
 #include "hone/runtime.h"
 #include "module/Schedule.h"
 #include "step/Position.h"
+#include "step/Ranks.h"
 #include "step/Transport.h"
 #include "step/Values.h"
 
@@ -36,6 +37,10 @@ public:
   /// address of the device; returns its rows. Called once for each `hone.load`
   /// that runs, in order.
   virtual int64_t load(char *base) = 0;
+  /// Leaves out the next batches, which other ranks load.
+  virtual void pass(uint64_t /*batches*/) {}
+  /// One of these had so many rows.
+  virtual void hasPassed(int64_t /*rows*/) {}
 };
 
 /// Is asked before each launch of a run whether the run stops there.
@@ -57,6 +62,11 @@ public:
               const hone_frame &frame, Transport *transport = nullptr);
 
   const hone_schedule &items() const { return schedule; }
+
+  /// From now on `others` share the batches of each repeat that loads one
+  /// (SharedBatches.cpp), on a device whose memory the host sees; null: none
+  /// do.
+  void shareWith(Ranks *others) { ranks = others; }
 
   /// Before run(): a setting of the schedule; nothing if it has none of this
   /// name.
@@ -133,6 +143,14 @@ private:
   bool runItems(uint32_t first, uint32_t end, uint32_t depth);
   bool runItem(uint32_t index, uint32_t depth);
   bool repeat(uint32_t index, uint32_t depth);
+  /// The same, of a repeat whose batches ranks share.
+  bool repeatShared(uint32_t index, uint32_t depth);
+  bool isShared(uint32_t index) const;
+  /// One iteration; false: the schedule ends here.
+  bool runBody(uint32_t index, uint32_t depth, int64_t iteration);
+  void shareLoad(const hone_item &item);
+  void shareRun(const hone_item &item);
+  bool fold();
   /// Whether item `index` is before the position to go on at.
   bool isBehind(uint32_t index, uint32_t depth) const {
     return from && index < from->path[depth].item;
@@ -170,6 +188,14 @@ private:
     Transport::Message message;
   };
 
+  /// Whose batch an iteration of a shared repeat is of.
+  enum class Whose {
+    All,  ///< nobody shares it
+    Own,  ///< it runs here, and what it gives is noted
+    None, ///< of nobody: there are fewer than ranks in the round
+    Told, ///< what it gave is read, whoever ran it
+  };
+
   const hone_schedule &schedule;
   Device &device;
   hone_frame frame;
@@ -198,10 +224,19 @@ private:
   LaunchPause *pause = nullptr;
   uint64_t leftOut = 0; ///< launches of the call that runs, which ran before
   bool stopped = false;
-  /// Of frames whose launches run.
-  hone_streaming *const streaming;
   Offloading *const
       offloading; ///< null: the schedule's entries offload nothing
+  Ranks *ranks = nullptr;
+  Whose share = Whose::All;
+  /// What a batch gave, in the order of items: rows, and results of runs. Of
+  /// this rank's, and of all of a round; and where that is read.
+  std::vector<char> noted, told;
+  const char *toldAt = nullptr;
+  uint64_t rounds = 0;             ///< since beginStep()
+  Ranks::Step folds = {};          ///< the round that runs
+  uint32_t givers = 0;             ///< ranks with a batch in it
+  bool isLastRound = false;        ///< of its step
+  hone_streaming *const streaming; ///< of frames whose launches run
 };
 
 } // namespace hone::rt

@@ -107,6 +107,27 @@ int64_t Trainer::load(char *base) {
   return rows;
 }
 
+void Trainer::pass(uint64_t batches) {
+  SampleOrder::Range &left = source.range;
+  const uint64_t count = std::min(source.order.batchSize * batches, left.count);
+  left.first += count;
+  left.count -= count;
+  source.batches += batches;
+}
+
+void Trainer::hasPassed(int64_t rows) {
+  source.result->tokens = source.tokens += uint64_t(rows);
+}
+
+void Trainer::shareWith(Ranks &others) {
+  ranks = &others;
+  const hone_module &abi = module.abi();
+  others.setGradient(arena.address() + abi.gradient_offset,
+                     abi.trainable_elements, module.gradientDtype());
+  train.shareWith(ranks);
+  evaluation.shareWith(ranks);
+}
+
 void Trainer::begin(Interpreter &interpreter, const SampleSource &data,
                     const SampleOrder &order, SampleOrder::Range range,
                     uint64_t seed, uint64_t completed, StepResult &result) {
@@ -199,6 +220,7 @@ void Trainer::setUpdate(Interpreter &interpreter,
   interpreter.set("completed", int64_t(completed));
   interpreter.set("steps", int64_t(hyperparameters.steps));
   interpreter.set("seed", int64_t(settings.train.seed));
+  interpreter.set("alone", int64_t(ranks == nullptr));
 }
 
 uint64_t Trainer::coefficientCount() const {

@@ -79,6 +79,10 @@ public:
          Module::Extent extent = {}, Transport *transport = nullptr,
          const std::string &offloadFolder = platform::temporaryFolder());
 
+  /// From now on steps and evaluations are shared with the ranks of `others`,
+  /// on a device whose memory the host sees; it must outlive the trainer.
+  void shareWith(Ranks &others);
+
   Trainables &trainables() { return variables; }
 
   /// Who is told of each schedule before it runs here; of a program that leads.
@@ -167,6 +171,8 @@ private:
           const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
+  void pass(uint64_t batches) override;
+  void hasPassed(int64_t rows) override;
   /// Begins a step, or goes on in it.
   void begin(const SampleSource &data, const SampleOrder &order,
              SampleOrder::Range range, const Hyperparameters &hyperparameters,
@@ -202,7 +208,8 @@ private:
   std::unique_ptr<Offloading> offloading; ///< null: there is none
   Trainables variables;
   Batch batch;
-  Lead lead; ///< empty: nobody follows
+  Ranks *ranks = nullptr; ///< null: nobody shares batches
+  Lead lead;              ///< empty: nobody follows
   Interpreter train, evaluation, differentiation, validation;
   std::optional<Interpreter> replayer, comparison;
   /// What the schedule that runs still has to load.

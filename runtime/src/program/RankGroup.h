@@ -1,0 +1,86 @@
+//===- RankGroup.h - Programs that share the batches of a run -------------===//
+//
+// All are one program with the same options and data, and live and die
+// together, as mpirun has it. The first rank is the run: it reads and writes
+// files and decides what is done next. The others do that, have the state from
+// it, and write nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "data/Dataset.h"
+#include "exchange/Engine.h"
+#include "exchange/Ensemble.h"
+#include "module/Memory.h"
+#include "module/Module.h"
+#include "program/Options.h"
+#include "step/Ranks.h"
+#include "step/Trainer.h"
+
+#include <memory>
+
+namespace hone::rt {
+
+/// The rank of this program; the only one, if it is to share nothing. Errors:
+/// NoEngine; OptionsDisagree.
+Result<EnginePlace> placeOf(const Options &options);
+
+/// Which of `samples` samples steps read.
+SampleOrder orderOf(const Options &options, uint64_t samples);
+
+/// What ranks take beside their plans, in bytes. Errors: NoEngine.
+Result<uint64_t> sharingBytes(const Module &module, const Options &options,
+                              EnginePlace place);
+
+class RankGroup {
+public:
+  /// Of what all ranks must have alike, beside settings and model.
+  using Data = std::map<std::string, std::string>;
+
+  /// Begins to greet the others; null: there are none. Errors: as findEngine;
+  /// NoThread.
+  static Result<std::unique_ptr<RankGroup>> open(const Module &module,
+                                                 const Options &options,
+                                                 EnginePlace place, Data data);
+
+  bool leads() const { return ranks.rank() == 0; }
+  Ranks &shared() { return ranks; }
+
+  /// Of the first rank, after `completed` steps of `steps`: gives its state to
+  /// all. Errors: as Ensemble::beginRound.
+  Status lead(Trainer &trainer, uint64_t completed, uint64_t steps);
+  /// Before it saves: that all have its parameters and optimizer's state.
+  /// Errors: RanksDrifted.
+  Status leadSave(Trainables &trainables, uint64_t completed);
+  /// All end. Errors: as Ensemble::awaitAnswers.
+  Status leadEnd(uint64_t completed);
+
+  /// What a rank follows with.
+  struct Follower {
+    Trainer &trainer;
+    const Options &options;
+    const Dataset &data;
+    const Dataset *evalData; ///< may be null
+    PeakMeter &peak;
+  };
+  /// Does what the first rank says, until it ends. Errors: as Trainer's;
+  /// RanksDrifted.
+  Status follow(const Follower &with);
+
+private:
+  RankGroup(std::unique_ptr<Ensemble> ensemble, std::vector<std::string> names,
+            uint32_t rank)
+      : others(std::move(ensemble)), ranks(*others, std::move(names), rank) {}
+
+  /// Gives the first rank's state to all.
+  Status spread(Trainables &trainables, uint64_t &completed);
+  Status checkEqual(Trainables &trainables, uint64_t completed);
+  Status obey(const Command &command, const Follower &with,
+              const Hyperparameters &hyperparameters, uint64_t &completed);
+
+  std::unique_ptr<Ensemble> others;
+  Ranks ranks;
+};
+
+} // namespace hone::rt
