@@ -2,7 +2,7 @@
 # late, stalls and cuts connections by seed. HONE_RELAY: its options.
 
 patience=60
-declare -A port relay
+declare -A port=() relay=()
 
 start_engine() {
   ((${#relay[@]} == 0)) || return 0

@@ -28,7 +28,9 @@ static const std::pair<const char *, int> kOfBothSides[] = {
     {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000},
     {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000},
-    // What may be under way is one window, and nothing asks for a larger one.
+    // Probing would let a slow receiver's window grow by 10 MiB on a fast
+    // link, and no setting bounds it. Without it each frame costs two window
+    // updates.
     {GRPC_ARG_HTTP2_BDP_PROBE, 0},
     {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20},
     {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, HONE_FRAME_BYTES},
@@ -139,15 +141,16 @@ void Network::endOwn() {
   }
   {
     std::unique_lock<std::mutex> lock(mutex);
-    for (auto &[peer, own] : dialled) {
-      if (!own.call)
+    for (auto &each : dialled) {
+      const std::shared_ptr<DialledStream> call = each.second.call;
+      if (!call)
         continue;
-      if (own.call->isOpen())
-        own.call->leave();
-      changed.wait_until(lock, until, [&] { return own.call->isOver(); });
-      own.call->cancel();
-      changed.wait_until(lock, until + kMostLeave,
-                         [&] { return own.call->isOver(); });
+      auto isOver = [&] { return call->isOver(); };
+      if (call->isOpen())
+        call->leave();
+      changed.wait_until(lock, until, isOver);
+      call->cancel();
+      changed.wait_until(lock, until + kMostLeave, isOver);
     }
   }
   queue->Shutdown();
