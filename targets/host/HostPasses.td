@@ -51,9 +51,10 @@ def ConvertToLLVM : Pass<"hone-host-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "convert what is left to the LLVM dialect";
   let description = [{
     One conversion for all dialects. Memrefs are bare pointers in signatures,
-    which static shapes and identity layouts allow. `tile.prefetch` and
-    `tile.release` become calls of the runtime, with the frame and the thread
-    that they run with.
+    which static shapes and identity layouts allow. `tile.prefetch`,
+    `tile.release`, `tile.offload`, `tile.reload` and `tile.await` become calls
+    of the runtime, with the frame and, if it matters, the thread that they run
+    with.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -65,7 +66,8 @@ def VerifyLaunches : Pass<"hone-host-verify-launches", "::mlir::ModuleOp"> {
     the entry again without the launches that ran before, on the same arena. So of
     the functions that launch kernels, and of all that call them:
 
-    1. They call `hone_launch`, `hone_prefetch`, `hone_release` and each other.
+    1. They call `hone_launch`, `hone_prefetch`, `hone_release`, `hone_offload`,
+       `hone_reload`, `hone_await` and each other.
     2. They read the frame, the tables that it and the call name, and the numbers
        of `hone_frame::numbers`, which rest while an entry runs that reads them
        (`hone-verify-placement`).

@@ -124,3 +124,14 @@ func.func @residency(%w: memref<32x8xi8>, %row: index, %count: index) {
   tile.release %w[%row] size %count : memref<32x8xi8>
   return
 }
+
+// CHECK-LABEL: func @offloading
+func.func @offloading(%x: memref<32x8xf32>, %row: index, %count: index) {
+  // CHECK: tile.offload %{{.*}}[%{{.*}}] size %{{.*}} at 4096 : memref<32x8xf32>
+  tile.offload %x[%row] size %count at 4096 : memref<32x8xf32>
+  // CHECK: tile.await %{{.*}} : memref<32x8xf32>
+  tile.await %x : memref<32x8xf32>
+  // CHECK: tile.reload %{{.*}}[%{{.*}}] size %{{.*}} at 4096 : memref<32x8xf32>
+  tile.reload %x[%row] size %count at 4096 : memref<32x8xf32>
+  return
+}

@@ -1,8 +1,9 @@
 //===- runtime.h - The C ABI between generated code and the runtime -------===//
 //
 // A compiled training binary is two halves. The generated half exports one
-// constant, `hone_compiled_module`, and calls `hone_launch` and, where it
-// streams weights, `hone_prefetch` and `hone_release`. The runtime half owns
+// constant, `hone_compiled_module`, and calls `hone_launch`, where it streams
+// weights `hone_prefetch` and `hone_release`, and where it offloads values
+// `hone_offload`, `hone_reload` and `hone_await`. The runtime half owns
 // everything else: memory, threads, data, files.
 //
 // Generated code is two halves again. Entries are host code, which fills
@@ -118,6 +119,16 @@ void hone_launch(const hone_frame *frame, uint32_t kernel, void *closure,
 void hone_prefetch(const hone_frame *frame, const void *start, int64_t bytes);
 void hone_release(const hone_frame *frame, int64_t thread, const void *start,
                   int64_t bytes);
+
+/* Values that rest in a file, on CPUs; called outside of tasks. Begin to write
+   `bytes` bytes from `start` on to the file, from `offset` on; begin to read
+   them; wait for the last of these that began with `start`. What fails ends the
+   run: from then on no kernel runs. */
+void hone_offload(const hone_frame *frame, const void *start, int64_t bytes,
+                  int64_t offset);
+void hone_reload(const hone_frame *frame, void *start, int64_t bytes,
+                 int64_t offset);
+void hone_await(const hone_frame *frame, const void *start);
 
 /* An entry, or a function of scalars. `values` are where its arguments and then
    its results are: for an entry on the device, and null for those that no

@@ -88,15 +88,3 @@ private:
 };
 
 } // namespace hone::rt
-
-extern "C" {
-/* What generated code calls for values that rest in a file, on CPUs and outside
-   of tasks. Begin to write `bytes` bytes from `start` on to the file, from
-   `offset` on; begin to read them; wait for the last of these that began with
-   `start`. What fails ends the run: from then on no kernel runs. */
-void hone_offload(const hone_frame *frame, const void *start, int64_t bytes,
-                  int64_t offset);
-void hone_reload(const hone_frame *frame, void *start, int64_t bytes,
-                 int64_t offset);
-void hone_await(const hone_frame *frame, const void *start);
-}

@@ -30,3 +30,17 @@ func.func @parallel(%frame: !llvm.ptr, %w: memref<32x24xbf16>, %row: index, %cou
   }
   return
 }
+
+// Of the file of offloaded values it is also told the place.
+// CHECK-LABEL: llvm.func @offloaded
+// CHECK-SAME: (%[[FRAME:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
+func.func @offloaded(%frame: !llvm.ptr, %x: memref<32x24xbf16>, %row: index, %count: index) {
+  // CHECK: %[[PLACE:.*]] = llvm.mlir.constant(4096 : i64)
+  // CHECK: llvm.call @hone_offload(%[[FRAME]], %{{.*}}, %{{.*}}, %[[PLACE]]) : (!llvm.ptr, !llvm.ptr, i64, i64)
+  tile.offload %x[%row] size %count at 4096 : memref<32x24xbf16>
+  // CHECK: llvm.call @hone_await(%[[FRAME]], %{{.*}}) : (!llvm.ptr, !llvm.ptr)
+  tile.await %x : memref<32x24xbf16>
+  // CHECK: llvm.call @hone_reload(%[[FRAME]],
+  tile.reload %x[%row] size %count at 4096 : memref<32x24xbf16>
+  return
+}
