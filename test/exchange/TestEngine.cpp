@@ -6,18 +6,15 @@
 // after which the link is cut. The file ADDRESS/cuts has a byte for each cut.
 //
 // HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
-// greeting, or a command to the others (step, evaluate, loss, save, durable,
-// end, best), sent or received; COUNT which of them; WHAT is kill, or mute:
-// from then on it lives but sends no messages.
-//
-// HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
-// greeting, or a command to the others (step, evaluate, loss, save, durable,
-// end, best), sent or received; COUNT which of them; WHAT is kill, or mute:
-// from then on it lives but sends no messages.
+// greeting, validated (the peer has all that it needs to save), or a command to
+// the others (step, evaluate, loss, save, durable, end, best), sent or
+// received; COUNT which of them; WHAT is kill, or mute: from then on it lives
+// but sends no messages.
 //
 //===----------------------------------------------------------------------===//
 
 #include "hone/engine.h"
+#include "hone/runtime.h"
 
 #include <atomic>
 #include <cerrno>
@@ -36,6 +33,7 @@
 #include <sys/un.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 struct hone_link {
@@ -124,7 +122,8 @@ struct Event {
   std::string when;
   unsigned count = 0;
   bool isKill = false, isMute = false;
-  uint64_t run = 0, command = 0; ///< counted last
+  uint64_t run = 0, command = 0;     ///< counted last
+  uint64_t validated = ~uint64_t(0); ///< the same
 
   Event() {
     char name[16] = "", what[16] = "";
@@ -139,6 +138,11 @@ struct Event {
     const auto kind = field<uint16_t>(frame, 6);
     if (kind == 1)
       return "greeting";
+    // The peer has what it checks before it saves, so it saves.
+    if (kind == 5 && field<uint32_t>(frame, 16) == HONE_VALIDATE) {
+      const auto step = field<uint64_t>(frame, 24);
+      return std::exchange(validated, step) == step ? "" : "validated";
+    }
     // FNV-1a of "command", of the purpose of messages of no schedule
     if (kind != 3 || size != 72 + 16 ||
         field<uint32_t>(frame, 16) != 0xfffffffe ||

@@ -2,8 +2,8 @@
 # events.sh MODEL.mlir WEIGHTS DATA COUNT all|few [options of honec]
 #
 # COUNT programs that train together, of which one is killed at a message of one kind and
-# started again, in turn: in the greeting, at a step, and where a checkpoint is written,
-# becomes durable, and the run ends. All end with the bits of one program.
+# started again, in turn: in the greeting, at a step, before and while a checkpoint is
+# written, where it becomes durable, and where the run ends. All end with the bits of one program.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 count=$4 which=$5
@@ -16,8 +16,8 @@ prepare "$count" "${@:6}"
 read -r -a programs < <(names "$count")
 run=together$count
 
-events=(greeting\ {1,2,5} step\ {1,4,8} save\ {1,2,4} durable\ {1,2,4} end\ 1)
-[[ $which == all ]] || events=('greeting 1' 'save 1' 'save 2' 'durable 2' 'end 1')
+events=(greeting\ {1,2,5} step\ {1,4,8} save\ {1,2,4} durable\ {1,2,4} validated\ {1,2,4} end\ 1)
+[[ $which == all ]] || events=('greeting 1' 'save 1' 'save 2' 'validated 2' 'durable 2' 'end 1')
 killed=0
 for event in "${events[@]}"; do
   for victim in "${programs[@]}"; do
