@@ -144,7 +144,7 @@ refused() {
   rm -rf "$work/none"
   LD_LIBRARY_PATH=$work "$work/together2/client/train" --exchange mpi --data "$data" \
     --output "$work/none" >"$work/log" 2>&1 || status=$?
-  ((status == 66)) && grep -q "H1001.*$1" "$work/log" || { cat "$work/log" >&2; exit 1; }
+  ((status == 66)) && grep -q "H0823.*$1" "$work/log" || { cat "$work/log" >&2; exit 1; }
 }
 refused "expects the MPI that it was built with, Open MPI .*, but got 'MPICH Version: 9.9'"
 echo 'none' >"$work/libmpi.so.40"
