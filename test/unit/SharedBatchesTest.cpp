@@ -20,7 +20,8 @@ std::string problemOf(const std::string &body) {
     }
     hone.block @body() -> tensor<?x4xf32> {
       %x = hone.input "hidden" : tensor<?x4xf32>
-      hone.return %x : tensor<?x4xf32>
+      %y = hone.add %x, %x : tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
     }
     hone.entry @loss(%scale: tensor<f64>) -> tensor<f64> {
       %y = hone.call @head "" () : () -> tensor<f64>
