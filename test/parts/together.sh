@@ -22,7 +22,7 @@ build() {
   cat >"$work/spec.yaml" <<SPEC
 model: $model
 lora: {r: 4, lora_alpha: 8, target_modules: all-linear, dtype: bfloat16}
-train: {residuals: mesp, optimizer: ${optimizer-adamw}, max_grad_norm: 0.5,
+train: {residuals: mesp, optimizer: adamw, max_grad_norm: 0.5,
         learning_rate: 1e-2, batch_size: 2, max_seq_length: 32,
         gradient_accumulation_steps: $2}
 SPEC
@@ -102,16 +102,6 @@ for part in lower upper; do
 done
 echo 'a wait that ends by its deadline leaves the last whole step'
 
-# Whatever an optimizer remembers of a tensor, one part has it.
-for optimizer in adamw-8bit lion adafactor; do
-  one 2
-  for part in lower upper; do
-    build $part 2 --step-options="split-after=$((layers - 1)) part=$part"
-  done
-  run-together host $steps 0 $(parts) >"$work/out"
-  same "two parts with $optimizer" lower upper
-done
-echo 'same bits as one module: two parts with each optimizer'
 
 "$work/lower/train" --data "$data" --output "$work/run" --steps 1 \
   >"$work/log" 2>&1 && exit 1
