@@ -102,7 +102,6 @@ for part in lower upper; do
 done
 echo 'a wait that ends by its deadline leaves the last whole step'
 
-
 "$work/lower/train" --data "$data" --output "$work/run" --steps 1 \
   >"$work/log" 2>&1 && exit 1
 grep -q 'error\[H0811\]: .*is one part of a model' "$work/log" && echo 'a part alone is refused'

@@ -224,6 +224,7 @@ private:
   LaunchPause *pause = nullptr;
   uint64_t leftOut = 0; ///< launches of the call that runs, which ran before
   bool stopped = false;
+  hone_streaming *const streaming; ///< of frames whose launches run
   Offloading *const
       offloading; ///< null: the schedule's entries offload nothing
   Ranks *ranks = nullptr;
@@ -232,11 +233,10 @@ private:
   /// this rank's, and of all of a round; and where that is read.
   std::vector<char> noted, told;
   const char *toldAt = nullptr;
-  uint64_t rounds = 0;             ///< since beginStep()
-  Ranks::Step folds = {};          ///< the round that runs
-  uint32_t givers = 0;             ///< ranks with a batch in it
-  bool isLastRound = false;        ///< of its step
-  hone_streaming *const streaming; ///< of frames whose launches run
+  uint64_t rounds = 0;      ///< since beginStep()
+  Ranks::Step folds = {};   ///< the round that runs
+  uint32_t givers = 0;      ///< ranks with a batch in it
+  bool isLastRound = false; ///< of its step
 };
 
 } // namespace hone::rt
