@@ -14,8 +14,8 @@ struct StateSlot {
   /// What it has of each parameter.
   enum class Extent {
     Elements, ///< one number for each element
-    Blocks, ///< one for each numerics::kStateBlock elements, the last may have
-            ///< fewer: whatever is beside it, a tensor begins a block
+    Blocks,  ///< one for each numerics::kStateBlock elements, the last may have
+             ///< fewer: whatever is beside it, a tensor begins a block
     Rows,    ///< one for each row of a matrix, and one for a vector
     Columns, ///< one for each column of a matrix, or element of a vector
   };

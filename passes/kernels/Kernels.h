@@ -149,8 +149,8 @@ mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
                                         int64_t most,
                                         mlir::MLIRContext *context);
 
-/// `parameters`, which lie one after the other in the vectors, as matrices: rows
-/// of first element, rows, columns, first row and first column in slots of
+/// `parameters`, which lie one after the other in the vectors, as matrices:
+/// rows of first element, rows, columns, first row and first column in slots of
 /// these extents, how many columns may be scaled, which is none of a vector's,
 /// hashStream() of its name for the purpose Round, and whether it hasRateOfB().
 mlir::DenseElementsAttr parameterTensors(llvm::ArrayRef<Parameter> parameters,

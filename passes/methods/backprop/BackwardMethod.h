@@ -9,7 +9,7 @@ namespace hone {
 
 /// How a step with a backward may be changed.
 struct BackwardOptions {
-  bool inBackward = false; ///< updates follow each layer's backward
+  bool inBackward = false;    ///< updates follow each layer's backward
   bool sharesBatches = false; ///< ranks may share the batches of a step
 };
 
