@@ -44,7 +44,8 @@ struct Options : Section {
       "(parse), for files that a chat template wrote", {{"text", "parse"}}};
   Integer showSamples{*this, "show_samples", 2, Bits::None, SetBy::Option,
       "print the first N samples before step 0, and mark the tokens that the "
-      "loss counts", counts};
+      "loss counts; 0: the report shows none, either, and takes no forwards for it",
+      counts};
   Word output{*this, "output", "", Bits::None, SetBy::Option,
       "folder for checkpoints and the adapter; a run in it resumes", aFolder};
   Duration timeLimit{*this, "for", Bits::None, SetBy::Option,

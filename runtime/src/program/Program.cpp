@@ -290,10 +290,10 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
       {setup.module, options, plan, setup.output.runName(),
        options.data.empty() ? std::string() : std::string(setup.data.notes())},
       run);
-  // What the report shows takes forwards, which time does not wait for.
-  const bool isAlone = !setup.others && !setup.ranks;
-  const bool shows = !run.isInMidStep() && !options.timeLimit && isAlone;
-  if (run.completedSteps() == 0 && shows)
+  // What the report shows takes forwards, for which no time may be left.
+  const bool shows = options.showSamples > 0 && !options.timeLimit &&
+                     !setup.others && !setup.ranks;
+  if (run.completedSteps() == 0 && !run.isInMidStep() && shows)
     reportSamples(setup, report, 0);
   Profile profile(setup.module.abi());
   if (!options.profile.empty())
@@ -314,7 +314,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
            run.suspensionSeconds());
     return Status::ok();
   }
-  if (outcome == ExitCode::Success && !options.timeLimit && isAlone)
+  if (outcome == ExitCode::Success && shows)
     reportSamples(setup, report, run.completedSteps());
   if (!setup.module.config().lora.none)
     ModelCard::write(setup.module, options, run);
