@@ -431,7 +431,8 @@ static Status emitFolder(Session &session,
                        request.quantization,
                        manifest,
                        request.library};
-  if (!first.planned.spec.program.empty())
+  if (!first.planned.spec.program.empty() ||
+      first.planned.spec.train.data_parallel)
     folder.engines =
         findEngines(request.runtimeDir, first.settled.target->toolchain());
   for (const Compiled &program : programs)

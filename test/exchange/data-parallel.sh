@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# data-parallel.sh MODEL DATA LIBRARIES RANKS WAY...
+# data-parallel.sh MODEL DATA RANKS WAY...
 #
 # A program that shares its batches with others, as mpirun starts them, has the bits of
 # one without train.data_parallel: log, checkpoints and result, for each of RANKS (such as
 # 1,2,3) and each WAY to train below. Then, with WAY faults: a rank that is killed, a bit
-# that flips on one rank, options that differ, a signal. LIBRARIES: the folder of the engine.
+# that flips on one rank, options that differ, a signal.
 set -euo pipefail
 
-model=$1 data=$2 libraries=$3 ranks=${4//,/ }
-shift 4
+model=$1 data=$2 ranks=${3//,/ }
+shift 3
 here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -78,7 +78,6 @@ for way in "$@"; do
   options=(--epochs 2 --save-every 2 --eval-every 3)
   compile one "${common[@]}" ${ways[$way]}
   compile shared "${common[@]}" ${ways[$way]} train.data_parallel=true
-  cp "$libraries/hone-exchange-mpi.so" "$work/shared"
   rm -rf "$work"/*.run
   "$work/one/train" --data "$data" --eval-data "$data" --output "$work/one.run" \
     --threads 1 "${options[@]}" >"$work/log" 2>&1 || fails "$way alone" "$work/log"
@@ -103,7 +102,6 @@ ways[faults]='train.max_grad_norm=0.05'
 options=(--steps 60 --save-every 1)
 compile one "${common[@]}" ${ways[faults]}
 compile shared "${common[@]}" ${ways[faults]} train.data_parallel=true
-cp "$libraries/hone-exchange-mpi.so" "$work/shared"
 rm -rf "$work"/*.run
 "$work/one/train" --data "$data" --eval-data "$data" --output "$work/one.run" --threads 1 \
   "${options[@]}" >"$work/log" 2>&1 || fails 'faults alone' "$work/log"

@@ -77,9 +77,6 @@ for count in 2 3; do
     --output "$work/one$count.run" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
   write "${programs[@]}"
   compile "together$count"
-  for program in "${programs[@]}"; do
-    cp "$libraries/hone-exchange-mpi.so" "$work/together$count/$program"
-  done
   together "together$count" "${programs[@]}" || { cat "$work/log" >&2; exit 1; }
   same "one$count" "together$count" "${programs[@]}"
   echo "same bits as one program: $count programs"
