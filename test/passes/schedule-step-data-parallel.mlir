@@ -1,5 +1,5 @@
 // RUN: hone-opt %s --test-set-method="optimizer=sgd data_parallel=true" --hone-schedule-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step | FileCheck %s --check-prefix=ALONE
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step | FileCheck %s --check-prefix=ONE
 // RUN: not hone-opt %s --test-set-method="optimizer=sgd data_parallel=true optimizer_in_backward=true" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BACKWARD
 
 // Whether a batch is folded to the one before is a setting: it is where no rank
@@ -13,8 +13,8 @@
 // CHECK-NEXT: hone.fold
 // CHECK: hone.yield %[[ALONE]]
 
-// ALONE-NOT: hone.fold
-// ALONE-NOT: "alone"
+// ONE-NOT: hone.fold
+// ONE-NOT: "alone"
 
 // BACKWARD: train.optimizer_in_backward: expected false, since ranks add the gradients of all layers
 module attributes {hone.max_rows = 4 : i64} {
