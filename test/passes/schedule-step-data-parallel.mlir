@@ -13,6 +13,7 @@
 // CHECK-NEXT: hone.fold
 // CHECK: hone.yield %[[ALONE]]
 
+// ONE: hone.schedule train
 // ONE-NOT: hone.fold
 // ONE-NOT: "alone"
 
