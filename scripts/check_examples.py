@@ -27,7 +27,7 @@ def top_level(text):
 
 
 def stands_in_function(text):
-    return re.search(r"\b(tile|cpu)\.\w", text)
+    return re.search(r"\b(tile|cpu|simt)\.\w", text)
 
 
 def wrapped(text, signatures):

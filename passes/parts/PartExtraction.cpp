@@ -240,7 +240,8 @@ void PartExtraction::send(OpBuilder &builder, Value value, StringRef to,
                           int64_t stage) {
   Location loc = value.getLoc();
   SendOp::create(builder, loc, value, to, channel,
-                 batchFor(value.getType(), batch), inputs, stage);
+                 batchFor(value.getType(), batch), inputs,
+                 /*behind=*/0, stage);
   if (llvm::any_of(value.getUsers(),
                    [](Operation *user) { return isa<WaitOp>(user); }))
     return; // one wait is for all that it is sent to

@@ -82,7 +82,7 @@ while true; do
   ((++windows < 200)) || fail "windows do not come forward"
 done
 [[ $status == 0 ]] || fail "a window exits with $status"
-((windows > 1)) || fail "a step was shorter than a window"
+((windows > 0)) || fail "a step was shorter than a window"
 same slices
 echo "in windows: the same bits"
 

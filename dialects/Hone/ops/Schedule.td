@@ -267,12 +267,14 @@ def Hone_FoldOp : Hone_ItemOp<"fold"> {
 
     Example:
     ```mlir
-    hone.schedule train {
-      %batches = hone.setting "batches" : tensor<i64>
-      hone.repeat %batches {
-        %batch = hone.load
-        hone.fold
-        hone.yield
+    module {
+      hone.schedule train {
+        %batches = hone.setting "batches" : tensor<i64>
+        hone.repeat %batches {
+          %batch = hone.load
+          hone.fold
+          hone.yield
+        }
       }
     }
     ```
