@@ -237,6 +237,20 @@ def TileRows : HonePass<"hone-tile-rows"> {
   ];
 }
 
+def OffloadInputs : HonePass<"hone-offload-inputs"> {
+  let summary = "block inputs rest in a file between forward and backward";
+  let description = [{
+    Needs: a verified step. Guarantees: in every entry, the first `inputs` values
+    that a block computes and that calls far apart read are written to the file
+    of offloaded values beside the calls that follow, and read again beside the
+    call before the backward that needs them. Numbers do not change.
+  }];
+  let options = [
+    Option<"inputs", "inputs", "int64_t", /*default=*/"0",
+           "how many, the first ones; more than there are: all">
+  ];
+}
+
 def StreamWeights : HonePass<"hone-stream-weights"> {
   let summary = "keep few of the frozen weights resident";
   let description = [{

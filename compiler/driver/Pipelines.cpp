@@ -8,7 +8,6 @@
 #include "compiler/driver/Pipelines.h"
 #include "passes/Passes.h"
 #include "passes/methods/Methods.h"
-#include "passes/plan/OffloadInputs.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -62,7 +61,7 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   if (options.verifies)
     pm.addPass(createVerifyStep());
   if (options.offloadedInputs > 0)
-    pm.addPass(createOffloadInputs(options.offloadedInputs));
+    pm.addPass(createOffloadInputs({options.offloadedInputs}));
   if (options.streamWeights)
     pm.addPass(createStreamWeights());
 }

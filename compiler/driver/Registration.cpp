@@ -10,7 +10,6 @@
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Passes.h"
-#include "passes/plan/OffloadInputs.h"
 #include "targets/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,7 +37,6 @@ void hone::registerDialects(mlir::DialectRegistry &registry) {
 
 void hone::registerPassesAndPipelines() {
   registerHonePasses();
-  registerOffloadInputs();
   registerTargetPasses();
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();

@@ -2,7 +2,6 @@
 
 #include "dialects/Hone/HoneOps.h"
 
-#include "dialects/Hone/Offload.h"
 #include "dialects/Hone/Sizes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -25,10 +24,6 @@ void HoneDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Hone/HoneOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/Hone/Offload.cpp.inc"
       >();
   addTypes<
 #define GET_TYPEDEF_LIST

@@ -6,8 +6,6 @@
 
 #include "dialects/Tile/TileDialect.h"
 
-#include "dialects/Tile/TileOffload.h"
-
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -35,9 +33,5 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Tile/TileOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/Tile/TileOffload.cpp.inc"
       >();
 }

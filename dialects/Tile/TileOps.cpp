@@ -12,6 +12,10 @@
 using namespace mlir;
 using namespace hone::tile;
 
+bool hone::tile::callsRuntime(Operation *op) {
+  return isa<PrefetchOp, ReleaseOp, OffloadOp, ReloadOp, AwaitOp>(op);
+}
+
 //===----------------------------------------------------------------------===//
 // Shared pieces of assembly and verification
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,6 @@
 #include "passes/kernels/BlockFunctions.h"
 
 #include "dialects/Tile/TileDialect.h"
-#include "dialects/Tile/TileOffload.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

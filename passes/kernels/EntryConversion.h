@@ -11,7 +11,6 @@
 
 #pragma once
 
-#include "dialects/Hone/Offload.h"
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/module/OptimizerState.h"

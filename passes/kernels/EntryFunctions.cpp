@@ -2,7 +2,6 @@
 
 #include "passes/kernels/EntryConversion.h"
 
-#include "dialects/Tile/TileOffload.h"
 #include "passes/place/Lifetimes.h"
 #include "runtime/src/base/Philox.h"
 

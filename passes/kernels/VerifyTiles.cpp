@@ -8,7 +8,6 @@
 #include "passes/Passes.h"
 
 #include "dialects/Tile/TileDialect.h"
-#include "dialects/Tile/TileOffload.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

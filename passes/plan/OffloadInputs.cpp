@@ -8,13 +8,16 @@
 
 #include "passes/plan/OffloadInputs.h"
 
-#include "dialects/Hone/Offload.h"
+#include "passes/Passes.h"
 #include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
 
 using namespace mlir;
 
 namespace hone {
+
+#define GEN_PASS_DEF_OFFLOADINPUTS
+#include "passes/Passes.h.inc"
 
 namespace {
 /// A value, and the calls between which nothing reads it, by their numbers.
@@ -120,21 +123,8 @@ OffloadedBytes OffloadedBytes::of(ModuleOp module) {
 }
 
 namespace {
-
-struct OffloadInputs
-    : public PassWrapper<OffloadInputs, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OffloadInputs)
-
-  OffloadInputs() = default;
-  explicit OffloadInputs(int64_t most) { inputs = most; }
-  OffloadInputs(const OffloadInputs &other) : PassWrapper(other) {
-    inputs = other.inputs.getValue();
-  }
-
-  StringRef getArgument() const override { return "hone-offload-inputs"; }
-  StringRef getDescription() const override {
-    return "block inputs rest in a file between forward and backward";
-  }
+struct OffloadInputs : impl::OffloadInputsBase<OffloadInputs> {
+  using OffloadInputsBase::OffloadInputsBase;
 
   void runOnOperation() override {
     auto rows = maxRows(getOperation());
@@ -143,18 +133,7 @@ struct OffloadInputs
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       offloadInputs(entry, inputs, *rows);
   }
-
-  Option<int64_t> inputs{
-      *this, "inputs", llvm::cl::init(0),
-      llvm::cl::desc("how many, the first ones; more than there are: all")};
 };
-
 } // namespace
-
-std::unique_ptr<Pass> createOffloadInputs(int64_t inputs) {
-  return std::make_unique<OffloadInputs>(inputs);
-}
-
-void registerOffloadInputs() { PassRegistration<OffloadInputs>(); }
 
 } // namespace hone

@@ -11,7 +11,6 @@
 #include "dialects/Hone/HoneOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 namespace hone {
 
@@ -27,12 +26,5 @@ struct OffloadedBytes {
 
   static OffloadedBytes of(mlir::ModuleOp module);
 };
-
-/// hone-offload-inputs: in every entry, the first `inputs` values that a block
-/// computes and that calls far apart read are written to the file of offloaded
-/// values beside the calls that follow, and read again beside the call before
-/// the backward that needs them. Needs a verified step. Numbers do not change.
-std::unique_ptr<mlir::Pass> createOffloadInputs(int64_t inputs);
-void registerOffloadInputs();
 
 } // namespace hone

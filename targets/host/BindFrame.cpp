@@ -9,7 +9,6 @@
 
 #include "dialects/Tile/PlacedMemory.h"
 #include "dialects/Tile/TileDialect.h"
-#include "dialects/Tile/TileOffload.h"
 #include "targets/host/Frame.h"
 #include "targets/host/HostPasses.h"
 

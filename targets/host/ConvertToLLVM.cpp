@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
-#include "dialects/Tile/TileOffload.h"
 #include "targets/host/HostPasses.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

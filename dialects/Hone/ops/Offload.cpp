@@ -1,11 +1,8 @@
 //===- Offload.cpp - Values that rest in a file between two calls ---------===//
 
-#include "dialects/Hone/Offload.h"
+#include "dialects/Hone/HoneOps.h"
 
 using namespace mlir;
-
-#define GET_OP_CLASSES
-#include "dialects/Hone/Offload.cpp.inc"
 
 namespace hone {
 

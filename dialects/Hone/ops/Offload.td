@@ -1,11 +1,7 @@
 //===- Offload.td - Values that rest in a file between two calls ----------===//
-//
-// Generated for itself: few files know these ops.
-//
-//===----------------------------------------------------------------------===//
 
-#ifndef HONE_OFFLOAD_TD
-#define HONE_OFFLOAD_TD
+#ifndef HONE_OPS_OFFLOAD_TD
+#define HONE_OPS_OFFLOAD_TD
 
 include "dialects/Hone/ops/OpBase.td"
 
@@ -86,4 +82,4 @@ def Hone_AwaitOp : Hone_FileOp<"await"> {
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-#endif // HONE_OFFLOAD_TD
+#endif // HONE_OPS_OFFLOAD_TD
