@@ -9,13 +9,12 @@
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 kills=$4 seed=${5-1}
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 RANDOM=$seed
 steps=12
-c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" \
-  "$here/TestEngine.cpp" -o "$work/engine.so"
+. "$(dirname "$0")/programs.sh"
+engine "$work/engine.so"
 declare -A cuts=([2]=3 [3]=2,4 [5]=1,2,3,5)
 
 # compile NAME [keys of train] [options of honec]
@@ -28,7 +27,7 @@ train: {method: fgd, compute_dtype: float32, directions: 2, optimizer: adamw, we
         direction_scales: [1=0.5], direction_scale_steps: 4${2-}}
 target: reference
 SPEC
-  honec "$work/spec.yaml" -o "$work/$1" "${@:3}" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+  quietly honec "$work/spec.yaml" -o "$work/$1" "${@:3}"
 }
 
 losses() { sed -n 's/.*"loss": \([^,]*\),.*/\1/p' "$1"; }

@@ -9,10 +9,10 @@ set -euo pipefail
 
 model=$1 data=$2 ranks=${3//,/ }
 shift 3
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
-source "$here/mpirun.sh"
+. "$(dirname "$0")/programs.sh"
+. "$here/mpirun.sh"
 
 # ten samples in batches of one, four of which make a step: an epoch ends with a step of
 # two, and none of its steps divides by three ranks.
@@ -39,13 +39,7 @@ compile() {
   local name=$1 sets=() set
   shift
   for set in "$@"; do sets+=(--set "$set"); done
-  honec "$work/spec.yaml" -o "$work/$name" "${sets[@]}" >"$work/log" 2>&1 ||
-    { cat "$work/log" >&2; exit 1; }
-}
-
-# of LOG: what a log says, but for what a clock and a machine decide.
-of() {
-  sed -e 's/"run": "[^"]*", //' -e 's/"tokens_per_second.*//' "$1"
+  quietly honec "$work/spec.yaml" -o "$work/$name" "${sets[@]}"
 }
 
 # run COUNT PROGRAM OUTPUT [options]

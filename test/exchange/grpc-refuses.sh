@@ -7,9 +7,9 @@
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+. "$(dirname "$0")/programs.sh"
 cat >"$work/spec.yaml" <<SPEC
 model: $model
 weights: {path: $weights}
@@ -19,7 +19,7 @@ parts:
   last: {method: backprop, program: server}
 target: reference
 SPEC
-honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+quietly honec "$work/spec.yaml" -o "$work/out"
 keys=$work/keys
 
 # refused CODE PATTERN COMMAND...: the command's exit code, and what it says.

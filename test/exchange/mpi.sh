@@ -8,76 +8,33 @@
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 libraries=$4
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
-source "$here/mpirun.sh"
 steps=60
-
-# write PROGRAM...: spec.yaml, of one program if there is none.
-write() {
-  local named=("" "" "")
-  (($# == 0)) || named=(", program: $1" ", program: $2" ", program: ${3-}")
-  cat >"$work/spec.yaml" <<SPEC
-model: $model
-weights: {path: $weights}
-train: {compute_dtype: float32, residuals: mesp, learning_rate: 1e-2, batch_size: 2,
-        max_seq_length: 32, gradient_accumulation_steps: 2, max_grad_norm: 0.5}
-parts:
-  first: {layers: 0-0, method: mezo, directions: 2, perturbation_scale: 1e-2${named[0]}}
-  middle: {layers: 1-1, method: fgd${named[1]}}
-  last: {method: backprop${named[2]}}
-target: reference
-SPEC
-  (($# != 2)) || sed -i -e '/middle/d' -e 's/last: .*/last: {method: backprop, program: server}/' "$work/spec.yaml"
-}
-
-# compile NAME
-compile() {
-  honec "$work/spec.yaml" -o "$work/$1" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-}
-
-# of LOG: what a log says, but for what a clock and a machine decide.
-of() {
-  sed -e 's/"run": "[^"]*", //' -e 's/"tokens_per_second.*//' "$1"
-}
+. "$(dirname "$0")/programs.sh"
+. "$here/mpirun.sh"
+# honec has put the engine there, and mpirun says where the others are.
+start_engine() { :; }
+bring() { :; }
 
 # together RUN PROGRAM...: all at once, of which the first has the data.
 together() {
-  local run=$1 line=() own program
+  local run=$1 line=() given program
   shift
   for program in "$@"; do
-    own=()
-    [[ $program != client ]] || own=(--data "$data" --steps $steps --save-every 2)
+    given=()
+    [[ $program != client ]] || given=(--data "$data" --steps $steps "${own[@]}")
     ((${#line[@]} == 0)) || line+=(:)
-    line+=(-np 1 "$work/$run/$program/train" --exchange mpi --timeout 20
-      --output "$work/$run.$program" "${own[@]}")
+    line+=(-np 1 "$work/$run/$program/train" --exchange mpi --timeout $patience
+      --output "$work/$run.$program" "${given[@]}")
   done
   mpirun "${mpi[@]}" "${line[@]}" >"$work/log" 2>&1
 }
 
-# same ONE RUN PROGRAM...: logs and results of all programs are those of one.
-same() {
-  local one=$1 run=$2 program
-  shift 2
-  for program in "$@"; do
-    of "$work/$run.$program/steps.jsonl" | cmp - <(of "$work/$one.run/steps.jsonl") ||
-      { echo "mpi: $run: $program has another log" >&2; exit 1; }
-  done
-  python3 "$here/join.py" "$work/$one.run" "${@/#/$work/$run.}"
-}
-
 for count in 2 3; do
-  programs=(client server)
-  ((count == 2)) || programs=(client middle server)
-  write
-  ((count == 3)) || sed -i -e '/middle/d' "$work/spec.yaml"
-  compile "one$count"
-  "$work/one$count/train" --data "$data" --steps $steps --save-every 2 \
-    --output "$work/one$count.run" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-  write "${programs[@]}"
-  compile "together$count"
-  together "together$count" "${programs[@]}" || { cat "$work/log" >&2; exit 1; }
+  prepare $count
+  read -r -a programs < <(names $count)
+  quietly together "together$count" "${programs[@]}"
   same "one$count" "together$count" "${programs[@]}"
   echo "same bits as one program: $count programs"
 done
@@ -105,7 +62,7 @@ echo 'waits with at most 2 % of a core'
 kill -KILL "$(pid server)"
 wait $job && { echo 'mpi: one was killed, and all is well' >&2; exit 1; }
 [[ -z $(pid client) ]] || { echo 'mpi: one lives on' >&2; exit 1; }
-together together2 client server || { cat "$work/log" >&2; exit 1; }
+quietly together together2 client server
 grep -q 'resuming after step' "$work/log"
 same one2 together2 client server
 echo 'one that is killed ends all, and the same command has the same bits'

@@ -1,5 +1,5 @@
 # programs.sh: sourced. Programs of one spec, of which one trains alone and two or three
-# together, and what they leave. Needs $model, $weights, $data, $steps and $work.
+# together, and what they leave. spec, prepare, train and same need $model, $weights, $data, $steps and $work.
 
 here=$(dirname "${BASH_SOURCE[0]}")
 
@@ -10,8 +10,8 @@ engine() {
 }
 
 # start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
-# program. meets PROGRAM RUN: the options by which the program finds the others. over-NAME.sh has these of
-# another engine.
+# program. meets PROGRAM RUN: the options by which the program finds the others. over-NAME.sh has
+# these of another engine.
 start_engine() { [[ -e $work/engine.so ]] || engine "$work/engine.so"; }
 bring() { cp "$work/engine.so" "$work/$2/$1/hone-exchange-test.so"; }
 meets() { echo --exchange test --exchange-at "$work/$2"; }

@@ -6,9 +6,9 @@
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+. "$(dirname "$0")/programs.sh"
 cat >"$work/spec.yaml" <<SPEC
 model: $model
 weights: {path: $weights}
@@ -18,9 +18,9 @@ parts:
   last: {method: backprop, program: server}
 target: reference
 SPEC
-honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+quietly honec "$work/spec.yaml" -o "$work/out"
 sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
-honec "$work/whole.yaml" -o "$work/whole" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+quietly honec "$work/whole.yaml" -o "$work/whole"
 
 # refused CODE TEXT PROGRAM [options]: exit code and what is said.
 refused() {
@@ -41,8 +41,7 @@ refused 66 'H0823.*expects version 1 .* but got version 2' out/client --data "$d
 refused 66 'H0823.*expects a name of letters' out/client --data "$data" --exchange ../engine
 echo 'no engine: 66'
 
-c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" "$here/TestEngine.cpp" \
-  -o "$work/out/client/hone-exchange-test.so"
+engine "$work/out/client/hone-exchange-test.so"
 cp "$work/out/client/hone-exchange-test.so" "$work/out/server"
 test=(--exchange test --exchange-at "$work" --timeout 1)
 refused 2 "H0103.*--data: the program 'client' has the data" out/server --data "$data" "${test[@]}"
