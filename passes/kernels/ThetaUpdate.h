@@ -1,5 +1,4 @@
-//===- ThetaUpdate.h - What the kernels of optimizers share
-//----------------===//
+//===- ThetaUpdate.h - What the kernels of optimizers share ---------------===//
 //
 // Where the elements of an update are from, and how they are stored: a rule
 // reads and writes them by these words, element by element or tensor by tensor.

@@ -138,6 +138,8 @@ private:
   /// sums + the terms of a stage.
   SmallVector<Value> multiply(Value slot, ValueRange sums);
   SmallVector<Value> multiplyMatrices(Value slot, ValueRange sums);
+  /// Row and column where a tile's part of this subgroup begins.
+  std::pair<Value, Value> subgroupBegin();
 
   tile::ProductOp op;
   const TileShape shape;
@@ -182,13 +184,10 @@ ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
       stages(hasCopies && isLong() ? kStagesInFlight : 1) {
   const KernelState &state = team.state;
   if (shape.byMatrices) {
-    Value down = b.div(state.subgroup, b.index(kSubgroupColumns));
-    Value across = b.rem(state.subgroup, b.index(kSubgroupColumns));
-    Value row = b.add(b.mul(down, b.index(shape.rows / kSubgroupRows)),
-                      b.div(state.lane, b.index(4)));
+    auto [down, across] = subgroupBegin();
+    Value row = b.add(down, b.div(state.lane, b.index(4)));
     Value column =
-        b.add(b.mul(across, b.index(shape.columns / kSubgroupColumns)),
-              b.mul(b.rem(state.lane, b.index(4)), b.index(2)));
+        b.add(across, b.mul(b.rem(state.lane, b.index(4)), b.index(2)));
     for (int64_t r = 0; r < shape.rowsEach(); ++r)
       rowsOf.push_back(b.add(row, b.index(8 * r)));
     for (int64_t c = 0; c < shape.columnsEach(); ++c)
@@ -206,6 +205,14 @@ ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
   };
   spread(b.div(state.thread, b.index(kSide)), shape.rowsEach(), rowsOf);
   spread(b.rem(state.thread, b.index(kSide)), shape.columnsEach(), columnsOf);
+}
+
+std::pair<Value, Value> ProductLowering::subgroupBegin() {
+  Value subgroup = b.team.state.subgroup;
+  return {b.mul(b.div(subgroup, b.index(kSubgroupColumns)),
+                b.index(shape.rows / kSubgroupRows)),
+          b.mul(b.rem(subgroup, b.index(kSubgroupColumns)),
+                b.index(shape.columns / kSubgroupColumns))};
 }
 
 /// Calls body(number, row, column) for the thread's elements of a tile.
@@ -266,11 +273,8 @@ static SmallVector<Value> multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,
 
 SmallVector<Value> ProductLowering::multiplyMatrices(Value slot,
                                                      ValueRange before) {
-  Value lane = b.team.state.lane, subgroup = b.team.state.subgroup;
-  Value down = b.mul(b.div(subgroup, b.index(kSubgroupColumns)),
-                     b.index(shape.rows / kSubgroupRows));
-  Value across = b.mul(b.rem(subgroup, b.index(kSubgroupColumns)),
-                       b.index(shape.columns / kSubgroupColumns));
+  Value lane = b.team.state.lane;
+  auto [down, across] = subgroupBegin();
   Value eight = b.index(8), sixteen = b.index(16);
   Value of16 = b.rem(lane, sixteen), half = b.mul(b.div(lane, sixteen), eight);
   Value of8 = b.rem(lane, eight);
@@ -299,11 +303,10 @@ SmallVector<Value> ProductLowering::multiplyMatrices(Value slot,
                                       : load(right, b.add(of16, b.index(t)),
                                              b.add(column, half)));
     }
-    int64_t across = shape.columnsEach();
     for (int64_t i = 0; i < matrices; ++i)
       for (int64_t j = 0; j < 2 * pairs; ++j) {
         auto number = [&](int64_t n) {
-          return (2 * i + n / 2) * across + 2 * j + n % 2;
+          return (2 * i + n / 2) * shape.columnsEach() + 2 * j + n % 2;
         };
         SmallVector<Value> old;
         for (int64_t n = 0; n < 4; ++n)

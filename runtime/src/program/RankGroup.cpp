@@ -50,8 +50,7 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   about.equal.merge(data);
   // A signal is for the first rank, which saves after the step.
   about.patience = {std::chrono::seconds(int64_t(options.timeout)), nullptr};
-  HONE_ASSIGN(about.engine, findEngine(parentDirectory(platform::programPath()),
-                                       options.exchange));
+  HONE_ASSIGN(about.engine, engineOf(options));
   std::vector<std::string> names = about.all;
   HONE_ASSIGN(std::unique_ptr<Ensemble> others,
               Ensemble::open(std::move(about)));

@@ -85,11 +85,11 @@ public:
   std::string logPath() const;
   uint64_t completedSteps() const { return completed; }
   const PeakMeter &peak() const { return inputs.peak; }
-  /// Of this process's steps, on average; 0 before the first.
   /// Written to the file of what steps offload; as many were read.
   uint64_t offloadedBytes() const {
     return trainer.offloaded() ? trainer.offloaded()->writtenBytes() : 0;
   }
+  /// Of this process's steps, on average; 0 before the first.
   double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
   const ComparedSteps &compared() const { return comparisons.steps(); }

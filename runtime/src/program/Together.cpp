@@ -23,7 +23,7 @@
 
 namespace hone::rt {
 
-static Result<const hone_engine *> engineOf(const Options &options) {
+Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 

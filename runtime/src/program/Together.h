@@ -8,6 +8,9 @@
 
 namespace hone::rt {
 
+/// The engine of --exchange, from the program's folder. Errors: NoEngine.
+Result<const hone_engine *> engineOf(const Options &options);
+
 /// What a program that trains with others takes for that beside its plan, in
 /// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
