@@ -390,7 +390,7 @@ static bool hasTerminal() {
   return platform::isTerminal(0) && platform::isTerminal(1);
 }
 
-/// What is there to compile and to call of the run in `path`, whose spec was
+/// The programs to compile and to call for the run in `path`, whose spec was
 /// read.
 static Result<RunSource> sourceOfRun(const std::string &path,
                                      const Spec &spec) {

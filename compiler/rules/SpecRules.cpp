@@ -195,7 +195,7 @@ static Status checkModules(const Spec &spec) {
                 "only modules are asynchronous, but there is no " +
                     train.modules.key(),
                 "add modules: 2, or more");
-  // What is sent late is taken in before anybody asks for it.
+  // A late message is taken in before anybody waits for it, so it is small.
   constexpr int64_t most = 64 / sizeof(float);
   if (train.asynchronous && train.modules > 1 && train.directions > most)
     return fail(spec, ErrorCode::BadSpecValue, train.directions.key(),

@@ -17,7 +17,7 @@ class Followers {
 public:
   explicit Followers(RepeatOp repeat) {
     repeat.getBody().walk([&](RunOp run) { addAll(run.getResults()); });
-    // What is carried may follow from an iteration before.
+    // A carried value may follow from an iteration before.
     size_t before;
     do {
       before = found.size();

@@ -118,7 +118,8 @@ void StagedSide::bringNumber(Value slot, Value t, Value term, Value place,
   Value at = b.add(t, term);
   auto [row, column] =
       sourceAt(within(b, at, end), within(b, b.add(first, place), count()));
-  // What is computed with: a packed number is not a bfloat16 before it is one.
+  // The numbers computed with: a packed one is no bfloat16 before it is
+  // unpacked.
   Type element = op.getC().getType().getElementType();
   Value value;
   if (which == Left) {

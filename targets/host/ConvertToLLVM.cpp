@@ -84,7 +84,7 @@ static std::pair<Value, Value> runnerOf(OpBuilder &b, Operation *op) {
   return {frame, function.getArgument(2)};
 }
 
-/// What is said of a buffer, or of rows of it, becomes a call of the runtime.
+/// Statements about a buffer, or rows of it, become calls of the runtime.
 template <typename BufferOp>
 struct ConvertRuntimeCall : public ConvertOpToLLVMPattern<BufferOp> {
   ConvertRuntimeCall(LLVMTypeConverter &converter, StringRef callee)

@@ -3,7 +3,7 @@
 #
 # Two and three programs of one spec that mpirun started have the bits of one program.
 # A rank that is killed ends all, and the same command ends with the same bits. A program
-# that waits takes next to nothing of a core. What was not started by mpirun, and an MPI
+# that waits takes next to nothing of a core. Programs that mpirun did not start, and an MPI
 # of another binary interface, are refused by name. LIBRARIES: the folder of the engine.
 set -euo pipefail
 

@@ -18,7 +18,7 @@ using namespace hone::rt;
 
 namespace {
 
-/// What is left of the input; after it, bytes that follow from it, since a
+/// The rest of the input; after it, bytes that follow from it, since a
 /// session costs more than a hundred frames.
 struct Bytes {
   const uint8_t *at;

@@ -8,7 +8,7 @@ source "$here/refuses.sh"
 adapter=adapter_model.safetensors
 train=$work/program/train
 
-# What is not such a file, not whole, or not of this program.
+# Files of another kind, damaged ones, and those of another program.
 head -c -3 "$work/whole/replay.hone" >"$work/torn"
 refuses "H0814.*a part of one" "$train" --replay "$work/torn" --output "$work/other"
 refuses "H0813" "$train" --replay "$data" --output "$work/other"

@@ -211,7 +211,7 @@ TEST_P(KernelsOptimizerTest, Sinkgd) {
               kSteps * kSteps / 4, "theta");
 }
 
-// What is not finite must be seen.
+// Numbers that are not finite must be seen.
 TEST_P(KernelsOptimizerTest, TensorsKeepWhatIsNotFinite) {
   for (bool isSinkgd : {false, true}) {
     HoneProgram program(

@@ -160,7 +160,7 @@ void Offloading::serve() {
   }
 }
 
-/// What is copied at a time.
+/// Bytes copied at a time.
 static constexpr uint64_t pieceBytes = 16 * 1024;
 
 Status Offloading::visit(

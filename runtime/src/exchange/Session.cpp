@@ -437,7 +437,7 @@ void Session::remind() {
     control.push_back({FrameKind::Credit, {name, {own.got, own.size}}});
   }
   for (auto &[name, own] : sends) {
-    // What is under way is the receiver's to ask for.
+    // The receiver asks for messages that are under way.
     const bool isUnderWay =
         self.engine->is_ordered && own.isCredited && own.copy.empty();
     if (own.isOver || isUnderWay || !own.reminder.isDue(now))
@@ -596,7 +596,7 @@ void Session::handleCredit(const Frame &frame) {
   out.expected = frame.size;
   if (frame.size != out.size)
     return;
-  // What is under way is sent again only where frames get lost, and later each
+  // Messages under way are sent again only where frames get lost, later each
   // time: a link may be slow.
   const bool isUnderWay =
       std::exchange(out.isCredited, true) && out.next > frame.offset;

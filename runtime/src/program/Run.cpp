@@ -252,7 +252,7 @@ Status Run::record(const Trainer::StepResult &result, double took, double after,
   tokens += double(result.tokens);
   seconds += took;
   inputs.peak.sample();
-  // What is known of a step is known when its update is made.
+  // A step's figures are known when its update is made.
   const uint64_t late = stepsLate();
   if (completed <= late || completed - late > steps)
     return Status::ok();

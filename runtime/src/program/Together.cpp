@@ -188,7 +188,7 @@ Status Run::leaveSaved(Status status, Progress &progress) {
       code == ErrorCode::MessageMisfit || code == ErrorCode::PartsDiffer ||
       code == ErrorCode::NoCommonStep || code == ErrorCode::NotAdmitted ||
       code == ErrorCode::PeerBusy || code == ErrorCode::NoMeeting;
-  // What is made after the last step is in no checkpoint.
+  // Updates made after the last step are in no checkpoint.
   if (!isWhole || isEnded || completed > steps)
     return status;
   progress.finish();

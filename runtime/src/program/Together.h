@@ -17,7 +17,7 @@ Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
 /// The same of so many programs.
 Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs);
 
-/// What is mapped of an engine's libraries, and of memory that programs of one
+/// Bytes mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.
 constexpr uint64_t exchangeLibraries = 16 << 20;
 

@@ -150,9 +150,9 @@ TEST(GpuProduct, HasNoBankConflicts) {
   }
 }
 
-/// What is rounded is multiplied by matrix units, whatever it was stored as and
-/// whatever its last terms are, within what sums of float32 lose. Its bits do
-/// not depend on the order that warps run in.
+/// Rounded operands are multiplied by matrix units, whatever they were stored
+/// as and whatever its last terms are, within what sums of float32 lose. Its
+/// bits do not depend on the order that warps run in.
 TEST(GpuProduct, RoundedIsNearTheReference) {
   const Kind kinds[] = {
       {"bf16", "bf16", false, true, true},

@@ -37,7 +37,7 @@ gpu.func @odd_rows(%c: memref<16x16xf32>, %a: memref<16x97xf32>, %w: memref<16x9
   gpu.return
 }
 
-// What is rounded is a matrix unit's, with weights on either side; a product of
+// Rounded products are a matrix unit's, with weights on either side; a product of
 // other numbers on the same sums has them where the unit has.
 // CHECK-LABEL: gpu.func @rounded
 // CHECK: math.fma
