@@ -9,17 +9,18 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import signal
 import sys
 
+import machine
 import machine_profile
 import plot
 import report
 import settings
 from build_tools import FmaProbe, run_checked
 from hone_program import HoneProgram
-from peer_program import FRAMEWORKS, variants
+from peer_program import PeerProgram
+from peer_variants import choose, find_environments
 from workload import Workload, find_config
 
 
@@ -44,9 +45,14 @@ def parse_arguments():
         add(f"--{name}", type=int, default=value)
     add("--optimizer", choices=["sgd", "adamw"], default="sgd")
     add("--peers", action="store_true",
-        help="install the peers from the package index (PyTorch: 7 GB)")
-    add("--python", action="append", default=[],
+        help="install the peers from the package index (PyTorch: 1.7 GB)")
+    add("--python", action="append", default=[], metavar="[PEER=]PATH",
         help="an interpreter that has a peer's packages; repeatable")
+    add("--preload", action="append", default=[], metavar="LIBRARY",
+        help="a library that a variant loads before others; repeatable")
+    add("--peer", action="append", default=[], metavar="NAME",
+        help="this variant, of any words of bench/peer_variants.py, as in\n"
+             "'torch bfloat16 compiled budget-0'; repeatable")
     add("--peer-filter", default="",
         help="only peers whose name has all of these words")
     add("--profile", type=pathlib.Path, metavar="FILE",
@@ -54,16 +60,6 @@ def parse_arguments():
     add("--folder", type=pathlib.Path,
         help="for models, environments and results; default: BUILD/bench")
     return parser.parse_args()
-
-
-def describe_machine():
-    cpu = platform.machine()
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            cpu = line.split(":", 1)[1].strip()
-            break
-    return {"cpu": cpu, "processors": len(os.sched_getaffinity(0)),
-            "load_before": os.getloadavg()[0]}
 
 
 def say(contestant, repetition):
@@ -105,28 +101,27 @@ def measure_peer(peer, rival, repetitions, model, data, probe, folder):
 
 
 def measure_peers(arguments, workload, rival, model, data, probe, folder,
-                  environments, contestants, versions):
-    """Adds contestants of every framework that is there, and their versions,
-    one by one: an interrupt keeps those that are done."""
-    for framework in FRAMEWORKS:
-        if arguments.peers and not framework.find(environments,
-                                                  arguments.python):
-            problem = framework.install(environments)
-            if problem:
-                print(f"{framework.name}: {problem}", flush=True)
-        python = framework.find(environments, arguments.python)
+                  environments, contestants, frameworks):
+    """Adds contestants of every framework that is there, their versions and
+    what their words mean, one by one: an interrupt keeps those that are
+    done."""
+    chosen = choose(arguments.peer, arguments.peer_filter.split())
+    pythons = find_environments(
+        list(dict.fromkeys(framework for framework, _ in chosen)),
+        environments, arguments)
+    for framework, variant in chosen:
+        python = pythons[framework.name]
         if not python:
-            print(f"{framework.name}: not installed", flush=True)
             continue
-        peers = [peer for peer in variants(framework, python, workload,
-                                           rival[1].threads)
-                 if all(word in peer.name.split()
-                        for word in arguments.peer_filter.split())]
-        for peer in peers:
-            contestants.append(measure_peer(
-                peer, rival, arguments.repetitions, model, data, probe,
-                folder))
-            versions.setdefault(framework.name, {}).update(peer.versions)
+        peer = PeerProgram(framework, python, workload, rival[1].threads,
+                           variant, arguments.preload)
+        contestants.append(measure_peer(
+            peer, rival, arguments.repetitions, model, data, probe, folder))
+        about = frameworks.setdefault(framework.name,
+                                      {"versions": {}, "words": {}})
+        about["versions"].update(peer.versions)
+        about["words"].update({word: framework.words[word].says
+                               for word in variant.split()})
 
 
 def measure_steps(arguments, workload, bin_dir, folder, results):
@@ -162,6 +157,7 @@ def measure_steps(arguments, workload, bin_dir, folder, results):
 
 def main():
     arguments = parse_arguments()
+    choose(arguments.peer, [])  # a mistake in a name is found first
     bin_dir = arguments.build.resolve() / "bin"
     config = find_config(arguments.config)
     workload = Workload(
@@ -178,7 +174,7 @@ def main():
         return
     output = folder / "results"
     output.mkdir(parents=True, exist_ok=True)
-    results = {"machine": describe_machine(), "workload": workload,
+    results = {"machine": machine.describe(), "workload": workload,
                "kernels": [], "contestants": [], "profile": None, "frameworks": {},
                "notes": []}
     if arguments.only != "steps":

@@ -1,13 +1,11 @@
-"""The peers in the benchmark: their environments, variants and workers."""
+"""A peer in the benchmark: one variant, and the worker that runs it."""
 
-import dataclasses
-import itertools
+import ctypes.util
 import json
 import os
 import pathlib
 import queue
 import subprocess
-import sys
 import threading
 
 from contestant import Contestant, Repetition
@@ -15,95 +13,74 @@ from other_load import OtherLoad, process_seconds
 from process_memory import MemoryWatch, reset_high_water
 from workload import PROJECTIONS
 
-HERE = pathlib.Path(__file__).parent / "peers"
 READY_SECONDS = 900  # loading, and compiling in the first steps
 
 
-@dataclasses.dataclass(frozen=True)
-class Framework:
-    """A library with a worker; `check` is what an environment must import."""
-    name: str
-    check: str
-
-    @property
-    def worker(self):
-        return HERE / f"{self.name}_worker.py"
-
-    @property
-    def requirements(self):
-        return HERE / f"requirements-{self.name}.txt"
-
-    def environment(self, folder):
-        return folder / f"venv-{self.name}" / "bin" / "python"
-
-    def install(self, folder):
-        """Makes an environment from the package index; returns what went
-        wrong, or nothing."""
-        python = self.environment(folder)
-        print(f"installing {self.name} into {python.parent.parent}",
-              flush=True)
-        for command in ([sys.executable, "-m", "venv", python.parent.parent],
-                        [python, "-m", "pip", "install", "--quiet",
-                         "--only-binary", ":all:", "-r", self.requirements]):
-            done = subprocess.run(command, text=True, stderr=subprocess.PIPE)
-            if done.returncode != 0:
-                lines = done.stderr.strip().splitlines()
-                return lines[-1] if lines else f"{command[0]} failed"
-        return ""
-
-    def find(self, folder, given):
-        """An interpreter that can import the library, or None."""
-        for python in [*given, self.environment(folder)]:
-            probe = subprocess.run(
-                [python, "-c", f"import {self.check}"],
-                capture_output=True) if pathlib.Path(python).exists() else None
-            if probe and probe.returncode == 0:
-                return python
-        return None
-
-
-FRAMEWORKS = [Framework("torch", "torch, transformers, peft"),
-              Framework("mlx", "mlx.core, mlx_lm")]
+def find_library(name, python, given):
+    """The file of a library that is loaded before all others: one of `given`,
+    the environment's or the system's."""
+    for path in given:
+        if f"lib{name}." in pathlib.Path(path).name:
+            return path
+    own = python.parent.parent / "lib" / f"lib{name}.so"
+    found = own if own.exists() else ctypes.util.find_library(name)
+    if not found:
+        raise RuntimeError(f"lib{name} is not installed: name its file with "
+                           f"--preload")
+    return str(found)
 
 
 class PeerProgram:
-    """One variant of one framework."""
+    """One variant of one framework, by the words of its name."""
 
-    def __init__(self, framework, python, workload, threads, variant):
+    def __init__(self, framework, python, workload, threads, variant,
+                 preload=()):
         self.framework, self.python = framework, python
         self.workload, self.threads = workload, threads
-        self.dtype, self.compile, self.checkpointing = variant
-        self.name = " ".join(
-            [framework.name, self.dtype,
-             "compiled" if self.compile else "eager"] +
-            (["checkpointing"] if self.checkpointing else []))
+        self.words = [framework.words[word] for word in variant.split()]
+        self.name = f"{framework.name} {variant}"
+        self.preload = preload
         self.versions = {}
+        self.planned = 0
         self.process = None
 
     def contestant(self):
         return Contestant(self.name, self.threads)
 
+    def _environment(self, cache):
+        found = {**os.environ, "OMP_NUM_THREADS": str(self.threads),
+                 "HF_HUB_OFFLINE": "1", "TORCHINDUCTOR_CACHE_DIR": str(cache)}
+        libraries = [find_library(name, self.python, self.preload)
+                     for word in self.words for name in word.preload]
+        if libraries:
+            found["LD_PRELOAD"] = ":".join(libraries)
+        for word in self.words:
+            found.update(word.environment)
+        return found
+
     def start(self, model, data, log):
         """Starts the worker and runs the steps in which it compiles."""
         w = self.workload
-        options = {"model": str(model), "data": str(data),
-                   "dtype": self.dtype, "compile": self.compile,
-                   "checkpointing": self.checkpointing, "batch": w.batch,
+        options = {"model": str(model), "data": str(data), "compile": False,
+                   "checkpointing": False, "batch": w.batch,
                    "threads": self.threads, "rank": w.rank, "alpha": w.alpha,
                    "optimizer": w.optimizer, "projections": PROJECTIONS,
                    "learning_rate": w.learning_rate}
-        environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads),
-                       "HF_HUB_OFFLINE": "1"}
+        for word in self.words:
+            options.update(word.options)
         self.log = log
         self.process = subprocess.Popen(
             [self.python, self.framework.worker, json.dumps(options)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=open(log, "w"), text=True, env=environment)
+            stderr=open(log, "w"), text=True,
+            env=self._environment(log.parent / "inductor-cache"))
         self.answers = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         self.versions = self._receive()["ready"]
         # Two steps: the second one of a compiler may compile again.
-        self.first_loss = self._steps(2)["losses"][0]
+        answer = self._steps(2)
+        self.first_loss = answer["losses"][0]
+        self.planned = answer.get("planned", 0)
 
     def _read(self):
         for line in self.process.stdout:
@@ -118,7 +95,10 @@ class PeerProgram:
         if not line:
             text = pathlib.Path(self.log).read_text().strip().splitlines()
             raise RuntimeError(text[-1] if text else "the worker is gone")
-        return json.loads(line)
+        answer = json.loads(line)
+        if "failed" in answer:
+            raise RuntimeError(answer["failed"])
+        return answer
 
     def _steps(self, count):
         self.process.stdin.write(json.dumps({"steps": count}) + "\n")
@@ -134,6 +114,7 @@ class PeerProgram:
         with MemoryWatch(pid) as watch, \
                 OtherLoad(lambda: process_seconds(pid)) as load:
             answer = self._steps(w.warmup + w.steps)
+        contestant.planned = self.planned
         contestant.repetitions.append(Repetition(
             answer["seconds"][w.warmup:], watch.anonymous, watch.resident,
             self.first_loss, load.processors))
@@ -149,10 +130,3 @@ class PeerProgram:
             self.process.kill()
             self.process.wait()
 
-
-def variants(framework, python, workload, threads):
-    """float32 and bfloat16, eager and compiled, with and without
-    checkpointing."""
-    return [PeerProgram(framework, python, workload, threads, variant)
-            for variant in itertools.product(("float32", "bfloat16"),
-                                             (False, True), (False, True))]

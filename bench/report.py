@@ -146,12 +146,29 @@ def markdown_table(rows):
     return "\n".join(lines)
 
 
+def describe_cpu(machine):
+    return (f"{machine['cpu']} ({', '.join(machine['flags'])}), "
+            f"{machine['processors']} processors")
+
+
+def peer_caption(frameworks, bullet=""):
+    """Versions of each framework, and what the words of variants mean."""
+    lines = []
+    for name, about in frameworks.items():
+        versions = ", ".join(f"{package} {version}" for package, version
+                             in about["versions"].items())
+        lines.append(f"{bullet}{name}: {versions or 'did not start'}")
+        lines += [f"{bullet}{name} {word}: {says}"
+                  for word, says in about["words"].items()]
+    return "\n".join(lines)
+
+
 def render(results, markdown=False):
     table = markdown_table if markdown else text_table
     machine, workload = results["machine"], results["workload"]
     heading = "## {}\n\n" if markdown else "{}\n"
     parts = [heading.format("machine") +
-             f"{machine['cpu']}, {machine['processors']} processors, load "
+             f"{describe_cpu(machine)}, load "
              f"average {machine['load_before']:.2f} before and "
              f"{machine['load_after']:.2f} after"]
     if results["kernels"]:
@@ -168,11 +185,8 @@ def render(results, markdown=False):
                      workload.describe() + "\n\n" +
                      table(step_rows(results)))
         bullet = "- " if markdown else ""
-        versions = [f"{name} {version}"
-                    for packages in results["frameworks"].values()
-                    for name, version in packages.items()]
-        if versions:
-            parts.append("Peers: " + ", ".join(versions))
+        if results["frameworks"]:
+            parts.append(peer_caption(results["frameworks"], bullet))
         parts.append("\n".join(bullet + line for line in conclusions(results)))
     return "\n\n".join(parts) + "\n"
 

@@ -17,7 +17,7 @@ import torch
 VARIANTS = {
     "eager": {},
     "compiled": {"compile": True},
-    "graphs": {"compile": True, "graphs": True},
+    "graphs": {"compile": True, "mode": "reduce-overhead"},
     "checkpointing": {"checkpointing": True},
 }
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj",
@@ -52,9 +52,9 @@ def measure(arguments):
         "model": arguments.config, "weights": arguments.weights,
         "data": arguments.ids, "batch": arguments.batch, "dtype": "bfloat16",
         "device": device, "compile": False, "checkpointing": False,
-        "graphs": False, "threads": 0, "rank": 8, "alpha": 16,
-        "optimizer": "adamw", "learning_rate": 1e-4,
-        "projections": PROJECTIONS, **VARIANTS[arguments.variant]})
+        "threads": 0, "rank": 8, "alpha": 16, "optimizer": "adamw",
+        "learning_rate": 1e-4, "projections": PROJECTIONS,
+        **VARIANTS[arguments.variant]})
     losses, seconds = [], []
     # The second and third step of a compiler may compile again.
     for _ in range(arguments.steps + 4):

@@ -1,19 +1,29 @@
 """How a peer's worker talks to the harness: JSON lines over stdin and stdout.
 
 The worker sends {"ready": versions}; for each {"steps": N} it answers
-{"seconds": [...], "losses": [...]}; at end of input it leaves. Whatever else a
-library prints goes to stderr, or it would break the lines.
+{"seconds": [...], "losses": [...]}, with "planned" beside them if the library
+says how many bytes it plans to take; at end of input it leaves. What fails is
+{"failed": message}, and its traceback goes to stderr. So does whatever else a
+library prints, or it would break the lines.
 """
 
 import json
 import os
 import sys
 import time
+import traceback
+
+
+def first_line(error):
+    """One line of an error for a table."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0].strip() if lines else ''}"[:200]
 
 
 def serve(make_step, versions):
     """`make_step` builds the model and returns a function that does one
-    training step and returns its loss; both are called after stdout is safe."""
+    training step and returns its loss; both are called after stdout is safe.
+    The function may have `planned_bytes`, which is read after its steps."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -21,15 +31,21 @@ def serve(make_step, versions):
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
-    step = make_step()
-    send({"ready": versions})
-    for line in sys.stdin:
-        seconds, losses = [], []
-        for _ in range(json.loads(line)["steps"]):
-            start = time.perf_counter()
-            losses.append(step())
-            seconds.append(time.perf_counter() - start)
-        send({"seconds": seconds, "losses": losses})
+    try:
+        step = make_step()
+        send({"ready": versions})
+        for line in sys.stdin:
+            seconds, losses = [], []
+            for _ in range(json.loads(line)["steps"]):
+                start = time.perf_counter()
+                losses.append(step())
+                seconds.append(time.perf_counter() - start)
+            send({"seconds": seconds, "losses": losses,
+                  "planned": getattr(step, "planned_bytes", 0)})
+    except Exception as error:  # of any library
+        traceback.print_exc()
+        send({"failed": first_line(error)})
+        sys.exit(1)
 
 
 def read_batches(options):

@@ -1,7 +1,8 @@
 """PyTorch + PEFT: one variant, trained as their manuals show.
 
 Choices that a user could make are made in PyTorch's favour: its own fused
-attention, adapters in the element type of the weights, no clipping.
+attention, adapters in the element type of the weights unless a variant asks for
+others, no clipping.
 """
 
 import itertools
@@ -11,6 +12,7 @@ import sys
 import peft
 import safetensors.torch
 import torch
+import torch.nn.functional as F
 import transformers
 
 from protocol import read_batches, serve
@@ -37,12 +39,33 @@ def load_model(options, dtype):
     return model
 
 
+def loss_of(model, options):
+    """The function of ids that is differentiated."""
+    if not options.get("chunked_loss"):
+        return lambda ids: model(input_ids=ids, labels=ids).loss
+    inner = model.get_base_model()
+    chunks = torch.nn.LinearCrossEntropyOptions()
+
+    def chunked(ids):
+        hidden = inner.model(input_ids=ids).last_hidden_state
+        return F.linear_cross_entropy(
+            hidden[:, :-1].flatten(0, 1), inner.lm_head.weight,
+            ids[:, 1:].flatten(), options=chunks)
+
+    return chunked
+
+
 def make_step(options):
     dtype = getattr(torch, options["dtype"])
     device = options.get("device", "cpu")
     torch.manual_seed(0)
     if options["threads"]:
         torch.set_num_threads(options["threads"])
+    if "matmul_precision" in options:
+        torch.set_float32_matmul_precision(options["matmul_precision"])
+    if "activation_memory_budget" in options:
+        torch._functorch.config.activation_memory_budget = \
+            options["activation_memory_budget"]
     model = load_model(options, dtype).to(device)
     model.config.use_cache = False
     if options["checkpointing"]:
@@ -53,22 +76,24 @@ def make_step(options):
         model, peft.LoraConfig(r=options["rank"], lora_alpha=options["alpha"],
                                target_modules=options["projections"],
                                task_type="CAUSAL_LM"),
-        autocast_adapter_dtype=False)
+        autocast_adapter_dtype=options.get("float32_adapters", False))
     model.train()
     parameters = [p for p in model.parameters() if p.requires_grad]
     kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
     optimizer = kind[options["optimizer"]](
-        parameters, lr=options["learning_rate"], weight_decay=0.0,
-        **({"fused": True} if device != "cpu" else {}))
-    mode = "reduce-overhead" if options.get("graphs") else None
-    forward = torch.compile(model, mode=mode) if options["compile"] else model
+        parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True)
+    loss_function = loss_of(model, options)
+    if options["compile"]:
+        loss_function = torch.compile(
+            loss_function, mode=options.get("mode"),
+            backend=options.get("backend", "inductor"))
     batches = itertools.cycle(
         [torch.tensor(batch, device=device) for batch in read_batches(options)])
 
     def step():
         ids = next(batches)
         optimizer.zero_grad(set_to_none=True)
-        loss = forward(input_ids=ids, labels=ids).loss
+        loss = loss_function(ids)
         loss.backward()
         optimizer.step()
         return loss.item()
