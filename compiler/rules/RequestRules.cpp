@@ -116,16 +116,6 @@ Status hone::checkDevice(const CompileRequest &request, const Spec &spec,
                   spec.placeOf("train.activation_offloading"),
                   "activations are offloaded" + refused,
                   "leave train.activation_offloading out");
-  // Metal has no code for bytes, and of the others no run was compared yet.
-  for (const rt::MethodSettings *own : spec.methods())
-    if ((own->optimizer != "adamw" && own->optimizer != "sgd") ||
-        own->momentum_dtype != "float32")
-      return Status(ErrorCode::OptionsDisagree,
-                    spec.placeOf(own->optimizer.key()),
-                    "'" + own->optimizer.text() + "' with momentum_dtype " +
-                        own->momentum_dtype.text() + " is" + refused,
-                    "set " + own->optimizer.key() +
-                        " to adamw or sgd, or give --target=native");
   return Status::ok();
 }
 

@@ -1,8 +1,9 @@
 //===- TensorUpdateKernels.cpp - Optimizers that look at whole tensors ----===//
 //
-// A thread has a tensor to itself, so sums have an order that no thread
-// decides. They are in double: a table has 150,000 rows. A vector is a matrix
-// of one row.
+// A thread has a tensor to itself, and sums have an order that neither a thread
+// nor a target decides: all that is done to numbers is done element by element.
+// Sums are in double: a table has 150,000 rows. A vector is a matrix of one
+// row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +16,18 @@
 using namespace mlir;
 using namespace hone;
 
+/// Sums of a row that are added up apart, and then by halves; a power of two.
+static constexpr int64_t kPartialSums = 256;
+
 namespace {
 /// A tensor's gradient, as a matrix, and what is done with it.
 class TensorStep {
 public:
+  /// `partial`: a partialSums() of its own.
   template <typename UpdateOp>
-  TensorStep(UpdateOp op, const ThetaUpdate &update, const UpdateTensor &tensor)
-      : k(update.k), update(update), tensor(tensor) {
+  TensorStep(UpdateOp op, const ThetaUpdate &update, const UpdateTensor &tensor,
+             Value partial)
+      : k(update.k), update(update), tensor(tensor), partial(partial) {
     gradientScale = update.rounded(update.number(op.getGradientScale()));
     Value decay = k.mul(tensor.all.rate, update.number(op.getWeightDecay()));
     keep = update.rounded(k.sub(real(1), decay));
@@ -45,9 +51,29 @@ public:
     Value wide = k.convert(k.getF64Type(), value);
     return k.mul(wide, wide);
   }
-  /// The sum of `numberOf` of so many, in double.
+  static MemRefType partialSums(KernelBuilder &k) {
+    return MemRefType::get(kPartialSums, k.getF64Type());
+  }
+  /// The sum of `numberOf` of so many, at least one, in double: number `j` is
+  /// added to partial sum `j mod kPartialSums`. A `tile.reduce` would have the
+  /// order of its target.
   Value sum(Value count, function_ref<Value(Value)> numberOf) const {
-    return k.reduce(count, tile::Combine::add, k.getF64Type(), numberOf);
+    Value most = k.index(kPartialSums), sums = k.min(count, most);
+    k.map(sums, [&](ValueRange j) { k.store(numberOf(j[0]), partial, j[0]); });
+    k.loop(most, count, kPartialSums, [&](Value first) {
+      k.map(k.min(most, k.sub(count, first)), [&](ValueRange j) {
+        addTo(partial, j[0], numberOf(k.add(first, j[0])));
+      });
+    });
+    for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
+      // Those that have one to be joined with.
+      Value from = k.index(half), end = k.min(sums, k.index(2 * half));
+      Value pairs = k.sub(end, k.min(end, from));
+      k.map(pairs, [&](ValueRange j) {
+        addTo(partial, j[0], k.load(partial, k.add(j[0], from)));
+      });
+    }
+    return k.load(partial, k.index(0));
   }
   void addTo(Value sums, Value at, Value number) const {
     k.store(k.add(k.load(sums, at), number), sums, at);
@@ -76,7 +102,7 @@ public:
   const UpdateTensor &tensor;
 
 private:
-  Value gradientScale, keep;
+  Value partial, gradientScale, keep;
 };
 } // namespace
 
@@ -88,16 +114,17 @@ namespace {
 class AdafactorStep : public TensorStep {
 public:
   AdafactorStep(AdafactorOp op, const ThetaUpdate &update,
-                const UpdateTensor &tensor)
-      : TensorStep(op, update, tensor), ofRows(update.vectors.state[0]),
-        ofColumns(update.vectors.state[1]),
+                const UpdateTensor &tensor, Value partial)
+      : TensorStep(op, update, tensor, partial),
+        ofRows(update.vectors.state[0]), ofColumns(update.vectors.state[1]),
         epsilon(update.number(op.getEpsilon())),
         threshold(update.number(op.getClipThreshold())),
         part(update.number(op.getSecondMomentPart())), rows(real(tensor.rows)),
         columns(real(tensor.columns)) {}
 
   static SmallVector<MemRefType> scratch(KernelBuilder &k) {
-    return {MemRefType::get(numerics::kColumnsBlock, k.getF64Type()),
+    return {partialSums(k),
+            MemRefType::get(numerics::kColumnsBlock, k.getF64Type()),
             MemRefType::get(1, k.getF64Type())};
   }
 
@@ -177,10 +204,11 @@ private:
 void hone::emitTensorRule(AdafactorOp op, const ThetaUpdate &update) {
   update.forEachTensor(AdafactorStep::scratch(update.k),
                        [&](const UpdateTensor &tensor, ValueRange own) {
-                         AdafactorStep step(op, update, tensor);
+                         AdafactorStep step(op, update, tensor,
+                                            /*partial=*/own[0]);
                          step.moveRows();
-                         step.moveColumns(/*sums=*/own[0]);
-                         step.moveTheta(/*total=*/own[1]);
+                         step.moveColumns(/*sums=*/own[1]);
+                         step.moveTheta(/*total=*/own[2]);
                        });
 }
 
@@ -194,10 +222,11 @@ namespace {
 class SinkgdStep : public TensorStep {
 public:
   SinkgdStep(SinkgdOp op, const ThetaUpdate &update, const UpdateTensor &tensor,
-             Value count)
-      : TensorStep(op, update, tensor), ofRows(update.vectors.state[0]),
-        ofColumns(update.vectors.state[1]), squares(update.vectors.state[2]),
-        count(count), columns(real(tensor.columns)) {}
+             Value partial, Value count)
+      : TensorStep(op, update, tensor, partial),
+        ofRows(update.vectors.state[0]), ofColumns(update.vectors.state[1]),
+        squares(update.vectors.state[2]), count(count),
+        columns(real(tensor.columns)) {}
 
   void begin() const {
     k.map(tensor.columns, [&](ValueRange j) {
@@ -267,15 +296,15 @@ private:
 
 void hone::emitTensorRule(SinkgdOp op, const ThetaUpdate &update) {
   KernelBuilder &k = update.k;
-  update.forEachTensor(MemRefType::get(1, k.getF64Type()),
-                       [&](const UpdateTensor &tensor, ValueRange own) {
-                         SinkgdStep step(op, update, tensor, own[0]);
-                         step.begin();
-                         k.loop(k.index(0), k.index(numerics::kSinkhornRounds),
-                                1, [&](Value) {
-                                  step.scaleRows();
-                                  step.scaleColumns();
-                                });
-                         step.moveTheta();
-                       });
+  update.forEachTensor(
+      {TensorStep::partialSums(k), MemRefType::get(1, k.getF64Type())},
+      [&](const UpdateTensor &tensor, ValueRange own) {
+        SinkgdStep step(op, update, tensor, own[0], own[1]);
+        step.begin();
+        k.loop(k.index(0), k.index(numerics::kSinkhornRounds), 1, [&](Value) {
+          step.scaleRows();
+          step.scaleColumns();
+        });
+        step.moveTheta();
+      });
 }

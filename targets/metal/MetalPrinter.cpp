@@ -603,9 +603,16 @@ LogicalResult KernelPrinter::print() {
 /// An element as an initialiser. Empty: there are no words for it.
 static std::string initializer(Type type, Attribute value) {
   auto real = dyn_cast<FloatAttr>(value);
-  if (!real || type.isF32())
-    return real && !real.getValue().isFinite() ? "" : literal(type, value);
-  uint64_t bits = real.getValue().bitcastToAPInt().getZExtValue();
+  if (!real)
+    return literal(type, value);
+  APFloat number = real.getValue();
+  // What makes a number of bits is no constant expression there.
+  if (type.isF32() && number.isInfinity())
+    return number.isNegative() ? "-INFINITY" : "INFINITY";
+  if (type.isF32())
+    return number.isFinite() && !number.isDenormal() ? literal(type, value)
+                                                     : "";
+  uint64_t bits = number.bitcastToAPInt().getZExtValue();
   return type.isF64()    ? llvm::formatv("{{{0:x}ul}", bits).str()
          : type.isBF16() ? llvm::formatv("{{{0:x}}", bits).str()
                          : "";

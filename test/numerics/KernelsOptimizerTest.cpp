@@ -106,9 +106,6 @@ protected:
         8, "hone.adamw_coded %n0, %n1, %n2, %n3, %n4, %n5, %n6, %n7");
   }
 
-  /// honec refuses the optimizer for others.
-  static bool hasBytes() { return targetUnderTest().rfind("metal", 0) != 0; }
-
   static std::vector<double> numbersOf(const AdamwRates &rates) {
     return {rates.gradientScale,   rates.learningRate,   rates.weightDecay,
             rates.beta1,           rates.beta2,          rates.epsilon,
@@ -238,8 +235,6 @@ TEST_P(KernelsOptimizerTest, TensorsKeepWhatIsNotFinite) {
 }
 
 TEST_P(KernelsOptimizerTest, AdamwCoded) {
-  if (!hasBytes())
-    GTEST_SKIP() << "the target has no code for bytes";
   HoneProgram program(codedModule());
   AdamwRates rates{0.5, 1e-3, 0.1, 0.9, 0.999, 1e-8, 0, 0};
   Matrix theta = random(1, length);
@@ -397,8 +392,6 @@ lossAfter(int64_t length,
 // largest becomes zero, and the next step divides by epsilon. That code alone
 // differs from the op's.
 TEST_P(KernelsOptimizerTest, ALinearSecondMomentDiverges) {
-  if (!hasBytes())
-    GTEST_SKIP() << "the target has no code for bytes";
   const double before =
       lossAfter(length, [](Matrix &, const Matrix &, const AdamwRates &) {});
   Matrix m(1, length), v(1, length);
