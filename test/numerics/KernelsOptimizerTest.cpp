@@ -1,17 +1,22 @@
 //===- KernelsOptimizerTest.cpp - 200 steps of each optimizer -------------===//
 //
-// Beside the published formulas in double precision. What is kept between steps
-// is compared too: a code that differs is one that a resumed run would go on
-// from.
+// Beside the published formulas in double precision, here and in NumPy: of the
+// same gradients golden/optimizers.safetensors has what they end with. What is
+// kept between steps is compared too: a code that differs is one that a resumed
+// run would go on from.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Hone/StateCodes.h"
 #include "runtime/src/base/Philox.h"
+#include "runtime/src/formats/Safetensors.h"
 #include "test/numerics/KernelCase.h"
+#include "test/numerics/tools/HashValues.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 
 using namespace hone;
 using namespace hone::reference;
@@ -88,17 +93,54 @@ protected:
                                         begin + starts[tensor + 1]));
   }
 
-  /// Gradients of seven orders of magnitude, some of them zero.
-  Matrix wideGradient() {
-    Matrix gradient = random(1, length), decades = random(1, length);
+  /// The numbers that test/reference/optimizers begins with.
+  static Matrix firstTheta() {
+    Matrix theta(1, length);
+    for (size_t i = 0; i < theta.values.size(); ++i)
+      theta.values[i] =
+          static_cast<float>(test::uniform("optimizers/theta", i));
+    return theta;
+  }
+
+  /// Gradients of six orders of magnitude, some of them zero; steps count from
+  /// 0.
+  static Matrix wideGradient(int step) {
+    Matrix gradient(1, length);
+    const std::string name = "optimizers/gradient/" + std::to_string(step);
     for (size_t i = 0; i < gradient.values.size(); ++i)
-      gradient.values[i] =
-          i % 37 == 0
-              ? 0
-              : static_cast<float>(gradient.values[i] *
-                                   std::pow(10, -7 * (double(i % 8) / 8)) *
-                                   (1 + decades.values[i]));
+      if (i % 37 != 0)
+        gradient.values[i] = static_cast<float>(
+            std::ldexp(test::uniform(name, i), -3 * static_cast<int>(i % 8)));
     return gradient;
+  }
+
+  /// What NumPy ended with; of all elements every seventh.
+  static std::vector<double> golden(const std::string &name) {
+    const char *folder = std::getenv("HONE_GOLDEN");
+    rt::Result<rt::SafetensorsFile> file = rt::SafetensorsFile::open(
+        std::string(folder == nullptr ? "test/reference/golden" : folder) +
+        "/optimizers.safetensors");
+    EXPECT_TRUE(file.isOk()) << file.status().render();
+    const rt::TensorInfo *tensor =
+        file.isOk() ? file.value().find(name) : nullptr;
+    if (tensor == nullptr) {
+      ADD_FAILURE() << "the golden file lacks " << name;
+      return {};
+    }
+    std::vector<double> values(tensor->elements());
+    std::memcpy(values.data(), file.value().data(*tensor), tensor->bytes());
+    return values;
+  }
+  static Matrix goldenMatrix(const std::string &name) {
+    Matrix values;
+    values.values = golden(name);
+    return values;
+  }
+  static Matrix everySeventh(const Matrix &all) {
+    Matrix some;
+    for (size_t i = 0; i < all.values.size(); i += 7)
+      some.values.push_back(all.values[i]);
+    return some;
   }
 
   std::string codedModule() const {
@@ -132,11 +174,11 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsOptimizerTest,
 TEST_P(KernelsOptimizerTest, Lion) {
   HoneProgram program(updateModule(5, "hone.lion %n0, %n1, %n2, %n3, %n4"));
   LionRates rates{0.5, 1e-3, 0.1, 0.9, 0.99};
-  Matrix theta = random(1, length), momentum(1, length);
+  Matrix theta = firstTheta(), momentum(1, length);
   program.write("theta", theta.values);
   program.write("state0", momentum.values);
   for (int step = 0; step < kSteps; ++step) {
-    Matrix gradient = wideGradient();
+    Matrix gradient = wideGradient(step);
     give(program, gradient,
          {rates.gradientScale, rates.learningRate, rates.weightDecay,
           rates.beta1, rates.beta2});
@@ -144,23 +186,28 @@ TEST_P(KernelsOptimizerTest, Lion) {
     lionStep(theta, gradient, momentum, rates);
   }
   // A decay that is rounded is as wrong in each step: errors add up.
-  expectClose(readAll(program, "theta"), theta, element(), kSteps * kSteps / 4,
-              "lion");
-  expectClose(readAll(program, "state0"), momentum, element(), kSteps,
-              "momentum");
+  const int64_t terms = kSteps * kSteps / 4;
+  Matrix gotTheta = readAll(program, "theta"),
+         gotMomentum = readAll(program, "state0");
+  expectClose(gotTheta, theta, element(), terms, "theta");
+  expectClose(gotMomentum, momentum, element(), kSteps, "momentum");
+  expectClose(everySeventh(gotTheta), goldenMatrix("lion.theta"), element(),
+              terms, "theta of NumPy");
+  expectClose(everySeventh(gotMomentum), goldenMatrix("lion.momentum"),
+              element(), kSteps, "momentum of NumPy");
 }
 
 TEST_P(KernelsOptimizerTest, Adafactor) {
   HoneProgram program(
       updateModule(6, "hone.adafactor %n0, %n1, %n2, %n3, %n4, %n5"));
   AdafactorRates rates{0.5, 1e-3, 0.1, 1e-30, 0.9, -0.8};
-  std::vector<Matrix> theta = tensorsOf(random(1, length));
+  std::vector<Matrix> theta = tensorsOf(firstTheta());
   std::vector<AdafactorMoments> moments(theta.size());
   program.write("theta", joined(theta).values);
   program.write("state1.rows", std::vector<double>(inRows));
   program.write("state1.columns", std::vector<double>(inColumns));
   for (int step = 1; step <= kSteps; ++step) {
-    Matrix gradient = wideGradient();
+    Matrix gradient = wideGradient(step - 1);
     give(program, gradient,
          {rates.gradientScale, rates.learningRate, rates.weightDecay,
           rates.epsilon, rates.clipThreshold,
@@ -170,8 +217,11 @@ TEST_P(KernelsOptimizerTest, Adafactor) {
     for (size_t i = 0; i < theta.size(); ++i)
       adafactorStep(theta[i], gradients[i], moments[i], rates, step);
   }
-  expectClose(readAll(program, "theta"), joined(theta), element(),
-              kSteps * kSteps / 4, "theta");
+  const int64_t terms = kSteps * kSteps / 4;
+  Matrix gotTheta = readAll(program, "theta");
+  expectClose(gotTheta, joined(theta), element(), terms, "theta");
+  expectClose(everySeventh(gotTheta), goldenMatrix("adafactor.theta"),
+              element(), terms, "theta of NumPy");
   Matrix rows, columns, wantRows, wantColumns;
   rows.values = program.read("state1.rows", inRows);
   columns.values = program.read("state1.columns", inColumns);
@@ -181,15 +231,19 @@ TEST_P(KernelsOptimizerTest, Adafactor) {
   }
   expectClose(rows, wantRows, element(), kSteps, "rows");
   expectClose(columns, wantColumns, element(), kSteps, "columns");
+  expectClose(rows, goldenMatrix("adafactor.rows"), element(), kSteps,
+              "rows of NumPy");
+  expectClose(columns, goldenMatrix("adafactor.columns"), element(), kSteps,
+              "columns of NumPy");
 }
 
 TEST_P(KernelsOptimizerTest, Sinkgd) {
   HoneProgram program(updateModule(3, "hone.sinkgd %n0, %n1, %n2"));
   const double rate = 1e-3, decay = 0.1;
-  std::vector<Matrix> theta = tensorsOf(random(1, length));
+  std::vector<Matrix> theta = tensorsOf(firstTheta());
   program.write("theta", joined(theta).values);
   for (int step = 0; step < kSteps; ++step) {
-    Matrix gradient = wideGradient();
+    Matrix gradient = wideGradient(step);
     // A token that the batch lacks, a feature that nothing reads, no gradient.
     for (size_t j = 0; j < 131; ++j)
       gradient.values[7 * 131 + j] = 0;
@@ -204,8 +258,11 @@ TEST_P(KernelsOptimizerTest, Sinkgd) {
       sinkgdStep(theta[i], gradients[i], rate, decay, numerics::kSinkhornRounds,
                  theta[i].rows == 1);
   }
-  expectClose(readAll(program, "theta"), joined(theta), element(),
-              kSteps * kSteps / 4, "theta");
+  const int64_t terms = kSteps * kSteps / 4;
+  Matrix gotTheta = readAll(program, "theta");
+  expectClose(gotTheta, joined(theta), element(), terms, "theta");
+  expectClose(everySeventh(gotTheta), goldenMatrix("sinkgd.theta"), element(),
+              terms, "theta of NumPy");
 }
 
 // Numbers that are not finite must be seen.
@@ -237,7 +294,7 @@ TEST_P(KernelsOptimizerTest, TensorsKeepWhatIsNotFinite) {
 TEST_P(KernelsOptimizerTest, AdamwCoded) {
   HoneProgram program(codedModule());
   AdamwRates rates{0.5, 1e-3, 0.1, 0.9, 0.999, 1e-8, 0, 0};
-  Matrix theta = random(1, length);
+  Matrix theta = firstTheta();
   constexpr size_t block = numerics::kStateBlock;
   CodedMoment first(dynamicCode(true), false, starts, block),
       second(dynamicCode(false), true, starts, block);
@@ -249,7 +306,7 @@ TEST_P(KernelsOptimizerTest, AdamwCoded) {
   for (int step = 1; step <= kSteps; ++step) {
     rates.biasCorrection1 = 1 - std::pow(rates.beta1, step);
     rates.biasCorrection2 = 1 - std::pow(rates.beta2, step);
-    Matrix gradient = wideGradient();
+    Matrix gradient = wideGradient(step - 1);
     give(program, gradient, numbersOf(rates));
     program.run(1, 1 + step % 3);
     Matrix m = first.decoded(), v = second.decoded();
@@ -271,21 +328,38 @@ TEST_P(KernelsOptimizerTest, AdamwCoded) {
   const bool isExact = element() == "f64";
   RecordProperty("codes_that_differ", static_cast<int>(others));
   EXPECT_LE(double(others), isExact ? 0 : 1e-3 * double(codes));
-  Matrix got = readAll(program, "theta");
-  if (isExact) {
-    expectClose(got, theta, element(), kSteps, "theta");
-  } else {
+  Matrix got = readAll(program, "theta"), largest;
+  largest.values = program.read("state1.largest", blocks);
+  auto expectTheta = [&](const Matrix &got, const Matrix &want,
+                         const char *what) {
+    expectClose(got, want, element(), isExact ? kSteps : 1000000, what);
     double most = 0;
     for (size_t i = 0; i < got.values.size(); ++i)
-      most = std::max(most, std::abs(got.values[i] - theta.values[i]));
+      most = std::max(most, std::abs(got.values[i] - want.values[i]));
     // A step moves each by about the learning rate.
-    EXPECT_LE(most, 0.1 * rates.learningRate * kSteps);
-    expectClose(got, theta, element(), 1000000, "theta");
+    EXPECT_LE(most, 0.1 * rates.learningRate * kSteps) << what;
+  };
+  auto expectLargest = [&](const std::vector<double> &values,
+                           const char *what) {
+    Matrix want;
+    want.values = values;
+    expectClose(largest, want, element(), isExact ? kSteps : 1000000, what);
+  };
+  expectTheta(got, theta, "theta");
+  expectTheta(everySeventh(got), goldenMatrix("adamw-8bit.theta"),
+              "theta of NumPy");
+  expectLargest(second.largest, "largest");
+  expectLargest(golden("adamw-8bit.second.largest"), "largest of NumPy");
+  for (auto [region, name] : {std::pair("state0.codes", "first.codes"),
+                              {"state1.codes", "second.codes"}}) {
+    Matrix own = everySeventh(readAll(program, region));
+    const std::vector<double> want = golden(std::string("adamw-8bit.") + name);
+    ASSERT_EQ(own.values.size(), want.size());
+    size_t differ = 0;
+    for (size_t i = 0; i < want.size(); ++i)
+      differ += own.values[i] != want[i];
+    EXPECT_LE(double(differ), isExact ? 0 : 0.01 * double(want.size())) << name;
   }
-  Matrix largest, want;
-  largest.values = program.read("state1.largest", blocks);
-  want.values = second.largest;
-  expectClose(largest, want, element(), isExact ? kSteps : 1000000, "largest");
 }
 
 // The momentum takes the 16 bits below those that a parameter takes.
@@ -301,7 +375,7 @@ TEST_P(KernelsOptimizerTest, MomentumInBfloat16) {
     Matrix theta(1, length), momentum(1, length);
     program.write("theta", theta.values);
     program.write("state0.bfloat16", momentum.values);
-    for (uint64_t step = 0; step < 20; ++step) {
+    for (uint64_t step = 0; step < kSteps; ++step) {
       Matrix gradient(1, length);
       for (size_t i = 0; i < gradient.values.size(); ++i)
         gradient.values[i] =
@@ -333,17 +407,24 @@ TEST_P(KernelsOptimizerTest, MomentumInBfloat16) {
                 (stream.bits(i - starts[tensor]) >> 32) & 0xffff);
       }
     }
-    EXPECT_EQ(program.read("state0.bfloat16", length), momentum.values)
-        << isLion;
-    EXPECT_EQ(program.read("theta", length), theta.values) << isLion;
+    // Every momentum is exact; the sum of all steps is not.
+    const std::string name = isLion ? "lion-bfloat16" : "sgd-bfloat16";
+    Matrix gotTheta = readAll(program, "theta"),
+           gotMomentum = readAll(program, "state0.bfloat16");
+    EXPECT_EQ(gotMomentum.values, momentum.values) << name;
+    EXPECT_EQ(everySeventh(gotMomentum).values, golden(name + ".momentum"));
+    expectClose(gotTheta, theta, element(), kSteps, name);
+    expectClose(everySeventh(gotTheta), goldenMatrix(name + ".theta"),
+                element(), kSteps, name + " of NumPy");
   }
 }
 
-TEST(StateCodes, AreThePublishedOnes) {
+TEST_P(KernelsOptimizerTest, CodesAreThePublishedOnes) {
   for (bool isSigned : {true, false}) {
     StateCode code = dynamicStateCode(isSigned);
     std::vector<double> want = dynamicCode(isSigned);
     ASSERT_EQ(want.size(), 256u);
+    EXPECT_EQ(want, golden(isSigned ? "code.signed" : "code.positive"));
     for (size_t i = 0; i < want.size(); ++i)
       EXPECT_EQ(code.values[i], want[i]) << i;
   }

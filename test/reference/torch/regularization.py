@@ -1,7 +1,6 @@
 # ===- regularization.py - Masks and noise as compiled models draw them ----===#
 #
-# Philox4x32-10 and the names of streams are written again from their
-# specification (runtime/src/base/Philox.h, dialects/Hone/HoneModelOps.td), and
+# The rules of dialects/Hone/HoneModelOps.td, on the random words of philox.py;
 # masks take the place of PEFT's dropout and NEFTune's noise in the models.
 #
 # ===-----------------------------------------------------------------------===#
@@ -11,37 +10,10 @@ import torch
 from peft.tuners.lora import LoraLayer
 
 from numpy_forward import NumpyModel
+from philox import halves, philox, stream
 
 DROPOUT, NOISE = 3, 10  # purposes
 EMBEDDING = "model.embed_tokens"
-
-
-def philox(counter, key):
-    """Philox4x32-10 of uint32 words; each may be an array."""
-    c = [np.asarray(word, dtype=np.uint64) for word in counter]
-    k = [int(word) for word in key]
-    low = np.uint64(0xFFFFFFFF)
-    for _ in range(10):
-        p0, p1 = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
-        c = [
-            (p1 >> np.uint64(32)) ^ c[1] ^ np.uint64(k[0]),
-            p1 & low,
-            (p0 >> np.uint64(32)) ^ c[3] ^ np.uint64(k[1]),
-            p0 & low,
-        ]
-        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
-    return c
-
-
-def _halves(word):
-    return word % 2**32, word >> 32
-
-
-def _hash(purpose, name):
-    state = 0xCBF29CE484222325
-    for byte in purpose.to_bytes(4, "little") + name.encode():
-        state = ((state ^ byte) * 0x100000001B3) % 2**64
-    return state
 
 
 class Regularization:
@@ -61,15 +33,14 @@ class Regularization:
 
     def _words(self, purpose, name, columns):
         """uint32[length, columns] of the rows of this sequence."""
-        seed, (h0, h1) = _halves(self.seed), _halves(_hash(purpose, name))
-        stream = philox((0, 0, h0, h1), [word ^ 0xFFFFFFFF for word in seed])
+        own = stream(purpose, name, self.seed)
         row = np.arange(self.first, self.first + self.length, dtype=np.uint64)[:, None]
         column = np.arange(columns, dtype=np.uint64)[None, :]
         groups = np.uint64((columns + 63) // 64)
         group = row * groups + column // np.uint64(64)
         block = group * np.uint64(16) + column % np.uint64(16)
         low, high = block & np.uint64(0xFFFFFFFF), block >> np.uint64(32)
-        words = np.stack(philox((low, high, stream[0], stream[1]), seed))
+        words = np.stack(philox((low, high, *own), halves(self.seed)))
         which = np.broadcast_to(column // np.uint64(16) % np.uint64(4), block.shape)
         return np.take_along_axis(words, which[None].astype(np.int64), 0)[0]
 
