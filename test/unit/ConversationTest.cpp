@@ -46,11 +46,11 @@ struct LoadedChat {
   };
   Status encode(std::vector<ChatTurn> turns, std::vector<Made> &out) {
     out.clear();
-    ConversationEncoder encoder(model, loaded.tokenizer, loaded.scratch,
+    SampleIds ids(UINT64_MAX);
+    ConversationEncoder encoder(model, loaded.tokenizer, loaded.scratch, ids,
                                 counts);
     return encoder.encode(
-        std::move(turns), "place",
-        [&](SampleIds &ids, const std::vector<TokenSpan> &spans) {
+        std::move(turns), "place", [&](const std::vector<TokenSpan> &spans) {
           out.push_back({ids.kept, std::vector<int32_t>(ids.count, NoTarget)});
           for (const TokenSpan &span : spans)
             for (uint64_t i = span.begin; i < span.end; ++i)

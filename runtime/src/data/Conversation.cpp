@@ -175,7 +175,7 @@ Status ConversationEncoder::encodeMarked(ChatMessages &messages,
   HONE_TRY(model.encode(text, place, sink, scratch));
   for (const TokenSpan &span : sink.spans)
     noteTurn(span, false);
-  return emit(whole, sink.spans);
+  return emit(sink.spans);
 }
 
 Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
@@ -240,9 +240,9 @@ Status ConversationEncoder::encodeTurns(ChatMessages &messages,
         continue;
       noteTurn(spans[i], parts);
       if (!isShared)
-        HONE_TRY(emit(whole, {spans[i]}));
+        HONE_TRY(emit({spans[i]}));
     }
-  return isShared ? emit(whole, spans) : Status::ok();
+  return isShared ? emit(spans) : Status::ok();
 }
 
 void ConversationEncoder::noteContents(const std::vector<ChatTurn> &turns) {

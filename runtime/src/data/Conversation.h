@@ -54,13 +54,16 @@ struct ConversationCounts {
 
 class ConversationEncoder {
 public:
-  /// Told each sample, all of whose ids it keeps, and where its loss is.
-  using Emit =
-      std::function<Status(SampleIds &, const std::vector<TokenSpan> &)>;
+  /// Told each sample, whose ids are in `whole`, and where its loss is.
+  using Emit = std::function<Status(const std::vector<TokenSpan> &)>;
 
+  /// `whole` takes the ids of a conversation, and has no limit: a long one's
+  /// would not fit into memory twice.
   ConversationEncoder(const ChatModel &model, const Tokenizer &tokenizer,
-                      TokenizerScratch &scratch, ConversationCounts &counts)
-      : model(model), tokenizer(tokenizer), scratch(scratch), counts(counts) {}
+                      TokenizerScratch &scratch, SampleIds &whole,
+                      ConversationCounts &counts)
+      : model(model), tokenizer(tokenizer), scratch(scratch), counts(counts),
+        whole(whole) {}
 
   /// `place` is where the turns are from. Emits nothing of a conversation that
   /// begins with the assistant, but counts it. Errors: ConversationRefused,
@@ -97,9 +100,8 @@ private:
   const Tokenizer &tokenizer;
   TokenizerScratch &scratch;
   ConversationCounts &counts;
-  std::string place, text;
-  SampleIds whole{UINT64_MAX}; ///< the sample that prefixes are looked for in
-  std::string wholeText;
+  SampleIds &whole; ///< the sample that prefixes are looked for in
+  std::string place, text, wholeText;
 };
 
 } // namespace hone::rt

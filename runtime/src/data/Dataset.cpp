@@ -349,9 +349,11 @@ Status Preparation::openChat() {
     return Status::ok();
   Result<ChatModel> opened = ChatModel::open(options.chat, *tokenizer,
                                              options.chatPlace, options.date);
-  if (opened.isOk())
-    chat = std::move(opened.value());
-  return opened.status();
+  if (!opened.isOk())
+    return opened.status();
+  chat = std::move(opened.value());
+  sample = SampleIds(UINT64_MAX); // prefixes are looked for in all of it
+  return Status::ok();
 }
 
 Status Preparation::addConversation(DataLine &line, const std::string &place) {
@@ -365,13 +367,11 @@ Status Preparation::addConversation(DataLine &line, const std::string &place) {
         "model's chat_template into its folder, or write the data as "
         "{\"prompt\", \"completion\"}");
   HONE_TRY(joinSystem(line, place));
-  ConversationEncoder encoder(*chat, *tokenizer, scratch, counts);
+  ConversationEncoder encoder(*chat, *tokenizer, scratch, sample, counts);
   return encoder.encode(
       std::move(line.turns), line.tools, place,
-      [&](SampleIds &ids, const std::vector<TokenSpan> &spans) {
-        sample.clear();
-        sample.append(ids.kept.data(), ids.kept.size());
-        labels.assign(sample.kept.size(), NoTarget);
+      [&](const std::vector<TokenSpan> &spans) {
+        labels.assign(std::min(sample.count, keptIds(options)), NoTarget);
         for (const TokenSpan &span : spans)
           for (uint64_t i = span.begin; i < span.end && i < labels.size(); ++i)
             labels[i] = sample.kept[i];

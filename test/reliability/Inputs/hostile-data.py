@@ -52,9 +52,11 @@ lines("words.jsonl", 40, lambda i: {
     "text": "a " + "ab "[i % 3] * (LONGEST_PIECE - 9)})
 
 # Conversations as long as they may be, of few turns and of many, in an array.
-def chat(*turns):
-    return {"messages": [{"role": "assistant" if i % 2 else "user", "content": turn}
-                         for i, turn in enumerate(turns)]}
+def chat(*turns, system=None):
+    begin = [] if system is None else [{"role": "system", "content": system}]
+    return {"messages": begin + [
+        {"role": "assistant" if i % 2 else "user", "content": turn}
+        for i, turn in enumerate(turns)]}
 
 
 with open("chat.json", "w") as out:
@@ -66,6 +68,7 @@ with open("chat.json", "w") as out:
         chat("a", "<|im_end|>" * (LONGEST_CONVERSATION // 10 - 99)),
         chat(*["%d" % i for i in range(1000)]),
         chat("a", "ab " * (LONGEST_PIECE // 3)),
+        chat("a", "c", system=text(LONGEST_CONVERSATION - 999)),
     ] + [chat("a b %d" % i, "c") for i in range(9)], out)
 
 with open("line.jsonl", "w") as out:
