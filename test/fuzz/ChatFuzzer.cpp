@@ -99,19 +99,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   TokenizerScratch scratch;
   ConversationCounts counts;
+  SampleIds ids(UINT64_MAX);
   Conversation asked = conversationOf(parts[1]);
-  ConversationEncoder encoder(model.value(), tokenizer, scratch, counts);
-  Status status =
-      encoder.encode(std::move(asked.turns), asked.tools, "place",
-                     [](SampleIds &ids, const std::vector<TokenSpan> &spans) {
-                       for (int32_t id : ids.kept)
-                         if (id < 0 || id > 257)
-                           std::abort();
-                       for (const TokenSpan &span : spans)
-                         if (span.end > ids.kept.size())
-                           std::abort();
-                       return Status::ok();
-                     });
+  ConversationEncoder encoder(model.value(), tokenizer, scratch, ids, counts);
+  Status status = encoder.encode(std::move(asked.turns), asked.tools, "place",
+                                 [&](const std::vector<TokenSpan> &spans) {
+                                   for (int32_t id : ids.kept)
+                                     if (id < 0 || id > 257)
+                                       std::abort();
+                                   for (const TokenSpan &span : spans)
+                                     if (span.end > ids.kept.size())
+                                       std::abort();
+                                   return Status::ok();
+                                 });
   if (!status.isOk())
     fuzz::requireMessage(status);
   return 0;
