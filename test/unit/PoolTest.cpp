@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 #include <sched.h>
 #include <sys/resource.h>
@@ -66,6 +68,23 @@ TEST_P(PoolTest, LateWorkersNeverTouchTheNextJob) {
     EXPECT_EQ(
         std::accumulate(visits.perIndex.begin(), visits.perIndex.end(), 0),
         int(count));
+  }
+}
+
+// What one thread runs are neighbours: kernels ask for what is next in memory.
+TEST(Pool, ThreadsBeginTheirOwnPartsAndHelpAtTheEndsOfOthers) {
+  auto pool = Pool::create(2);
+  ASSERT_TRUE(pool.isOk());
+  if (Pool::availableCpus() < 2)
+    GTEST_SKIP() << "one CPU has one part";
+  for (size_t count : {2, 7, 64, 1000}) {
+    Visits visits{std::vector<int>(count), std::vector<int64_t>(count)};
+    pool.value()->run(visit, &visits, int64_t(count));
+    auto middle = visits.threadOf.begin() + int64_t(count / 2);
+    auto isFirst = [](int64_t thread) { return thread == 0; };
+    EXPECT_TRUE(std::is_partitioned(visits.threadOf.begin(), middle, isFirst));
+    EXPECT_TRUE(std::is_partitioned(middle, visits.threadOf.end(),
+                                    std::not_fn(isFirst)));
   }
 }
 

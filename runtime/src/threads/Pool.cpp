@@ -4,6 +4,9 @@
 // looked: a worker that the system holds up delays nobody. That is why a
 // claim is a compare-and-swap on generation and unclaimed count together; a
 // plain counter would let a late worker swallow an index of the next job.
+// Which indices they are is told after the claim, by the parts that the threads
+// have: as many indices are left in them as are unclaimed or claimed and not
+// yet taken, so a claim always finds its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +38,8 @@ unsigned Pool::availableCpus() { return platform::availableCpus(); }
 Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
   std::unique_ptr<Pool> pool(new Pool());
   pool->cpus = availableCpus();
+  pool->partCount = std::min(threads, pool->cpus);
+  pool->parts = std::make_unique<Part[]>(pool->partCount);
   // Complete before the first thread starts, since all of them read it.
   for (unsigned i = 1; i < threads; ++i)
     pool->workers.push_back({pool.get(), int64_t(i)});
@@ -99,31 +104,68 @@ bool Pool::waitForJob(uint32_t seen) {
   return !stopping.load();
 }
 
-/// How many indices are claimed at a time: neighbours, since what they read is
-/// mostly in one piece, and ever fewer, so that all threads end together
-/// (guided self-scheduling, Polychronopoulos and Kuck 1987).
+/// How many indices are claimed at a time: ever fewer, so that all threads end
+/// together (guided self-scheduling, Polychronopoulos and Kuck 1987).
 uint32_t Pool::shareOf(uint32_t unclaimed) const {
   constexpr uint32_t sharesPerThread = 4;
   return std::max(1u, unclaimed / (sharesPerThread * threads()));
 }
 
+/// Divides the indices into parts, before they can be claimed.
+void Pool::divide(uint32_t total) {
+  const uint64_t all = partCount;
+  for (uint64_t i = 0; i < all; ++i)
+    parts[i].indices.store((total * i / all) << 32 | total * (i + 1) / all,
+                           std::memory_order_relaxed);
+}
+
+/// Takes at most `most` indices from the start of a part, or from its end; they
+/// begin at `begin`. Returns how many.
+uint32_t Pool::takeFrom(Part &from, uint32_t most, bool fromEnd,
+                        uint32_t &begin) {
+  std::atomic<uint64_t> &part = from.indices;
+  uint64_t current = part.load(std::memory_order_relaxed);
+  while (true) {
+    uint32_t first = uint32_t(current >> 32), end = uint32_t(current);
+    const uint32_t taken = std::min(most, end - first);
+    if (taken == 0)
+      return 0;
+    begin = fromEnd ? end - taken : first;
+    (fromEnd ? end : first) = fromEnd ? begin : first + taken;
+    if (part.compare_exchange_weak(current, uint64_t(first) << 32 | end,
+                                   std::memory_order_relaxed))
+      return taken;
+  }
+}
+
+/// Runs as many indices as were claimed: of the thread's own part while there
+/// are some, else of the next one that has some.
+void Pool::runClaimed(uint32_t claimed, int64_t thread) {
+  hone_task run = task.load(std::memory_order_relaxed);
+  void *with = closure.load(std::memory_order_relaxed);
+  const int64_t base = first.load(std::memory_order_relaxed);
+  for (unsigned i = 0; claimed != 0; i = (i + 1) % partCount) {
+    uint32_t begin = 0;
+    Part &part = parts[(uint64_t(thread) + i) % partCount];
+    const uint32_t taken = takeFrom(part, claimed, /*fromEnd=*/i != 0, begin);
+    for (int64_t j = 0; j < taken; ++j)
+      run(with, base + begin + j, thread);
+    claimed -= taken;
+  }
+}
+
 void Pool::takeWork(uint32_t generation, int64_t thread) {
   uint64_t current = ticket.load(std::memory_order_acquire);
   while (generationOf(current) == generation && unclaimedOf(current) != 0) {
-    hone_task run = task.load(std::memory_order_relaxed);
-    void *with = closure.load(std::memory_order_relaxed);
-    int64_t base = first.load(std::memory_order_relaxed);
-    uint32_t end = count.load(std::memory_order_relaxed);
     const uint32_t claimed = shareOf(unclaimedOf(current));
     // Success proves that this job had an unclaimed index since `current` was
-    // read, hence that the fields read in between are its own.
+    // read, hence that its fields stay until what was claimed has ended.
     if (!ticket.compare_exchange_weak(current, current - claimed,
                                       std::memory_order_acq_rel,
                                       std::memory_order_acquire))
       continue;
-    const int64_t start = base + (end - unclaimedOf(current));
-    for (int64_t i = 0; i < claimed; ++i)
-      run(with, start + i, thread);
+    runClaimed(claimed, thread);
+    const uint32_t end = count.load(std::memory_order_relaxed);
     if (finished.fetch_add(claimed) + claimed == end && callerSleeps.load()) {
       std::lock_guard<std::mutex> lock(mutex);
       jobEnded.notify_one();
@@ -167,6 +209,7 @@ void Pool::runChunk(hone_task run, void *with, int64_t base, uint32_t end) {
   closure.store(with, std::memory_order_relaxed);
   first.store(base, std::memory_order_relaxed);
   count.store(end, std::memory_order_relaxed);
+  divide(end);
   finished.store(0, std::memory_order_relaxed);
   ticket.store(uint64_t(generation) << 32 | end);
   wake(end);

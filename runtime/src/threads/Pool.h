@@ -5,6 +5,9 @@
 // thread takes part as thread 0. Loops do not nest: a task must not start
 // another. Threads beyond the CPUs sleep, so that too many cost memory and no
 // time.
+// Each thread that has a CPU has a part of the indices and runs it in ascending
+// order: kernels ask the memory for what the next index reads. When its part is
+// empty, it helps others from their ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,12 +54,20 @@ private:
     Pool *pool;
     int64_t thread;
   };
+  /// Indices from `first` (high half of the word) to before `end` (low half).
+  struct alignas(64) Part {
+    std::atomic<uint64_t> indices{0};
+  };
 
   Pool() = default;
   static void *enter(void *worker);
   void serve(int64_t thread);
   void runChunk(hone_task task, void *closure, int64_t first, uint32_t count);
   void takeWork(uint32_t generation, int64_t thread);
+  void divide(uint32_t count);
+  static uint32_t takeFrom(Part &from, uint32_t most, bool fromEnd,
+                           uint32_t &begin);
+  void runClaimed(uint32_t claimed, int64_t thread);
   uint32_t shareOf(uint32_t unclaimed) const;
   bool waitForJob(uint32_t seen);
   unsigned spins() const;
@@ -69,6 +80,8 @@ private:
   std::atomic<void *> closure{nullptr};
   std::atomic<int64_t> first{0};
   std::atomic<uint32_t> count{0};
+  std::unique_ptr<Part[]> parts; // of indices from 0; one for each CPU in use
+  unsigned partCount = 1;
 
   // Generation of the job (high half) and how many of its indices nobody has
   // claimed (low half), in one word so that a late worker cannot claim an
