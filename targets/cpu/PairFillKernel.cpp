@@ -20,6 +20,10 @@ using namespace hone;
 /// Pairs in a vector.
 static constexpr unsigned kLanes = 16;
 
+/// Rows are apart, so that the processor does not see which line comes next. It
+/// is near, since products ask for it, but not in the nearest cache.
+static constexpr int64_t kRowsAhead = 8;
+
 namespace {
 
 class PairFillEmitter {
@@ -29,8 +33,8 @@ public:
       : p(b, loc), b(b), loc(loc), columns(columns),
         number(format.isPacked() ? Type(b.getF32Type()) : format.numbers),
         source(b, loc, format, number, arguments.drop_back(3)),
-        panel(arguments.take_back(3)[0]), height(arguments.take_back(2)[0]),
-        width(arguments.back()) {}
+        requests(!format.isPacked()), panel(arguments.take_back(3)[0]),
+        height(arguments.take_back(2)[0]), width(arguments.back()) {}
 
   void emit(bool transpose);
 
@@ -74,6 +78,7 @@ private:
   unsigned columns;
   Type number; ///< what the source is read as
   PanelSource source;
+  bool requests; ///< of lines that are read soon, see kRowsAhead
   Value panel, height, width;
 };
 
@@ -85,6 +90,12 @@ void PairFillEmitter::copyPairOfRows(Value q, bool hasSecond) {
   PanelSource::Row low = source.row(k);
   PanelSource::Row high =
       hasSecond ? source.row(p.add(k, p.word(1))) : PanelSource::Row();
+  if (requests && hasSecond)
+    for (int64_t i : {0, 1}) {
+      PanelSource::Row ahead = source.row(p.add(k, p.word(kRowsAhead + i)));
+      for (int64_t j = 0; j < int64_t(columns); j += source.perLine())
+        source.request(ahead, p.word(j));
+    }
   SmallVector<int64_t> sideBySide;
   for (unsigned i = 0; i < kLanes; ++i)
     sideBySide.append({i, i + kLanes});
@@ -121,6 +132,8 @@ void PairFillEmitter::transposeSquare(ArrayRef<PanelSource::Row> rows,
   SmallVector<Value> square;
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, 2 * kLanes));
   for (const PanelSource::Row &row : rows) {
+    for (int64_t at = terms; requests && at < 2 * terms; at += source.perLine())
+      source.request(row, p.add(k, p.word(at)));
     Value low = numbersOf(row, k);
     Value high = terms > kLanes ? numbersOf(row, p.add(k, p.word(kLanes)))
                                 : zeroOf(vectorOf(b.getBF16Type(), kLanes));

@@ -105,6 +105,11 @@ Value PanelSource::vector(const Row &row, Value column, unsigned lanes) {
                     at);
 }
 
+void PanelSource::request(const Row &row, Value column) {
+  LLVM::Prefetch::create(b, loc, p.at(format.numbers, row.numbers, column),
+                         /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
 Value PanelSource::scalar(const Row &row, Value column) {
   if (!format.isPacked()) {
     Value address = p.at(format.numbers, row.numbers, column);

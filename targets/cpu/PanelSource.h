@@ -49,6 +49,11 @@ public:
   /// `lanes` numbers from `column` on, of one group.
   mlir::Value vector(const Row &row, mlir::Value column, unsigned lanes);
   mlir::Value scalar(const Row &row, mlir::Value column);
+  /// Numbers in a cache line.
+  int64_t perLine() const { return 512 / format.numberBits(); }
+  /// Asks for the line of a number into the nearest cache; it may be outside of
+  /// the matrix. Only of floats.
+  void request(const Row &row, mlir::Value column);
 
   /// Numbers that share a word of 32 bits, where they are moved as such: a
   /// square of words is transposed as fast as one of f32. 1 where they are not.
