@@ -272,7 +272,8 @@ public:
              const MachineProfile &profile, int64_t threads, bool streams)
       : request(request), judge(module, request.settings, options, target,
                                 profile, threads, streams),
-        threads(threads), streams(streams), rows(maxRows(module).value_or(0)) {}
+        threads(threads), streams(streams), isProgram(!options.part.empty()),
+        rows(maxRows(module).value_or(0)) {}
 
   /// Whether there is anything to plan.
   bool canPlan() { return rows > 0 && judge.findLayers(); }
@@ -294,6 +295,7 @@ private:
   PlanJudge judge;
   int64_t threads;
   bool streams;
+  bool isProgram; ///< one of several of a model
   int64_t rows;
 };
 
@@ -335,6 +337,10 @@ Result<PlannedStep> PlanSearch::find() {
         judge.layers, request.mayRound, request.mayOffload,
         numerics::kGradientRows, rows,
         [&](const StepPlan &plan) { return judge.judge(plan, mappedForFree); });
+    // Each program is planned by itself, and its plan must not change what
+    // crosses.
+    if (isProgram)
+      planner.keepInputs();
     auto found = [&](const StepPlan &plan) {
       seconds = planner.cost(plan)->seconds;
       PlannedStep planned{plan, judge.layers, streams};

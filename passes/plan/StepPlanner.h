@@ -84,6 +84,10 @@ public:
   StepPlanner(int64_t layers, bool mayRound, bool mayOffload, int64_t rowUnit,
               int64_t maxRows, Judge judge);
 
+  /// No plan computes an input again: what is below the lowest layer, another
+  /// program's, would have to send it again.
+  void keepInputs() { mostRecomputed = 0; }
+
   /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
   /// plan of one tile height is faster by more than what one layer gains.
   std::optional<StepPlan> fastestWithin(int64_t budget);
