@@ -27,7 +27,7 @@ apt install /try/hone.deb
 cat >/try/use.sh <<'TEXT'
 set -eu
 cd /try
-for tool in hone honec hone-adapter hone-make-model; do $tool --version; done
+for tool in hone honec hone-adapter hone-make-model hone-simulate; do $tool --version; done
 hone-make-model config.json -o model --seed 1 --tokenizer byte
 hone finetune model notes.jsonl -o run --set chat_template=plain -- --steps 8
 hone generate run --prompt 'Who keeps' --max-new-tokens 8

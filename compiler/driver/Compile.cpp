@@ -661,6 +661,29 @@ static std::string launchLine(const std::string &folder,
   return line;
 }
 
+/// What is compiled for `spec`, each with its own request: one model, or the
+/// programs of its parts.
+static Result<std::vector<std::pair<CompileRequest, Spec>>>
+separatePrograms(const CompileRequest &request, Spec spec) {
+  std::vector<std::pair<CompileRequest, Spec>> programs;
+  if (!spec.hasPrograms() || request.selfCheck) {
+    programs.emplace_back(request, std::move(spec));
+    return std::move(programs);
+  }
+  HONE_TRY(checkPrograms(request, spec));
+  if (spec.train.modules > 1 && spec.train.module_cuts.empty()) {
+    HONE_ASSIGN(std::vector<std::string> cuts, cutModules(request, spec));
+    spec.train.module_cuts = std::move(cuts);
+  }
+  for (auto [name, own] :
+       llvm::zip_equal(spec.programs(), requestsOfPrograms(request, spec))) {
+    Spec program = spec;
+    program.program = name;
+    programs.emplace_back(std::move(own), std::move(program));
+  }
+  return std::move(programs);
+}
+
 Status hone::compile(const CompileRequest &request) {
   HONE_TRY(checkRequest(request));
   HONE_TRY(checkOutput(request));
@@ -669,23 +692,55 @@ Status hone::compile(const CompileRequest &request) {
     llvm::errs() << "note: " << note << "\n";
   if (request.selfCheck)
     spec.train.modules = 1; // what is checked is of the whole model
-  if (!spec.hasPrograms() || request.selfCheck)
-    return compileModel(request, spec);
-  HONE_TRY(checkPrograms(request, spec));
-  if (spec.train.modules > 1 && spec.train.module_cuts.empty()) {
-    HONE_ASSIGN(std::vector<std::string> cuts, cutModules(request, spec));
-    spec.train.module_cuts = std::move(cuts);
-  }
-  if (request.writesBinary())
+  const bool isCut = spec.hasPrograms() && !request.selfCheck;
+  const bool isPipeline = isCut && spec.train.modules > 1;
+  const std::vector<std::string> names = spec.programs();
+  HONE_ASSIGN(auto programs, separatePrograms(request, std::move(spec)));
+  if (isCut && request.writesBinary())
     if (std::error_code error = createFolder(request.output))
       return cannotWrite(request.output, error.message());
-  for (auto [name, own] :
-       llvm::zip_equal(spec.programs(), requestsOfPrograms(request, spec))) {
-    Spec program = spec;
-    program.program = name;
+  for (const auto &[own, program] : programs)
     HONE_TRY(compileModel(own, program));
-  }
-  if (spec.train.modules > 1 && request.writesBinary())
-    llvm::outs() << launchLine(request.output, spec.programs()) << "\n";
+  if (isPipeline && request.writesBinary())
+    llvm::outs() << launchLine(request.output, names) << "\n";
   return Status::ok();
+}
+
+static Result<LoadedProgram> loadProgram(const CompileRequest &request,
+                                         const Spec &spec) {
+  Session session(request);
+  HONE_ASSIGN(std::optional<Compiled> compiled,
+              compileProgram(session, spec, Program::Train));
+  HONE_TRY(lower(session, *compiled));
+  ModuleOp module = *compiled->placed.module;
+  const Target &target = *compiled->settled.target;
+  emptyTasks(module);
+  LoadedProgram loaded;
+  loaded.name = spec.program;
+  auto made = LoadedModule::load(module, target, describe(*compiled, ""));
+  if (!made)
+    return Status(ErrorCode::OptionsDisagree, spec.placeOf("target"),
+                  llvm::toString(made.takeError()),
+                  "give --target=native: times of another machine come from "
+                  "its profiles");
+  loaded.module = std::move(*made);
+  const bool rounds = compiled->planned.spec.roundsProducts();
+  for (const KernelCounts &kernel : compiled->placed.plan.kernels)
+    loaded.blockSeconds[kernel.block] +=
+        kernel.counts.seconds(compiled->settled.profile, rounds);
+  return std::move(loaded);
+}
+
+Result<std::vector<LoadedProgram>> hone::loadPrograms(CompileRequest request) {
+  // Kernels are counted for a plan, and a plan needs no weights.
+  request.plan = PlanFormat::Table;
+  request.output.clear();
+  HONE_ASSIGN(Spec spec, readSpec(request.specPath, request.overrides));
+  HONE_ASSIGN(auto programs, separatePrograms(request, std::move(spec)));
+  std::vector<LoadedProgram> loaded;
+  for (const auto &[own, program] : programs) {
+    HONE_ASSIGN(LoadedProgram each, loadProgram(own, program));
+    loaded.push_back(std::move(each));
+  }
+  return std::move(loaded);
 }

@@ -5,7 +5,9 @@
 #include "base/Status.h"
 #include "compiler/driver/Pipelines.h"
 #include "compiler/spec/Spec.h"
+#include "targets/host/LoadedModule.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,5 +74,18 @@ struct CompileRequest {
 /// error nothing new is in the output directory. Of parts that are programs of
 /// their own, this holds for the folder of each.
 Status compile(const CompileRequest &request);
+
+/// A program that trains, in this process. Its entries launch kernels, and the
+/// kernels do nothing.
+struct LoadedProgram {
+  std::string name; ///< as a part of the spec; empty: it has all of the model
+  LoadedModule module;
+  /// What the plan thinks of a step of one batch, by block: seconds.
+  std::map<std::string, double> blockSeconds;
+};
+
+/// The programs of `request`'s spec, in the order of their parts. They need
+/// config.json of the model, and no weights. Errors: as compile().
+Result<std::vector<LoadedProgram>> loadPrograms(CompileRequest request);
 
 } // namespace hone

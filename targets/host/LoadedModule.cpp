@@ -6,9 +6,12 @@
 
 #include "targets/host/LoadedModule.h"
 
+#include "targets/host/HostPasses.h"
+
 #include "runtime/src/base/Process.h"
 #include "runtime/src/module/Module.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/FileSystem.h"
@@ -59,10 +62,20 @@ LoadedModule::load(mlir::ModuleOp module, const Target &target,
   if (!process)
     return process.takeError();
   library.addGenerator(std::move(*process));
-  if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(
-          {{loader.mangleAndIntern("hone_launch"),
-            {llvm::orc::ExecutorAddr::fromPtr(hone_launch),
-             llvm::JITSymbolFlags::Exported}}})))
+  llvm::orc::SymbolMap runtime;
+  auto define = [&](const char *name, auto *function) {
+    runtime[loader.mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported};
+  };
+  define("hone_launch", hone_launch);
+  define("hone_prefetch", hone_prefetch);
+  define("hone_release", hone_release);
+  define("hone_offload", hone_offload);
+  define("hone_reload", hone_reload);
+  define("hone_await", hone_await);
+  if (llvm::Error error =
+          library.define(llvm::orc::absoluteSymbols(std::move(runtime))))
     return error;
   if (llvm::Error error = loader.addObjectFile(std::move(*object)))
     return error;
@@ -71,4 +84,16 @@ LoadedModule::load(mlir::ModuleOp module, const Target &target,
     return symbol.takeError();
   result.compiled = symbol->toPtr<const hone_module *>();
   return result;
+}
+
+void hone::emptyTasks(mlir::ModuleOp lowered) {
+  for (auto task : lowered.getOps<mlir::LLVM::LLVMFuncOp>()) {
+    if (task.isExternal() || !isTask(task))
+      continue;
+    task.getBody().dropAllReferences();
+    task.getBody().getBlocks().clear();
+    mlir::OpBuilder builder(task.getContext());
+    builder.setInsertionPointToStart(task.addEntryBlock(builder));
+    mlir::LLVM::ReturnOp::create(builder, task.getLoc(), mlir::ValueRange{});
+  }
 }

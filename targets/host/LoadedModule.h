@@ -38,6 +38,10 @@ private:
   const hone_module *compiled = nullptr;
 };
 
+/// Takes what they compute from the tasks of a lowered module, for those who
+/// want to know what is launched alone.
+void emptyTasks(mlir::ModuleOp lowered);
+
 /// The first multiple of 64 bytes from `start` on.
 inline char *align64(char *start) {
   return start + (64 - reinterpret_cast<uintptr_t>(start) % 64) % 64;

@@ -1,9 +1,10 @@
-"""relay.py TARGET SEED [--late MS] [--cut BYTES] [--stall MS] [--rate BYTES]
+"""relay.py TARGET SEED [--late MS] [--cut BYTES] [--stall MS] [--rate BYTES] [--delay MS]
 
 Carries TCP connections to TARGET, HOST:PORT, and is bad at it by SEED: what comes is
 late by up to MS; a connection is cut after BYTES on average, both ways together, in the
 middle of whatever is under way; once in fifty pieces nothing moves for MS; a second
-carries BYTES. Prints its own port, and, when it is asked to end (SIGTERM), the bytes
+carries BYTES. With --delay it is a long line in place of a bad one: all that comes is MS late,
+and whatever follows is under way meanwhile. Prints its own port, and, when it is asked to end (SIGTERM), the bytes
 that were carried up to TARGET and down from it, and the connections and cuts.
 """
 
@@ -17,7 +18,7 @@ import socket
 options = argparse.ArgumentParser()
 options.add_argument("target")
 options.add_argument("seed", type=int)
-for name in ("late", "cut", "stall", "rate"):
+for name in ("late", "cut", "stall", "rate", "delay"):
     options.add_argument("--" + name, type=int, default=0)
 given = options.parse_args()
 draw = random.Random(given.seed)
@@ -53,6 +54,33 @@ def end(writer):
     writer.transport.abort()
 
 
+async def deliver(queue, writer, way):
+    clock = asyncio.get_running_loop().time
+    while piece := await queue.get():
+        due, data = piece
+        if (left := due - clock()) > 0:
+            await asyncio.sleep(left)
+        total[way] += len(data)
+        writer.write(data)
+        await writer.drain()
+    writer.write_eof()
+
+
+async def carry_far(reader, writer, way):
+    """A line of a rate and a delay, on which pieces follow one another."""
+    clock = asyncio.get_running_loop().time
+    queue = asyncio.Queue()
+    delivering = asyncio.create_task(deliver(queue, writer, way))
+    free = 0
+    while data := await reader.read(16384):
+        free = max(free, clock()) + (len(data) / given.rate if given.rate else 0)
+        queue.put_nowait((free + given.delay / 1000, data))
+        if (ahead := free - clock()) > 0.005:
+            await asyncio.sleep(ahead - 0.002)
+    queue.put_nowait(None)
+    await delivering
+
+
 async def connected(reader, writer):
     total["connections"] += 1
     host, _, port = given.target.rpartition(":")
@@ -60,6 +88,15 @@ async def connected(reader, writer):
         up_reader, up_writer = await asyncio.open_connection(host, int(port))
     except OSError:
         end(writer)
+        return
+    if given.delay:
+        try:
+            await asyncio.gather(carry_far(reader, up_writer, "up"),
+                                 carry_far(up_reader, writer, "down"))
+        except OSError:
+            pass
+        for each in (writer, up_writer):
+            end(each)
         return
     left = [draw.expovariate(1 / given.cut) if given.cut else 0]
     try:

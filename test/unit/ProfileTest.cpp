@@ -34,9 +34,10 @@ TEST(Profile, CountsCallsAndSecondsOfEachKernel) {
   profile.ran(0, 0.25);
   profile.ran(1, 1.5);
   profile.ran(1, 0.5);
-  profile.stop(5);
+  profile.stop(5, 0.125);
   std::string text = written(profile);
   EXPECT_NE(text.find("{\"steps\": 2, "), std::string::npos);
+  EXPECT_NE(text.find(", \"waited\": 0.125, "), std::string::npos);
   EXPECT_NE(text.find("{\"block\": \"decoder\", \"kernel\": "
                       "\"lora_linear q_proj\", \"calls\": 1, "
                       "\"seconds\": 0.25}"),

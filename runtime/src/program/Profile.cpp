@@ -28,11 +28,12 @@ void Profile::start(uint64_t completedSteps) {
   started = std::chrono::steady_clock::now();
 }
 
-void Profile::stop(uint64_t completedSteps) {
+void Profile::stop(uint64_t completedSteps, double waitedSeconds) {
   steps = completedSteps - steps;
   std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - started;
   total = took.count();
+  waited = waitedSeconds;
 }
 
 void Profile::ran(uint32_t kernel, double seconds) {
@@ -85,10 +86,11 @@ std::string Profile::render() const {
 
 Status Profile::write(const std::string &path) const {
   HONE_ASSIGN(OutputFile file, OutputFile::create(path));
-  char number[96];
+  char number[128];
   snprintf(number, sizeof(number),
-           "{\"steps\": %" PRIu64 ", \"seconds\": %.9g, \"kernels\": [", steps,
-           total);
+           "{\"steps\": %" PRIu64
+           ", \"seconds\": %.9g, \"waited\": %.9g, \"kernels\": [",
+           steps, total, waited);
   std::string text = number;
   for (const Row &row : rows) {
     text += &row == rows.data() ? "\n{\"block\": " : ",\n{\"block\": ";

@@ -25,14 +25,15 @@ public:
   /// What lies between is what the kernels' times are shares of: steps, and
   /// the evaluation and saving that happen among them.
   void start(uint64_t completedSteps);
-  void stop(uint64_t completedSteps);
+  /// `waited`: seconds in between for messages of other programs.
+  void stop(uint64_t completedSteps, double waited = 0);
 
   /// Milliseconds and share of a step: first for each block, then for the
   /// kernels that take most.
   std::string render() const;
-  /// {"steps", "seconds", "kernels": [{"block", "kernel", "symbol", "calls",
-  /// "seconds"}]}, seconds over all steps; only a device's kernels have
-  /// symbols. Errors: CannotCreate, IoError.
+  /// {"steps", "seconds", "waited", "kernels": [{"block", "kernel", "symbol",
+  /// "calls", "seconds"}]}, seconds over all steps; only a device's kernels
+  /// have symbols. Errors: CannotCreate, IoError.
   Status write(const std::string &path) const;
 
 private:
@@ -45,7 +46,7 @@ private:
   std::vector<Row> rows; ///< by kernel
   uint64_t steps = 0;
   std::chrono::steady_clock::time_point started;
-  double total = 0; ///< seconds
+  double total = 0, waited = 0; ///< seconds
 };
 
 } // namespace hone::rt

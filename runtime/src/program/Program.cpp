@@ -298,13 +298,19 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   Profile profile(setup.module.abi());
   if (!options.profile.empty())
     setup.device->observe(&profile);
+  auto waited = [&] {
+    return setup.others  ? setup.others->traffic().waited
+           : setup.ranks ? setup.ranks->traffic().waited
+                         : 0;
+  };
+  const double waitedBefore = waited();
   profile.start(run.completedSteps());
   HONE_TRY(run.train(plan.budgeted(), outcome));
   if (setup.ranks)
     HONE_TRY(setup.ranks->leadEnd(run.completedSteps()));
   // The report's sample is no part of the run.
   setup.device->observe(nullptr);
-  profile.stop(run.completedSteps());
+  profile.stop(run.completedSteps(), waited() - waitedBefore);
   if (!run.suspension().empty()) {
     report.end(run.completedSteps(), "stopped", setup.peak);
     printf("suspended in %s, in %s\n"

@@ -46,6 +46,7 @@ public:
 
   bool leads() const { return ranks.rank() == 0; }
   Ranks &shared() { return ranks; }
+  Session::Traffic traffic() { return others->traffic(); }
 
   /// Of the first rank, after `completed` steps of `steps`: gives its state to
   /// all. Errors: as Ensemble::beginRound.

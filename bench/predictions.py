@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""predictions.py [options]: what hone-simulate predicts, beside what two processes take.
+
+Compiles a small model for each schedule, measures its launches once, over a link without a
+bound, and then, for each link, the median step of two processes with a core each beside the
+prediction from these launches. Prints a Markdown table. Programs of parts meet over gRPC, through
+a relay that has the link's rate and delay; ranks meet over MPI, on this machine alone.
+
+    PATH=build/release/bin:$PATH bench/predictions.py
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Bits a second and milliseconds one way.
+LINKS = {"loopback": None, "100 Mbit/s, 10 ms": (100e6, 10), "20 Mbit/s, 50 ms": (20e6, 50)}
+PARTS = """parts:
+  lower: {{layers: 0-{below}, {lower}, program: client}}
+  upper: {{method: backprop, program: server}}
+"""
+SCHEDULES = {
+    "HOSL": ("", PARTS, "method: mezo, directions: 4"),
+    "FO-FO": ("", PARTS, "method: backprop"),
+    "AsyncFGD": (", method: fgd, modules: 2, asynchronous: true", "", ""),
+    "data-parallel": (", data_parallel: true, gradient_accumulation_steps: 2", "", ""),
+}
+
+
+def run(command, **more):
+    done = subprocess.run([str(a) for a in command], text=True, capture_output=True, **more)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def make_model(options, folder):
+    config = json.loads((ROOT / "test/reliability/Inputs/small.json").read_text())
+    config.update(hidden_size=options.hidden, num_hidden_layers=options.layers,
+                  intermediate_size=4 * options.hidden, num_attention_heads=4,
+                  num_key_value_heads=4)
+    config.pop("head_dim", None)
+    (folder / "config.json").write_text(json.dumps(config))
+    run(["hone-make-model", folder / "config.json", "-o", folder / "model", "--tokenizer=byte"])
+    (folder / "data.jsonl").write_text("".join(
+        json.dumps({"input_ids": [(7 * i + 3 * j) % 250 for j in range(options.length)]}) + "\n"
+        for i in range(64)))
+
+
+def compile_schedule(options, folder, name):
+    train, parts, lower = SCHEDULES[name]
+    spec = folder / f"{name}.yaml"
+    spec.write_text(f"""model: {folder}/model
+weights: {{dtype: float32}}
+train: {{batch_size: {options.batch}, max_seq_length: {options.length}, learning_rate: 1e-4{train}}}
+{parts.format(below=options.layers // 4, lower=lower)}""")
+    run(["honec", spec, "-o", folder / name])
+    return spec
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def make_keys(folder):
+    run(["hone-keys", "init", folder / "keys"])
+    run(["hone-keys", "issue", folder / "keys", "server", "--dns", "localhost"])
+    run(["hone-keys", "issue", folder / "keys", "client"])
+
+
+def commands(options, folder, name, link, out):
+    """Of a run in `out`, each with the cores it has; and the relay, which may be none."""
+    program = folder / name
+    data = ["--data", folder / "data.jsonl", "--steps", options.steps, "--save-every", 0]
+    common = ["--timeout", 300, "--threads", 1]
+    if name == "data-parallel":
+        line = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                "--mca", "btl", "self,vader"]
+        for core in (0, 1):
+            line += ([":"] if core else []) + ["-np", 1, "taskset", "-c", core, program / "train",
+                                               "--exchange", "mpi", *data, *common, "--output",
+                                               out / "first", "--profile", out / "first.json"]
+        return [line], None, ["first"]
+    names = ["module1", "module2"] if name == "AsyncFGD" else ["client", "server"]
+    port = free_port()
+    relay = None
+    dialled = port
+    if link:
+        relay = subprocess.Popen(
+            [sys.executable, ROOT / "test/exchange/relay.py", f"localhost:{port}", "1", "--delay",
+             str(link[1]), "--rate", str(int(link[0] / 8))], text=True, stdout=subprocess.PIPE)
+        dialled = int(relay.stdout.readline())
+    keys = folder / "keys"
+    first = ["taskset", "-c", 0, program / names[0] / "train", "--connect", f"localhost:{dialled}",
+             "--keys", keys / "client", *data]
+    second = ["taskset", "-c", 1, program / names[1] / "train", "--serve", f"127.0.0.1:{port}",
+              "--keys", keys / "server", "--admit", keys / "admitted"]
+    return [[*command, *common, "--output", out / own, "--profile", out / f"{own}.json"]
+            for command, own in ((second, names[1]), (first, names[0]))], relay, names
+
+
+def measure(options, folder, name, link):
+    """The median step in seconds, and the profile of each program."""
+    out = folder / f"run{time.monotonic_ns()}"
+    out.mkdir()
+    lines, relay, names = commands(options, folder, name, link, out)
+    running = []
+    for i, line in enumerate(lines):
+        log = open(out / f"log{i}", "w")
+        running.append(subprocess.Popen([str(a) for a in line], stdout=log,
+                                        stderr=subprocess.STDOUT))
+    failed = [each.wait() for each in running]
+    if relay:
+        relay.send_signal(signal.SIGTERM)
+        relay.wait()
+    if any(failed):
+        sys.exit("\n".join(path.read_text() for path in sorted(out.glob("log*"))))
+    tokens = options.batch * options.length * (2 if name == "data-parallel" else 1)
+    logged = (out / names[0] / "steps.jsonl").read_text().splitlines()
+    seconds = [tokens / json.loads(line)["tokens_per_second"] for line in logged]
+    return (statistics.median(seconds[options.warm:]),
+            {own: out / f"{own}.json" for own in names})
+
+
+def predict(spec, name, link, profiles, more):
+    line = ["hone-simulate", spec, "--json"]
+    if name == "data-parallel":
+        line += ["--ranks", 2, "--profile", profiles["first"]]
+    else:
+        for own, path in profiles.items():
+            line += ["--profile", f"{own}={path}"]
+    if link:
+        line += ["--rate", f"{link[0]:.0f}bit/s", "--latency", f"{link[1]}ms"]
+    else:
+        line += more
+    return json.loads(run(line))["prediction"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--schedule", nargs="+", choices=list(SCHEDULES),
+                        default=list(SCHEDULES))
+    parser.add_argument("--links", nargs="+", choices=list(LINKS), default=list(LINKS))
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--layers", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--length", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=9)
+    parser.add_argument("--warm", type=int, default=2, help="steps that are not counted")
+    parser.add_argument("--loopback", default="--rate 400MB/s --latency 200us",
+                        help="options of hone-simulate for it")
+    parser.add_argument("--folder", type=pathlib.Path,
+                        help="compile there, and find what was compiled before")
+    parser.add_argument("--prepare", action="store_true", help="compile only")
+    options = parser.parse_args()
+    folder = options.folder or pathlib.Path(tempfile.mkdtemp())
+    folder.mkdir(exist_ok=True)
+    if not (folder / "model").exists():
+        make_model(options, folder)
+        make_keys(folder)
+    specs = {}
+    for name in options.schedule:
+        specs[name] = folder / f"{name}.yaml"
+        if not (folder / name).exists():
+            compile_schedule(options, folder, name)
+    if options.prepare:
+        return
+    print("| schedule | link | measured | predicted | error |\n|---|---|--:|--:|--:|")
+    for name in options.schedule:
+        _, profiles = measure(options, folder, name, None)
+        for label in options.links:
+            link = LINKS[label]
+            if link and name == "data-parallel":
+                continue
+            measured, _ = measure(options, folder, name, link)
+            predicted = predict(specs[name], name, link, profiles,
+                                options.loopback.split())["step_seconds"]
+            print(f"| {name} | {label} | {measured:.4f} s | {predicted:.4f} s |"
+                  f" {100 * (predicted / measured - 1):+.1f} % |", flush=True)
+    if not options.folder:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+//===- hone-simulate.cpp - How long a run of several programs will take ---===//
+//
+// The spec's programs are compiled into this process and run in virtual time.
+// Options become a SimulationRequest; there is no other logic here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/CommandLine.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/simulate/KernelTimes.h"
+#include "compiler/simulate/Prediction.h"
+#include "compiler/simulate/Quantity.h"
+
+#include "base/OutputFile.h"
+#include "module/Module.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+using namespace hone::simulate;
+namespace cl = llvm::cl;
+
+namespace {
+
+/// Steps that a drawing has at most.
+constexpr uint64_t kDrawnSteps = 4;
+constexpr unsigned kMostPrograms = 64;
+
+struct Options {
+  cl::OptionCategory category{"hone-simulate options"};
+  cl::opt<std::string> spec{cl::Positional, cl::Required, cl::desc("SPEC.yaml"),
+                            cl::cat(category)};
+  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
+                            cl::cat(category),
+                            cl::desc("override a key of the spec")};
+  cl::opt<std::string> target{"target", cl::value_desc("native | triple"),
+                              cl::cat(category),
+                              cl::desc("short for --set target=...")};
+  cl::opt<std::string> rate{
+      "rate", cl::value_desc("100Mbit/s"), cl::cat(category),
+      cl::desc("of each program's way out and way in; default: without bound")};
+  cl::opt<std::string> latency{"latency", cl::value_desc("10ms"),
+                               cl::cat(category),
+                               cl::desc("one way; default: none")};
+  cl::list<std::string> profile{
+      "profile", cl::value_desc("[program=]file"), cl::cat(category),
+      cl::desc("times that train --profile measured; default: the plan's "
+               "estimate")};
+  cl::list<std::string> speed{
+      "speed", cl::value_desc("[program=]factor"), cl::cat(category),
+      cl::desc("how many times as fast as that a program computes")};
+  cl::opt<unsigned> ranks{
+      "ranks", cl::init(0), cl::value_desc("number"), cl::cat(category),
+      cl::desc("programs that share the batches (train.data_parallel)")};
+  cl::opt<unsigned> tokens{
+      "tokens", cl::init(0), cl::value_desc("number"), cl::cat(category),
+      cl::desc("of a batch; default: batch_size x max_seq_length")};
+  cl::opt<unsigned> steps{
+      "steps", cl::init(0), cl::value_desc("number"), cl::cat(category),
+      cl::desc("to simulate; default: 8, and 2 for each program")};
+  cl::opt<std::string> svg{"svg", cl::value_desc("file"), cl::cat(category),
+                           cl::desc("draw what each program does when")};
+  cl::opt<bool> json{"json", cl::cat(category),
+                     cl::desc("print JSON in place of the table")};
+};
+
+} // namespace
+
+static Status wrong(const std::string &option, const std::string &problem,
+                    const std::string &remedy) {
+  return Status(ErrorCode::WrongOption, option, problem, remedy);
+}
+
+/// The program that "NAME=VALUE" names, and the value; all programs for a value
+/// alone.
+static Result<std::pair<std::string, std::string>>
+named(const std::string &option, const std::string &given,
+      const std::vector<SimulatedProgram> &programs) {
+  const size_t equals = given.find('=');
+  if (equals == std::string::npos)
+    return std::make_pair(std::string(), given);
+  const std::string name = given.substr(0, equals);
+  std::string names;
+  for (const SimulatedProgram &program : programs) {
+    if (program.name == name)
+      return std::make_pair(name, given.substr(equals + 1));
+    names += (names.empty() ? "" : ", ") + program.name;
+  }
+  return wrong(option, "there is no program '" + name + "'",
+               names.empty() ? "leave the name out: the spec has one program"
+                             : "the programs are " + names);
+}
+
+/// Programs, in order, without their times.
+static Result<std::vector<SimulatedProgram>>
+programsOf(const std::vector<LoadedProgram> &loaded, unsigned ranks) {
+  if (ranks > 0 && loaded.size() > 1)
+    return Status(ErrorCode::OptionsDisagree, "--ranks",
+                  "ranks are of one program, and the spec has " +
+                      std::to_string(loaded.size()),
+                  "leave it out");
+  if (ranks > kMostPrograms)
+    return wrong("--ranks " + std::to_string(ranks),
+                 "expects 1 to " + std::to_string(kMostPrograms),
+                 "simulate fewer");
+  std::vector<SimulatedProgram> programs;
+  for (const LoadedProgram &program : loaded)
+    programs.push_back({program.name, &*program.module, {}, 0});
+  if (ranks == 0)
+    return std::move(programs);
+  HONE_ASSIGN(const rt::Module module,
+              rt::Module::open(*loaded.front().module));
+  if (!module.config().train.data_parallel)
+    return Status(ErrorCode::OptionsDisagree, "--ranks",
+                  "the programs of the spec share no batches",
+                  "set train.data_parallel to true");
+  programs.assign(ranks, programs.front());
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    programs[rank].name = "rank " + std::to_string(rank);
+  return std::move(programs);
+}
+
+/// What the plan estimates, by the launches of a step of one batch.
+static Status estimate(const std::vector<LoadedProgram> &loaded,
+                       SimulationRequest request,
+                       std::vector<SimulatedProgram> &programs) {
+  for (SimulatedProgram &program : request.programs)
+    program.seconds.assign(program.module->kernel_count, 0);
+  request.link = {};
+  request.steps = request.batches = 1;
+  HONE_ASSIGN(const std::vector<SimulatedRun> runs, runInVirtualTime(request));
+  for (size_t i = 0; i < programs.size(); ++i)
+    programs[i].seconds =
+        estimatedTimes(loaded[request.areRanks ? 0 : i].blockSeconds,
+                       *programs[i].module, runs[i].launches)
+            .seconds;
+  return Status::ok();
+}
+
+static Status setTimes(const Options &options,
+                       const std::vector<LoadedProgram> &loaded,
+                       SimulationRequest &request) {
+  std::vector<SimulatedProgram> &programs = request.programs;
+  std::vector<bool> isMeasured(programs.size());
+  for (const std::string &given : options.profile) {
+    HONE_ASSIGN(auto of, named("--profile " + given, given, programs));
+    for (size_t i = 0; i < programs.size(); ++i) {
+      if (!of.first.empty() && programs[i].name != of.first)
+        continue;
+      HONE_ASSIGN(KernelTimes times, readTimes(of.second, *programs[i].module));
+      programs[i].seconds = std::move(times.seconds);
+      programs[i].stepSeconds = times.stepSeconds;
+      isMeasured[i] = true;
+    }
+  }
+  if (llvm::is_contained(isMeasured, false)) {
+    // All ranks are one program.
+    SimulationRequest alone = request;
+    if (request.areRanks)
+      alone.programs.resize(1);
+    std::vector<SimulatedProgram> first = alone.programs;
+    HONE_TRY(estimate(loaded, alone, first));
+    for (size_t i = 0; i < programs.size(); ++i)
+      if (!isMeasured[i])
+        programs[i].seconds = first[request.areRanks ? 0 : i].seconds;
+  }
+  for (const std::string &given : options.speed) {
+    HONE_ASSIGN(auto of, named("--speed " + given, given, programs));
+    double factor = 0;
+    if (llvm::StringRef(of.second).getAsDouble(factor) || !(factor > 0) ||
+        !(factor < 1e9))
+      return wrong("--speed " + given, "expects a factor greater than 0",
+                   "2 is twice as fast as the times");
+    for (SimulatedProgram &program : programs)
+      if (of.first.empty() || program.name == of.first) {
+        program.stepSeconds /= factor;
+        for (double &seconds : program.seconds)
+          seconds /= factor;
+      }
+  }
+  return Status::ok();
+}
+
+static std::string orElse(const std::string &given, const char *standard) {
+  return given.empty() ? standard : given;
+}
+
+static std::string describe(const Options &options,
+                            const SimulationRequest &request) {
+  const size_t count = request.programs.size();
+  std::string text =
+      count == 1
+          ? "one program"
+          : std::to_string(count) + (request.areRanks ? " ranks" : " programs");
+  text += ", network: " + orElse(options.rate, "no bound") + ", " +
+          orElse(options.latency, "no delay") + " one way, times: " +
+          (options.profile.empty() ? "estimated" : "measured");
+  for (const std::string &speed : options.speed)
+    text += ", speed " + speed;
+  return text;
+}
+
+static Status run(const Options &options) {
+  SimulationRequest request;
+  if (!options.rate.empty()) {
+    HONE_ASSIGN(request.link.bytesPerSecond, readRate("--rate", options.rate));
+  }
+  if (!options.latency.empty()) {
+    HONE_ASSIGN(request.link.latency,
+                readSeconds("--latency", options.latency));
+  }
+  if (options.steps.getNumOccurrences() &&
+      (options.steps < 2 || options.steps > 100000))
+    return wrong("--steps " + std::to_string(options.steps),
+                 "expects 2 to 100000: a step lies between the ends of two",
+                 "leave it out");
+  CompileRequest compiled;
+  compiled.specPath = options.spec;
+  for (const std::string &setting : options.set)
+    compiled.overrides.emplace_back(setting);
+  if (!options.target.empty())
+    compiled.overrides.emplace_back("target", "--target",
+                                    options.target.getValue());
+  HONE_ASSIGN(const std::vector<LoadedProgram> loaded,
+              loadPrograms(std::move(compiled)));
+  HONE_ASSIGN(request.programs, programsOf(loaded, options.ranks));
+  request.areRanks = options.ranks > 0;
+  request.rows = options.tokens;
+  request.steps =
+      options.steps > 0 ? options.steps : 8 + 2 * request.programs.size();
+  HONE_TRY(setTimes(options, loaded, request));
+  HONE_ASSIGN(const std::vector<SimulatedRun> runs, runInVirtualTime(request));
+  const Prediction prediction = predict(request.programs, runs);
+  const std::string assumed = describe(options, request);
+  if (!options.svg.empty())
+    HONE_TRY(rt::writeFile(
+        options.svg, drawing(request.programs, runs, assumed, kDrawnSteps)));
+  llvm::outs() << (options.json ? json(prediction)
+                                : table(prediction, assumed));
+  return Status::ok();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  beginTool();
+  cl::ResetCommandLineParser(); // LLVM's own flags
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  Status status = parseCommandLine(
+      argc, argv,
+      "Predicts the time of a step that several programs take together\n");
+  if (status.isOk())
+    status = run(options);
+  return reportStatus(status);
+}

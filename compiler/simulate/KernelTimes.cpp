@@ -1,0 +1,85 @@
+//===- KernelTimes.cpp - What launches of a program take ------------------===//
+
+#include "compiler/simulate/KernelTimes.h"
+
+#include "formats/JsonFile.h"
+
+#include <algorithm>
+
+namespace hone::simulate {
+
+static constexpr const char *kRemedy =
+    "give what train --profile of this release wrote, of the program that the "
+    "same spec makes";
+
+/// The member `key`, a number that is not negative.
+static Result<double> numberOf(const std::string &path, const rt::Json &object,
+                               const char *key) {
+  const rt::Json *found = object.find(key);
+  if (!found || !found->isNumber() || found->number() < 0)
+    return rt::badJson(ErrorCode::BadJson, path, found ? found : &object,
+                       std::string("expects \"") + key +
+                           "\", a number that is not negative",
+                       kRemedy);
+  return found->number();
+}
+
+/// One row of a profile, which must be of `kernel`.
+static Result<double> launchSeconds(const std::string &path,
+                                    const rt::Json &row,
+                                    const hone_kernel &kernel,
+                                    double &measured) {
+  if (!row.has("block", kernel.block) || !row.has("kernel", kernel.name))
+    return rt::badJson(ErrorCode::OptionsDisagree, path, &row,
+                       "expects the kernel '" + std::string(kernel.block) +
+                           ": " + kernel.name + "', as the spec's program has",
+                       kRemedy);
+  HONE_ASSIGN(const double calls, numberOf(path, row, "calls"));
+  HONE_ASSIGN(const double seconds, numberOf(path, row, "seconds"));
+  measured += seconds;
+  return calls > 0 ? seconds / calls : -1;
+}
+
+Result<KernelTimes> readTimes(const std::string &path,
+                              const hone_module &module) {
+  HONE_ASSIGN(const rt::Json root, rt::readJsonFile(path));
+  const rt::Json *kernels = root.find("kernels");
+  if (!kernels || !kernels->isArray() ||
+      kernels->array().size() != module.kernel_count)
+    return rt::badJson(ErrorCode::OptionsDisagree, path, kernels,
+                       "expects the " + std::to_string(module.kernel_count) +
+                           " kernels of the spec's program in \"kernels\"",
+                       kRemedy);
+  HONE_ASSIGN(const double steps, numberOf(path, root, "steps"));
+  HONE_ASSIGN(const double total, numberOf(path, root, "seconds"));
+  HONE_ASSIGN(const double waited, numberOf(path, root, "waited"));
+  KernelTimes times;
+  double measured = 0;
+  for (uint32_t i = 0; i < module.kernel_count; ++i) {
+    HONE_ASSIGN(const double each, launchSeconds(path, kernels->array()[i],
+                                                 module.kernels[i], measured));
+    times.seconds.push_back(each);
+  }
+  if (steps > 0)
+    times.stepSeconds = std::max(0.0, total - waited - measured) / steps;
+  return times;
+}
+
+KernelTimes estimatedTimes(const std::map<std::string, double> &blocks,
+                           const hone_module &module,
+                           const std::vector<uint64_t> &launches) {
+  std::map<std::string, uint64_t> shares;
+  for (uint32_t i = 0; i < module.kernel_count; ++i)
+    shares[module.kernels[i].block] += launches[i];
+  KernelTimes times;
+  for (uint32_t i = 0; i < module.kernel_count; ++i) {
+    const auto block = blocks.find(module.kernels[i].block);
+    const uint64_t share = shares[module.kernels[i].block];
+    times.seconds.push_back(block == blocks.end() || share == 0
+                                ? 0
+                                : block->second / double(share));
+  }
+  return times;
+}
+
+} // namespace hone::simulate

@@ -1,0 +1,31 @@
+//===- KernelTimes.h - What launches of a program take --------------------===//
+
+#pragma once
+
+#include "base/Status.h"
+#include "hone/runtime.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hone::simulate {
+
+struct KernelTimes {
+  std::vector<double> seconds; ///< of a launch, by kernel; negative: not known
+  double stepSeconds = 0;      ///< of a step, beside launches and waits
+};
+
+/// What `train --profile` wrote at `path`. Errors: as readJsonFile;
+/// OptionsDisagree for a profile of a program with other kernels than `module`.
+Result<KernelTimes> readTimes(const std::string &path,
+                              const hone_module &module);
+
+/// Of a plan's estimate: `blocks` are seconds of a step of one batch, by block,
+/// of which each launch takes an equal share; `launches` are those of such a
+/// step, by kernel. What is in no block takes no time.
+KernelTimes estimatedTimes(const std::map<std::string, double> &blocks,
+                           const hone_module &module,
+                           const std::vector<uint64_t> &launches);
+
+} // namespace hone::simulate

@@ -1,0 +1,175 @@
+//===- Network.cpp - Messages between programs in virtual time ------------===//
+
+#include "compiler/simulate/Network.h"
+
+#include "step/Transport.h"
+
+#include <algorithm>
+
+namespace hone::simulate {
+
+using rt::FrameKind;
+
+Network::Network(uint32_t programs, Link link) : link(link), nodes(programs) {}
+
+void Network::postSend(const Key &key, uint64_t size, double time) {
+  travels[key].sent = size;
+  add(time, Event::PostSend, {FrameKind::Data, key}, size);
+}
+
+void Network::postReceive(const Key &key, uint64_t size, double time) {
+  travels[key].wanted = size;
+  add(time, Event::PostReceive, {FrameKind::Data, key}, size);
+}
+
+std::optional<double> Network::endOf(const Key &key, bool isSent) const {
+  const auto found = travels.find(key);
+  if (found == travels.end()) // a small one that is over
+    return 0.0;
+  const Travel &travel = found->second;
+  if (!isSent)
+    return travel.isReceiving ? travel.received : std::nullopt;
+  // Of a small message there is a copy, for which nobody waits.
+  if (travel.sent <= rt::kEagerBytes)
+    return 0.0;
+  return travel.acknowledged;
+}
+
+bool Network::misfits(const Key &key) const {
+  const auto found = travels.find(key);
+  return found != travels.end() && found->second.isSending &&
+         found->second.isReceiving &&
+         found->second.sent != found->second.wanted;
+}
+
+void Network::forget(const Key &key, bool isSent) {
+  const auto found = travels.find(key);
+  if (found == travels.end())
+    return;
+  (isSent ? found->second.isSendForgotten : found->second.isReceiveForgotten) =
+      true;
+  clean(key);
+}
+
+void Network::clean(const Key &key) {
+  const auto found = travels.find(key);
+  if (found != travels.end() && found->second.acknowledged &&
+      found->second.isReceiveForgotten &&
+      (found->second.isSendForgotten || found->second.sent <= rt::kEagerBytes))
+    travels.erase(found);
+}
+
+bool Network::advance() {
+  if (events.empty())
+    return false;
+  const Event event = events.top();
+  events.pop();
+  const Key &key = event.frame.message;
+  switch (event.kind) {
+  case Event::PostSend: {
+    Travel &travel = travels[key];
+    travel.isSending = true;
+    travel.isCredited |= event.size <= rt::kEagerBytes;
+    send(key, travel, event.time);
+    break;
+  }
+  case Event::PostReceive: {
+    Travel &travel = travels[key];
+    travel.isReceiving = true;
+    if (travel.received)
+      travel.received = std::max(*travel.received, event.time);
+    else if (event.size > rt::kEagerBytes)
+      sendControl(FrameKind::Credit, key, event.time);
+    break;
+  }
+  case Event::Left:
+    nodes[event.frame.from()].isSending = false;
+    begin(event.frame.from(), event.time);
+    break;
+  case Event::Comes: {
+    // The frame comes in while the rest of it is still under way.
+    Node &node = nodes[event.frame.to()];
+    node.freeIn =
+        std::max(node.freeIn, event.time) + seconds(event.frame.bytes());
+    add(node.freeIn, Event::Arrives, event.frame);
+    break;
+  }
+  case Event::Arrives:
+    arrive(event.frame, event.time);
+    break;
+  }
+  return true;
+}
+
+void Network::send(const Key &key, Travel &travel, double time) {
+  if (!travel.isSending || !travel.isCredited || travel.next > 0)
+    return;
+  nodes[key.from].peers[key.to].data.insert(key.name);
+  begin(key.from, time);
+}
+
+void Network::sendControl(FrameKind kind, const Key &key, double time) {
+  nodes[key.to].peers[key.from].control.push_back({kind, key});
+  begin(key.to, time);
+}
+
+std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
+                                            uint32_t to) {
+  if (!session.control.empty()) {
+    Frame frame = session.control.front();
+    session.control.pop_front();
+    return frame;
+  }
+  if (session.data.empty())
+    return std::nullopt;
+  Frame frame{FrameKind::Data, {from, to, *session.data.begin()}};
+  Travel &travel = travels.at(frame.message);
+  frame.payload = std::min(rt::kFramePayload, travel.sent - travel.next);
+  travel.next += frame.payload;
+  if (travel.next == travel.sent)
+    session.data.erase(session.data.begin());
+  return frame;
+}
+
+void Network::begin(uint32_t program, double time) {
+  Node &node = nodes[program];
+  if (node.isSending || node.peers.empty())
+    return;
+  // The peers in turn.
+  auto peer = node.peers.upper_bound(node.last);
+  for (size_t i = 0; i < node.peers.size(); ++i, ++peer) {
+    if (peer == node.peers.end())
+      peer = node.peers.begin();
+    const std::optional<Frame> frame = take(peer->second, program, peer->first);
+    if (!frame)
+      continue;
+    node.last = peer->first;
+    node.isSending = true;
+    node.sent += frame->bytes();
+    add(time + seconds(frame->bytes()), Event::Left, *frame);
+    add(time + link.latency, Event::Comes, *frame);
+    return;
+  }
+}
+
+void Network::arrive(const Frame &frame, double time) {
+  const Key &key = frame.message;
+  nodes[frame.to()].received += frame.bytes();
+  Travel &travel = travels.at(key);
+  switch (frame.kind) {
+  case FrameKind::Credit:
+    travel.isCredited = true;
+    return send(key, travel, time);
+  case FrameKind::Ack:
+    travel.acknowledged = time;
+    return clean(key);
+  default:
+    travel.got += frame.payload;
+    if (travel.got < travel.sent)
+      return;
+    travel.received = time;
+    return sendControl(FrameKind::Ack, key, time);
+  }
+}
+
+} // namespace hone::simulate

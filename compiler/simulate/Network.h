@@ -1,0 +1,137 @@
+//===- Network.h - Messages between programs in virtual time --------------===//
+//
+// What a session (runtime/src/exchange) sends for a message, and when it gets
+// there: a receive that is posted is a credit, data goes in frames once there
+// is one, and a message that is complete is acknowledged. Nothing is lost here,
+// so nothing is sent again. A program has one way out and one way in, each of
+// the link's rate, which all of its peers share frame by frame.
+//
+// Time is in seconds. No clock and no thread is in here: who posts says when,
+// and advance() goes from one event to the next.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "exchange/Frame.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace hone::simulate {
+
+struct Link {
+  double bytesPerSecond = 0; ///< 0: without bound
+  double latency = 0;        ///< one way
+};
+
+class Network {
+public:
+  /// A message between two of the programs, which are numbered from 0.
+  struct Key {
+    uint32_t from = 0, to = 0;
+    rt::MessageName name;
+
+    bool operator<(const Key &o) const {
+      return std::tie(from, to, name) < std::tie(o.from, o.to, o.name);
+    }
+  };
+
+  Network(uint32_t programs, Link link);
+
+  /// Posts one side of a message, of `size` bytes. `time` is not before that of
+  /// an event that advance() has been at.
+  void postSend(const Key &key, uint64_t size, double time);
+  void postReceive(const Key &key, uint64_t size, double time);
+
+  /// When a wait for that side of a posted message is over; none: not by what
+  /// has happened so far.
+  std::optional<double> endOf(const Key &key, bool isSent) const;
+  /// Whether the two sides have posted different sizes.
+  bool misfits(const Key &key) const;
+  /// Nobody asks for that side again.
+  void forget(const Key &key, bool isSent);
+
+  /// Goes to the next event; false: there is none.
+  bool advance();
+
+  /// Bytes of frames that have left `program`, and that have reached it.
+  uint64_t sentBy(uint32_t program) const { return nodes[program].sent; }
+  uint64_t receivedBy(uint32_t program) const {
+    return nodes[program].received;
+  }
+
+private:
+  struct Travel {
+    uint64_t sent = 0, wanted = 0; ///< sizes, as both sides have posted them
+    bool isSending = false, isReceiving = false, isCredited = false;
+    uint64_t next = 0; ///< how much of it has left
+    uint64_t got = 0;
+    std::optional<double> received, acknowledged;
+    bool isSendForgotten = false, isReceiveForgotten = false;
+  };
+  struct Frame {
+    rt::FrameKind kind = rt::FrameKind::Data;
+    Key message; ///< of which it is, whoever sends the frame
+    uint64_t payload = 0;
+
+    uint64_t bytes() const { return rt::kFrameHeader + payload; }
+    uint32_t from() const { return isBack() ? message.to : message.from; }
+    uint32_t to() const { return isBack() ? message.from : message.to; }
+
+  private:
+    bool isBack() const { return kind != rt::FrameKind::Data; }
+  };
+  /// What a session has to send.
+  struct Session {
+    std::deque<Frame> control;
+    std::set<rt::MessageName> data;
+  };
+  struct Node {
+    std::map<uint32_t, Session> peers;
+    uint32_t last = 0;      ///< the peer whose frame left last
+    bool isSending = false; ///< a frame is on its way out
+    double freeIn = 0;      ///< when the way in is free
+    uint64_t sent = 0, received = 0;
+  };
+  struct Event {
+    enum Kind { PostSend, PostReceive, Left, Comes, Arrives };
+    double time;
+    uint64_t number; ///< in the order of which events of one time happen
+    Kind kind;
+    Frame frame;
+    uint64_t size; ///< of a message that is posted
+
+    bool operator<(const Event &o) const { // the queue's top is the largest
+      return std::tie(o.time, o.number) < std::tie(time, number);
+    }
+  };
+
+  void add(double time, Event::Kind kind, Frame frame, uint64_t size = 0) {
+    events.push({time, next++, kind, std::move(frame), size});
+  }
+  double seconds(uint64_t bytes) const {
+    return link.bytesPerSecond > 0 ? double(bytes) / link.bytesPerSecond : 0;
+  }
+  void send(const Key &key, Travel &travel, double time);
+  void sendControl(rt::FrameKind kind, const Key &key, double time);
+  /// Lets the next frame of `program` out, if it is free.
+  void begin(uint32_t program, double time);
+  std::optional<Frame> take(Session &session, uint32_t from, uint32_t to);
+  void arrive(const Frame &frame, double time);
+  void clean(const Key &key);
+
+  Link link;
+  std::vector<Node> nodes;
+  std::map<Key, Travel> travels;
+  std::priority_queue<Event> events;
+  uint64_t next = 0;
+};
+
+} // namespace hone::simulate

@@ -1,0 +1,96 @@
+//===- Programs.cpp - Programs that run in virtual time -------------------===//
+
+#include "compiler/simulate/Programs.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace hone::simulate {
+
+Programs::Programs(uint32_t count, Link link) : network(count, link) {
+  for (uint32_t i = 0; i < count; ++i)
+    programs.push_back(std::make_unique<Program>(*this, i));
+}
+
+void Program::postSend(const Network::Key &key, uint64_t size) {
+  all.network.postSend(key, size, timeline.now());
+}
+
+void Program::postReceive(const Network::Key &key, uint64_t size) {
+  all.network.postReceive(key, size, timeline.now());
+}
+
+bool Program::wait(const Network::Key &key, bool isSent) {
+  awaited = Awaited{key, isSent};
+  if (!all.isReady(*this))
+    all.giveBack(*this);
+  awaited.reset();
+  const std::optional<double> end = all.network.endOf(key, isSent);
+  if (!end)
+    return false;
+  timeline.until(*end, isSent ? Activity::Sending : Activity::Waiting);
+  all.network.forget(key, isSent);
+  return true;
+}
+
+Totals Program::sofar() const {
+  Totals totals = timeline.sofar();
+  totals.sent = all.network.sentBy(number);
+  totals.received = all.network.receivedBy(number);
+  return totals;
+}
+
+bool Programs::isReady(const Program &program) const {
+  return !program.awaited || isStuck ||
+         network.endOf(program.awaited->key, program.awaited->isSent) ||
+         network.misfits(program.awaited->key);
+}
+
+void Programs::letRun(Program &program) {
+  std::unique_lock<std::mutex> lock(mutex);
+  program.hasTurn = true;
+  program.turn.notify_one();
+  returned.wait(lock, [&] { return !program.hasTurn; });
+}
+
+void Programs::giveBack(Program &program) {
+  std::unique_lock<std::mutex> lock(mutex);
+  program.hasTurn = false;
+  returned.notify_one();
+  program.turn.wait(lock, [&] { return program.hasTurn; });
+}
+
+Status Programs::run(const Body &body) {
+  Status failure = Status::ok();
+  std::vector<std::thread> threads;
+  for (auto &each : programs)
+    threads.emplace_back([this, &body, &failure, &program = *each] {
+      {
+        std::unique_lock<std::mutex> lock(mutex);
+        program.turn.wait(lock, [&] { return program.hasTurn; });
+      }
+      Status status = body(program);
+      std::lock_guard<std::mutex> lock(mutex);
+      if (failure.isOk())
+        failure = std::move(status);
+      program.hasEnded = true;
+      program.hasTurn = false;
+      returned.notify_one();
+    });
+  auto isLeft = [](const auto &program) { return !program->hasEnded; };
+  while (std::any_of(programs.begin(), programs.end(), isLeft)) {
+    bool hasRun = false;
+    for (auto &program : programs)
+      if (!program->hasEnded && isReady(*program)) {
+        letRun(*program);
+        hasRun = true;
+      }
+    if (!hasRun)
+      isStuck = !network.advance();
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  return failure;
+}
+
+} // namespace hone::simulate

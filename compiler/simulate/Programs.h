@@ -1,0 +1,86 @@
+//===- Programs.h - Programs that run in virtual time ---------------------===//
+//
+// Each program is a thread, of which one runs at a time, until it waits for a
+// message. When all wait, the network goes to its next event; whom that ends a
+// wait for runs on. So a program that runs is never late for an event, and what
+// happens depends on nothing but the programs and the link.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "base/Status.h"
+#include "compiler/simulate/Network.h"
+#include "compiler/simulate/Timeline.h"
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace hone::simulate {
+
+class Programs;
+
+/// What runs as a program sees its own time by this.
+class Program {
+public:
+  Program(Programs &all, uint32_t number) : number(number), all(all) {}
+
+  const uint32_t number;
+  Timeline timeline;
+
+  void compute(double seconds) {
+    timeline.until(timeline.now() + seconds, Activity::Computing);
+  }
+  /// Posts a message of `size` bytes now.
+  void postSend(const Network::Key &key, uint64_t size);
+  void postReceive(const Network::Key &key, uint64_t size);
+  /// Waits for that side of a message. False: nobody will ever end the wait.
+  bool wait(const Network::Key &key, bool isSent);
+  Totals sofar() const;
+
+private:
+  friend Programs;
+  struct Awaited {
+    Network::Key key;
+    bool isSent;
+  };
+
+  Programs &all;
+  std::condition_variable turn;
+  bool hasTurn = false, hasEnded = false;
+  std::optional<Awaited> awaited;
+};
+
+class Programs {
+public:
+  using Body = std::function<Status(Program &)>;
+
+  Programs(uint32_t count, Link link);
+  /// Runs `body` as each program. The status of the first that failed by
+  /// itself, and not because others ended.
+  Status run(const Body &body);
+  const Timeline &timelineOf(uint32_t program) const {
+    return programs[program]->timeline;
+  }
+
+  Network network;
+
+private:
+  friend Program;
+  /// Lets `program` run until it waits or ends.
+  void letRun(Program &program);
+  /// The calling program waits for its turn.
+  void giveBack(Program &program);
+  bool isReady(const Program &program) const;
+
+  std::mutex mutex;
+  std::condition_variable returned;
+  bool isStuck = false;
+  std::vector<std::unique_ptr<Program>> programs;
+};
+
+} // namespace hone::simulate

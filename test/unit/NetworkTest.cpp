@@ -1,0 +1,243 @@
+//===- NetworkTest.cpp - Messages in virtual time -------------------------===//
+//
+// Times in closed form, of links whose numbers are powers of two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/simulate/Network.h"
+#include "compiler/simulate/Prediction.h"
+#include "compiler/simulate/Programs.h"
+#include "compiler/simulate/Quantity.h"
+#include "step/Transport.h"
+
+#include <gtest/gtest.h>
+
+using namespace hone;
+using namespace hone::simulate;
+
+namespace {
+
+constexpr double kRate = 1 << 20, kLatency = 0.25;
+
+Network::Key message(uint32_t from, uint32_t to, uint64_t index = 0) {
+  return {from, to, {0, 0, 1, index}};
+}
+
+void finish(Network &network) {
+  while (network.advance())
+    ;
+}
+
+/// Of a frame with so many bytes of a message.
+double frame(uint64_t payload) {
+  return double(rt::kFrameHeader + payload) / kRate;
+}
+
+} // namespace
+
+TEST(Network, SmallMessageNeedsNoCredit) {
+  Network network(2, {kRate, kLatency});
+  network.postSend(message(0, 1), 8, 1);
+  network.postReceive(message(0, 1), 8, 0);
+  EXPECT_EQ(network.endOf(message(0, 1), /*isSent=*/true), 0.0);
+  finish(network);
+  EXPECT_EQ(network.endOf(message(0, 1), /*isSent=*/false),
+            1 + kLatency + frame(8));
+}
+
+TEST(Network, ReceiverThatComesLateHasItAtOnce) {
+  Network network(2, {kRate, kLatency});
+  network.postSend(message(0, 1), 8, 0);
+  network.postReceive(message(0, 1), 8, 7);
+  finish(network);
+  EXPECT_EQ(network.endOf(message(0, 1), /*isSent=*/false), 7.0);
+}
+
+TEST(Network, LargeMessageWaitsForACreditAndIsAcknowledged) {
+  Network network(2, {kRate, kLatency});
+  constexpr uint64_t size = 3 * rt::kFramePayload + 100;
+  network.postSend(message(0, 1), size, 0);
+  network.postReceive(message(0, 1), size, 2);
+  finish(network);
+  // The credit, four frames one after another, and a way back.
+  const double begin = 2 + kLatency + frame(0);
+  const double end =
+      begin + kLatency + 3 * frame(rt::kFramePayload) + frame(100);
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false), end);
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), true),
+                   end + kLatency + frame(0));
+  EXPECT_EQ(network.sentBy(0), size + 4 * rt::kFrameHeader);
+  EXPECT_EQ(network.receivedBy(1), network.sentBy(0));
+  EXPECT_EQ(network.sentBy(1), 2 * rt::kFrameHeader);
+}
+
+TEST(Network, WithoutABoundOnlyLatencyCounts) {
+  Network network(2, {0, kLatency});
+  network.postSend(message(0, 1), 1 << 30, 0);
+  network.postReceive(message(0, 1), 1 << 30, 0);
+  finish(network);
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false), 2 * kLatency);
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), true), 3 * kLatency);
+}
+
+TEST(Network, BothWaysAreFreeAtOnce) {
+  Network network(2, {kRate, 0});
+  for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
+    network.postSend(message(from, to), rt::kFramePayload, 0);
+    network.postReceive(message(from, to), rt::kFramePayload, 0);
+  }
+  finish(network);
+  // Each side's credit goes before its data.
+  for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)})
+    EXPECT_DOUBLE_EQ(*network.endOf(message(from, to), false),
+                     frame(0) + frame(rt::kFramePayload));
+}
+
+TEST(Network, SendersShareAReceiversWayIn) {
+  Network network(3, {kRate, kLatency});
+  for (uint32_t from : {1, 2}) {
+    network.postSend(message(from, 0), rt::kFramePayload, 0);
+    network.postReceive(message(from, 0), rt::kFramePayload, 0);
+  }
+  finish(network);
+  const double first = *network.endOf(message(1, 0), false),
+               second = *network.endOf(message(2, 0), false);
+  EXPECT_DOUBLE_EQ(second - first, frame(rt::kFramePayload));
+}
+
+TEST(Network, ReceiversShareASendersWayOutFrameByFrame) {
+  Network network(3, {kRate, 0});
+  constexpr uint64_t size = 4 * rt::kFramePayload;
+  for (uint32_t to : {1, 2}) {
+    network.postSend(message(0, to), size, 0);
+    network.postReceive(message(0, to), size, 0);
+  }
+  finish(network);
+  const double first = *network.endOf(message(0, 1), false),
+               second = *network.endOf(message(0, 2), false);
+  EXPECT_DOUBLE_EQ(second - first, frame(rt::kFramePayload));
+}
+
+TEST(Network, DifferentSizesAreSeen) {
+  Network network(2, {});
+  network.postSend(message(0, 1), 1000, 0);
+  network.postReceive(message(0, 1), 999, 0);
+  finish(network);
+  EXPECT_TRUE(network.misfits(message(0, 1)));
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// `steps` times: compute `first`, send to the next, and the next computes
+/// `second` on it.
+double pipeline(double first, double second, int steps, Link link) {
+  Programs programs(2, link);
+  const Status status = programs.run([&](Program &program) {
+    for (int i = 0; i < steps; ++i) {
+      const Network::Key key = message(0, 1, uint64_t(i));
+      if (program.number == 0) {
+        program.compute(first);
+        program.postSend(key, 8);
+      } else {
+        program.postReceive(key, 8);
+        EXPECT_TRUE(program.wait(key, /*isSent=*/false));
+        program.compute(second);
+      }
+    }
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.isOk());
+  return programs.timelineOf(1).now();
+}
+
+} // namespace
+
+TEST(Programs, PipelineTakesItsSlowestStage) {
+  EXPECT_DOUBLE_EQ(pipeline(1, 3, 10, {}), 1 + 10 * 3);
+  EXPECT_DOUBLE_EQ(pipeline(3, 1, 10, {}), 10 * 3 + 1);
+  EXPECT_DOUBLE_EQ(pipeline(3, 1, 10, {0, 0.5}), 10 * 3 + 0.5 + 1);
+}
+
+TEST(Programs, TimeOfAProgramIsWhatItDid) {
+  Programs programs(2, {0, 0.5});
+  ASSERT_TRUE(programs
+                  .run([&](Program &program) {
+                    const Network::Key key = message(0, 1);
+                    if (program.number == 0) {
+                      program.compute(2);
+                      program.postSend(key, 1000);
+                      EXPECT_TRUE(program.wait(key, true));
+                    } else {
+                      program.postReceive(key, 1000);
+                      EXPECT_TRUE(program.wait(key, false));
+                      program.compute(1);
+                    }
+                    return Status::ok();
+                  })
+                  .isOk());
+  // The credit is there before the send, which is acknowledged 0.5 s after it
+  // came.
+  const Totals &first = programs.timelineOf(0).sofar(),
+               &second = programs.timelineOf(1).sofar();
+  EXPECT_DOUBLE_EQ(first.seconds[unsigned(Activity::Computing)], 2);
+  EXPECT_DOUBLE_EQ(first.seconds[unsigned(Activity::Sending)], 1);
+  EXPECT_DOUBLE_EQ(second.seconds[unsigned(Activity::Waiting)], 2.5);
+  EXPECT_DOUBLE_EQ(second.time, 3.5);
+}
+
+TEST(Programs, WhoWaitsForNobodyIsTold) {
+  Programs programs(2, {});
+  int told = 0;
+  const Status status = programs.run([&](Program &program) {
+    if (program.number == 0)
+      return Status(ErrorCode::Bug, "here", "it failed", "see");
+    const Network::Key key = message(0, 1);
+    program.postReceive(key, 8);
+    told += !program.wait(key, false);
+    return Status::ok();
+  });
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(status.errorCode(), ErrorCode::Bug);
+}
+
+//===----------------------------------------------------------------------===//
+// What a person gives and gets
+//===----------------------------------------------------------------------===//
+
+TEST(Quantity, HasAUnit) {
+  EXPECT_DOUBLE_EQ(readRate("--rate", "100Mbit/s").value(), 12.5e6);
+  EXPECT_DOUBLE_EQ(readRate("--rate", "1.5GB/s").value(), 1.5e9);
+  EXPECT_DOUBLE_EQ(readSeconds("--latency", "10ms").value(), 0.01);
+  for (const char *text : {"", "100", "Mbit/s", "0Mbit/s", "-1Mbit/s",
+                           "nanMbit/s", "infB/s", "1e400B/s", "1 Mbit/s"})
+    EXPECT_FALSE(readRate("--rate", text).isOk()) << text;
+  for (const char *text : {"10", "-1ms", "ms", "infs"})
+    EXPECT_FALSE(readSeconds("--latency", text).isOk()) << text;
+}
+
+TEST(Prediction, IsOfTheSecondHalf) {
+  SimulatedRun run;
+  // Two slow steps, then two of a second each.
+  for (double time : {0.0, 10.0, 20.0, 21.0, 22.0}) {
+    Totals &totals = run.steps.emplace_back();
+    totals.time = totals.seconds[0] = time;
+  }
+  const Prediction prediction = predict({{"one", nullptr, {}, 0}}, {run});
+  EXPECT_DOUBLE_EQ(prediction.step, 1);
+  EXPECT_DOUBLE_EQ(prediction.programs[0].seconds[0], 1);
+}
+
+TEST(Prediction, NamesAreText) {
+  SimulatedRun run;
+  run.steps.resize(2);
+  run.steps[1].time = 1;
+  run.spans = {{0, 1, Activity::Computing}};
+  const std::string text =
+      drawing({{"a<b", nullptr, {}, 0}}, {run}, "x & y", 4);
+  EXPECT_NE(text.find("a&lt;b"), std::string::npos);
+  EXPECT_NE(text.find("x &amp; y"), std::string::npos);
+}
