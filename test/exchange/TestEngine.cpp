@@ -8,8 +8,9 @@
 // HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
 // greeting, validated (the peer has all that it needs to save), or a command to
 // the others (step, evaluate, loss, save, durable, end, best), sent or
-// received; COUNT which of them; WHAT is kill, or mute: from then on it lives
-// but sends no messages.
+// received; COUNT which of them; WHAT is kill; mute: from then on it lives but
+// sends no messages; or excess: it sends the frame with a message that ends in
+// its middle, which no schedule has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,7 +122,7 @@ struct Event {
   std::mutex mutex;
   std::string when;
   unsigned count = 0;
-  bool isKill = false, isMute = false;
+  bool isKill = false, isExcess = false, isMute = false;
   uint64_t run = 0, command = 0;     ///< counted last
   uint64_t validated = ~uint64_t(0); ///< the same
 
@@ -129,7 +130,8 @@ struct Event {
     char name[16] = "", what[16] = "";
     if (const char *text = getenv("HONE_TEST_EVENT"))
       if (sscanf(text, "%15s %u %15s", name, &count, what) == 3)
-        when = name, isKill = !strcmp(what, "kill");
+        when = name, isKill = !strcmp(what, "kill"),
+        isExcess = !strcmp(what, "excess");
   }
   /// "" for a frame that is none of them, or one of which there was a copy.
   std::string nameOf(const char *frame, uint64_t size) {
@@ -156,16 +158,36 @@ struct Event {
     const auto number = field<uint64_t>(frame, 72);
     return number < 8 ? commands[number] : "";
   }
-  /// Of a frame that comes or goes.
-  void see(const char *frame, uint64_t size) {
+  /// Of a frame that comes or goes; whether it is to be one of excess.
+  bool see(const char *frame, uint64_t size) {
     std::lock_guard<std::mutex> lock(mutex);
     if (count == 0 || nameOf(frame, size) != when || --count > 0)
-      return;
+      return false;
     if (isKill)
       raise(SIGKILL);
-    isMute = true;
+    isMute = !isExcess;
+    return isExcess;
   }
 };
+
+/// CRC-32C of the frame's first 64 bytes and its payload, bit by bit.
+uint32_t checksumOf(const std::vector<char> &frame) {
+  uint32_t crc = ~0u;
+  for (size_t i = 0; i < frame.size(); i = i == 63 ? 72 : i + 1) {
+    crc ^= uint8_t(frame[i]);
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+  }
+  return ~crc;
+}
+
+/// The message ends a byte before the payload does.
+void exceed(std::vector<char> &frame) {
+  const uint64_t size = frame.size() - 72 - 1;
+  memcpy(frame.data() + 56, &size, sizeof(size));
+  const uint32_t crc = checksumOf(frame);
+  memcpy(frame.data() + 64, &crc, sizeof(crc));
+}
 
 Event &event() {
   static Event one;
@@ -227,13 +249,15 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     return -1;
   if (!link->out.empty())
     return 1;
-  event().see(static_cast<const char *>(bytes), size);
+  const bool isExcess = event().see(static_cast<const char *>(bytes), size);
   const auto kind = field<uint16_t>(static_cast<const char *>(bytes), 6);
   if (event().isMute && (kind == 3 || kind == 6)) // data, farewell
     return 0;
   Badness &bad = badness();
   std::vector<char> frame(static_cast<const char *>(bytes),
                           static_cast<const char *>(bytes) + size);
+  if (isExcess)
+    exceed(frame);
   if (bad.draw(bad.flip))
     frame[bad.random() % size] ^= char(1 << bad.random() % 8);
   if (bad.draw(bad.late))

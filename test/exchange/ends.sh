@@ -68,6 +68,23 @@ ends server 69 "$saved"
 grep -q 'error\[H0816\].*within 2000 ms' "$work/$run.server.log"
 resumes 'a program that is alive and says nothing: 69'
 
+export HONE_TEST_EVENT='step 9 excess'
+rm -rf "$work/$run".*
+patience=20
+train client $run
+client=$!
+unset HONE_TEST_EVENT
+train server $run
+server=$!
+ends client 76 "error\[H0818\].*'server'.*refuses what this one sent"
+train client $run
+client=$!
+ends client 0
+ends server 0
+grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
+same one2 $run client server
+echo 'a program that sends what no schedule has: 76, and the server lives on'
+
 patience=2
 begin
 reaches 6

@@ -7,9 +7,9 @@
 set -euo pipefail
 
 directions=${1-10}
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+. "$(dirname "$0")/programs.sh"
 sed -e 's/"hidden_size": [0-9]*/"hidden_size": 768/' -e 's/"num_hidden_layers": [0-9]*/"num_hidden_layers": 2/' \
   -e 's/"intermediate_size": [0-9]*/"intermediate_size": 64/' \
   "$here/../reliability/Inputs/small.json" >"$work/config.json"
@@ -28,14 +28,14 @@ parts:
 target: native
 SPEC
 honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" "$here/TestEngine.cpp" -o "$work/engine.so"
+engine "$work/engine.so"
 for program in client server; do
   cp "$work/engine.so" "$work/out/$program/hone-exchange-test.so"
 done
 hone-keys init "$work/keys" >/dev/null
 hone-keys issue "$work/keys" server --dns localhost >/dev/null
 hone-keys issue "$work/keys" phone >/dev/null
-port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 
 # both NAME STEPS CLIENT-OPTIONS -- SERVER-OPTIONS
 both() {

@@ -78,7 +78,7 @@ dated expired 200101000000Z 200102000000Z
 dated early 20980101000000Z 20990101000000Z
 chmod 604 "$keys/public/key.pem"
 
-port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 server=("$work/out/server/train" --output "$work/server")
 client=("$work/out/client/train" --data "$data" --output "$work/client" --timeout 1)
 served=(--serve 127.0.0.1:$port --keys "$keys/server" --admit "$keys/admitted")
@@ -93,7 +93,66 @@ refused 2 'H0102.*--keys: expects' "${client[@]}" --keys "$keys/phone"
 refused 2 'H0103.*--exchange: --connect already says' "${client[@]}" --connect localhost:1 --exchange grpc
 refused 2 'H0101.*expects no comma' "${client[@]}" --connect localhost:1 --keys a,b
 refused 69 'H0816.*refused' "${client[@]}" --connect localhost:$port --keys "$keys/phone"
+
+# What an engine can tell before it meets anybody is said at once, and leaves no folder.
+rm -rf "$work/client" "$work/server"
+# broken NAME: keys of which a test spoils one file.
+broken() {
+  rm -rf "$keys/broken"
+  cp -r "$keys/phone" "$keys/broken"
+  rm "$keys/broken/$1"
+}
+for each in 0 65536 99999; do
+  refused 2 'H0827.*--serve: .*a port from 1 to 65535' "${server[@]}" --serve 127.0.0.1:$each \
+    --keys "$keys/server" --admit "$keys/admitted"
+done
+refused 2 'H0827.*--serve: .*/none: cannot be read' "${server[@]}" --serve 127.0.0.1:$port \
+  --keys "$keys/server" --admit "$keys/none"
+refused 2 'H0827.*expects a file but got a folder' "${server[@]}" --serve 127.0.0.1:$port \
+  --keys "$keys/server" --admit "$keys"
+refused 2 'H0827.*--serve: cannot listen at 198.51.100.1:[0-9]*: Cannot assign' "${server[@]}" \
+  --serve 198.51.100.1:$port --keys "$keys/server" --admit "$keys/admitted"
+refused 2 "H0827.*--serve: cannot listen at unix:$work/none/x: .*No such file" "${server[@]}" --serve "unix:$work/none/x"
+refused 2 'H0827.*expects a path of at most 107 bytes but got 200' "${server[@]}" \
+  --serve "unix:$(printf 'a%.0s' {1..200})"
+refused 2 'H0827.*something else than a socket' "${server[@]}" --serve "unix:$keys/admitted"
+broken key.pem
+openssl ecparam -name prime256v1 -genkey -noout -out "$keys/broken/key.pem"
+chmod 600 "$keys/broken/key.pem"
+refused 2 'H0827.*--connect: .*they do not fit' "${client[@]}" --connect localhost:$port --keys "$keys/broken"
+refused 2 'H0827.*--serve: .*they do not fit' "${server[@]}" --serve 127.0.0.1:$port \
+  --keys "$keys/broken" --admit "$keys/admitted"
+broken cert.pem
+head -c 2000 /dev/zero >"$keys/broken/cert.pem"
+refused 2 'H0827.*cert.pem: expects PEM' "${client[@]}" --connect localhost:$port --keys "$keys/broken"
+broken ca.pem
+mkfifo "$keys/broken/ca.pem"
+refused 2 'H0827.*ca.pem: expects a file but got' timeout 20 "${client[@]}" --connect localhost:$port --keys "$keys/broken"
+refused 2 "H0827.*--connect: expects names of other programs, 'server', but got 'nobody'" \
+  "${client[@]}" --connect nobody=localhost:$port --keys "$keys/phone"
+refused 2 'H0827.*--connect: expects each program once' "${client[@]}" \
+  --connect server=localhost:$port,server=localhost:1 --keys "$keys/phone"
+[[ ! -e $work/client && ! -e $work/server ]] ||
+  { echo 'grpc-refuses: something was left' >&2; exit 1; }
+"${server[@]}" --serve "unix:$work/socket" --timeout 60 >"$work/server.log" 2>&1 &
+until [[ -S $work/socket ]]; do sleep 0.05; done
+refused 2 'H0827.*another program listens there' "$work/out/server/train" --output "$work/server2" \
+  --serve "unix:$work/socket"
+kill -9 $! && { wait $! || true; } 2>/dev/null
+refused 69 'H0816.*nobody has dialled' "${server[@]}" --serve "unix:$work/socket" --timeout 1
 echo 'addresses and keys: 2; nobody there: 69'
+
+# Whoever sees first that programs differ stays until the other one has seen it.
+for ((i = 0; i < 5; ++i)); do
+  "${server[@]}" "${served[@]}" --timeout 20 >"$work/server.log" 2>&1 &
+  refused 2 'H0812.*--first-learning-rate .here 0.5, there 0.01' "$work/out/client/train" --timeout 20 \
+    --data "$data" --output "$work/client" --first-learning-rate 0.5 --connect localhost:$port --keys "$keys/phone"
+  code=0
+  wait $! || code=$?
+  ((code == 2)) && grep -q 'H0812.*--first-learning-rate (here 0.01, there 0.5)' "$work/server.log" ||
+    { echo "grpc-refuses: $code of a server that differs" >&2; cat "$work/server.log" >&2; exit 1; }
+done
+echo 'programs that differ: 2, both'
 
 # One that trains, slowly, through a relay.
 "${server[@]}" "${served[@]}" --timeout 60 >"$work/server.log" 2>&1 &

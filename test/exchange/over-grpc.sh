@@ -24,10 +24,6 @@ start_engine() {
   done
 }
 
-free_port() {
-  python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 bring() {
   [[ -f $work/$2/$1/hone-exchange-grpc.so ]] ||
     { echo 'train: honec has put no engine beside the program' >&2; exit 1; }

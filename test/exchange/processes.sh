@@ -8,12 +8,11 @@
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 seeds=$4
-here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 steps=3
-c++ -std=c++17 -shared -fPIC -I "$here/../../runtime/include" \
-  "$here/TestEngine.cpp" -o "$work/engine.so"
+. "$(dirname "$0")/programs.sh"
+engine "$work/engine.so"
 head -n 2 "$data" >"$work/other.jsonl"
 cat >"$work/spec.yaml" <<SPEC
 model: $model

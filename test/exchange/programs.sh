@@ -9,6 +9,11 @@ engine() {
     "$here/TestEngine.cpp" -o "$1"
 }
 
+# free_port: a port of this machine that nobody has now.
+free_port() {
+  python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
 # program. meets PROGRAM RUN: the options by which the program finds the others. over-NAME.sh has
 # these of another engine.

@@ -41,7 +41,8 @@ TEST(GrpcAddressTest, RefusesWhatIsNone) {
     EXPECT_NE(problemOf(text).find("each once"), std::string::npos) << text;
   for (const char *text :
        {"connect=host", "connect=host:", "connect=:1", "connect=host:http",
-        "connect=host:123456", "connect=::1:1", "connect=xds:///a:1",
+        "connect=host:123456", "connect=host:0", "serve=host:65536",
+        "connect=::1:1", "connect=xds:///a:1",
         "serve=unix:", "connect=dns://1.1.1.1/a:1"})
     EXPECT_NE(problemOf(text).find("HOST:PORT"), std::string::npos) << text;
   EXPECT_NE(problemOf(""), "");
@@ -69,5 +70,8 @@ TEST(GrpcAddressTest, AdmitsNamesThatAreWholeLines) {
        {"", "phon", "phones", "watch", "#watch", "tablet # of Ann", "phone\r"})
     EXPECT_FALSE(isAdmitted(file, name)) << name;
   EXPECT_FALSE(isAdmitted(file + ".none", "phone"));
+  std::string text, why;
+  EXPECT_FALSE(readFile(testing::TempDir(), text, why));
+  EXPECT_NE(why.find("but got a folder"), std::string::npos) << why;
   std::remove(file.c_str());
 }

@@ -4,14 +4,16 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <fcntl.h>
 #include <sstream>
 #include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
 
 namespace hone::grpc_engine {
 
 /// Of a file that somebody names, at most.
-static constexpr std::streamoff kMostBytes = 1 << 20;
+static constexpr off_t kMostBytes = 1 << 20;
 
 bool isLocal(const std::string &address) {
   return address.compare(0, 5, "unix:") == 0;
@@ -36,8 +38,11 @@ static bool isAddress(const std::string &text) {
   if (host.find(':') != std::string::npos &&
       (host.front() != '[' || host.back() != ']'))
     return false;
-  return text.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
-         host.find('/') == std::string::npos;
+  if (text.find_first_not_of("0123456789", colon + 1) != std::string::npos ||
+      host.find('/') != std::string::npos)
+    return false;
+  const int port = std::stoi(text.substr(colon + 1));
+  return port >= 1 && port <= 65535;
 }
 
 bool Address::parse(const std::string &text, std::string &why) {
@@ -65,7 +70,9 @@ bool Address::parse(const std::string &text, std::string &why) {
     *own = value;
     if ((connects || key == "serve") && !isAddress(value)) {
       why =
-          "expects HOST:PORT, [IPv6]:PORT or unix:PATH but got '" + value + "'";
+          "expects HOST:PORT, [IPv6]:PORT or unix:PATH, with a port from 1 to "
+          "65535, but got '" +
+          value + "'";
       return false;
     }
   }
@@ -81,25 +88,43 @@ bool Address::parse(const std::string &text, std::string &why) {
   return why.empty();
 }
 
-static bool readFile(const std::string &path, std::string &text) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in || in.tellg() < 0 || in.tellg() > kMostBytes)
-    return false;
-  text.resize(size_t(in.tellg()));
-  in.seekg(0);
-  return bool(in.read(&text[0], std::streamsize(text.size())));
+bool readFile(const std::string &path, std::string &text, std::string &why) {
+  // A pipe that nobody writes to must not hold the program.
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat info;
+  if (file < 0 || fstat(file, &info) != 0) {
+    why = path + ": cannot be read: " + strerror(errno);
+  } else if (!S_ISREG(info.st_mode)) {
+    why = path + ": expects a file but got a folder, a pipe or a device";
+  } else if (info.st_size > kMostBytes) {
+    why = path + ": expects at most 1 MiB but got " +
+          std::to_string(info.st_size) + " bytes";
+  } else {
+    text.resize(size_t(info.st_size));
+    const ssize_t got = read(file, &text[0], text.size());
+    if (got != ssize_t(text.size()))
+      why = path + ": cannot be read as a whole";
+  }
+  if (file >= 0)
+    close(file);
+  return why.empty();
 }
 
 bool Keys::read(const std::string &folder, std::string &why) {
-  const std::pair<const char *, std::string *> files[] = {
-      {"ca.pem", &authority}, {"cert.pem", &certificate}, {"key.pem", &key}};
-  for (auto [name, text] : files)
-    if (const std::string path = folder + "/" + name; !readFile(path, *text)) {
-      why = path + ": cannot be read: " +
-            (errno ? strerror(errno) : "it is too large") +
-            "; hone-keys issue makes such a folder";
+  const std::tuple<const char *, std::string *, const char *> files[] = {
+      {"ca.pem", &authority, "CERTIFICATE-----"},
+      {"cert.pem", &certificate, "CERTIFICATE-----"},
+      {"key.pem", &key, "PRIVATE KEY-----"}};
+  for (auto [name, text, holds] : files) {
+    const std::string path = folder + "/" + name;
+    if (readFile(path, *text, why) && text->find(holds) == std::string::npos)
+      why = path + ": expects PEM with a line that ends in '" + holds +
+            "' but got none";
+    if (!why.empty()) {
+      why += "; hone-keys issue makes such a folder";
       return false;
     }
+  }
   struct stat info;
   const std::string path = folder + "/key.pem";
   if (stat(path.c_str(), &info) != 0 || (info.st_mode & 077) != 0) {
@@ -110,8 +135,8 @@ bool Keys::read(const std::string &folder, std::string &why) {
 }
 
 bool isAdmitted(const std::string &file, const std::string &name) {
-  std::string text;
-  if (name.empty() || !readFile(file, text))
+  std::string text, why;
+  if (name.empty() || !readFile(file, text, why))
     return false;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {

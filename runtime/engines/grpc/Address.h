@@ -33,6 +33,10 @@ struct Address {
 /// connect.
 bool isLocal(const std::string &address);
 
+/// The text of a regular file of at most 1 MiB. False: `why`, which is empty
+/// before, says the reason.
+bool readFile(const std::string &path, std::string &text, std::string &why);
+
 struct Keys {
   std::string authority, certificate, key; ///< PEM
 

@@ -36,6 +36,15 @@ static hone_link *openLink(const char *address, const char *self,
   return nullptr;
 }
 
+extern "C" __attribute__((visibility("default"))) int
+hone_exchange_check(const char *address, char *why, uint64_t capacity) {
+  std::string reason;
+  if (Network::of(address, reason))
+    return 0;
+  snprintf(why, capacity, "%s", reason.c_str());
+  return -1;
+}
+
 static int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
   std::lock_guard<std::mutex> lock(link->network->mutex);
   if (!link->stream->isOpen())

@@ -2,6 +2,7 @@
 
 #include "Network.h"
 
+#include "Listening.h"
 #include "hone/engine.h"
 
 #include <grpc/support/log.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace hone::grpc_engine {
 
@@ -77,7 +79,10 @@ bool Network::begin(const std::string &text, std::string &why) {
     return false;
   if (!address.keys.empty() && !keys.read(address.keys, why))
     return false;
-  if (!address.serve.empty() && !serve(why))
+  std::string names;
+  if (!address.admit.empty() && !readFile(address.admit, names, why))
+    return false;
+  if (!address.serve.empty() ? !serve(why) : !keysFit(why))
     return false;
   if (!queue)
     queue = std::make_unique<grpc::CompletionQueue>();
@@ -89,16 +94,51 @@ bool Network::begin(const std::string &text, std::string &why) {
   return true;
 }
 
+std::shared_ptr<grpc::ServerCredentials> Network::ownCredentials() const {
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = keys.authority;
+  options.pem_key_cert_pairs.push_back({keys.key, keys.certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+bool Network::keysFit(std::string &why) const {
+  if (address.keys.empty())
+    return true;
+  // gRPC's client says nothing of keys that it cannot use, and tries for ever.
+  // Its server does not begin with them. This one is known to nobody.
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(
+      "unix-abstract:hone-keys-" + std::to_string(getpid()), ownCredentials());
+  const std::unique_ptr<grpc::ServerCompletionQueue> own =
+      builder.AddCompletionQueue();
+  const std::unique_ptr<grpc::Server> tried = builder.BuildAndStart();
+  if (tried)
+    tried->Shutdown();
+  own->Shutdown();
+  void *tag;
+  for (bool isOk; own->Next(&tag, &isOk);)
+    ;
+  if (!tried)
+    why = address.keys +
+          ": expects a certificate, its key and that of its authority, but "
+          "they do not fit; hone-keys issue makes such a folder";
+  return tried != nullptr;
+}
+
 bool Network::serve(std::string &why) {
+  const std::string problem = problemOfListening(address.serve);
+  if (!problem.empty()) {
+    why = "cannot listen at " + address.serve + ": " + problem;
+    return false;
+  }
   grpc::ServerBuilder builder;
   std::shared_ptr<grpc::ServerCredentials> credentials =
       grpc::InsecureServerCredentials();
   if (!isLocal(address.serve)) {
-    grpc::SslServerCredentialsOptions options(
-        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-    options.pem_root_certs = keys.authority;
-    options.pem_key_cert_pairs.push_back({keys.key, keys.certificate});
-    credentials = grpc::SslServerCredentials(options);
+    if (!keysFit(why))
+      return false;
+    credentials = ownCredentials();
   }
   int port = 0;
   builder.AddListeningPort(address.serve, credentials, &port);
@@ -118,7 +158,7 @@ bool Network::serve(std::string &why) {
   if (!server || port == 0) {
     own->Shutdown();
     why = "cannot listen at " + address.serve +
-          ", which another program may have taken";
+          ": another program may have taken it";
     return false;
   }
   arrivals = own.get();

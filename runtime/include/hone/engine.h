@@ -10,6 +10,13 @@
  |                                                                            |
  | which is asked first: empty, or why nothing can be carried here.           |
  |                                                                            |
+ | and, if it can tell that an address is of no use before it meets anybody,  |
+ |                                                                            |
+ |     int hone_exchange_check(const char *address, char *why,                |
+ |                             uint64_t capacity);                            |
+ |                                                                            |
+ | which returns 0, or writes the reason; it may begin to listen there.       |
+ |                                                                            |
  | A program that can load nothing, as a static one, is linked with an object |
  | file that has hone_exchange_engine(); --exchange then names that engine.   |
  |                                                                            |

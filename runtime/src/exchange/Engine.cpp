@@ -72,6 +72,22 @@ Result<const hone_engine *> findEngine(const std::string &folder,
   return checked(path, engine);
 }
 
+Status checkAddress(const std::string &folder, const std::string &name,
+                    const std::string &address, const std::string &option) {
+  const hone_engine *linked = hone_exchange_engine();
+  if (linked && name == linked->name)
+    return Status::ok();
+  HONE_ASSIGN(void *library, load(pathOf(folder, name), name));
+  auto *check = reinterpret_cast<int (*)(const char *, char *, uint64_t)>(
+      platform::findSymbol(library, "hone_exchange_check"));
+  char why[1024] = "";
+  if (!check || check(address.c_str(), why, sizeof(why)) == 0)
+    return Status::ok();
+  return Status(ErrorCode::NoMeeting, option, why,
+                "put it right; honec --explain H0827 says what programs need "
+                "to meet");
+}
+
 Result<EnginePlace> findPlace(const std::string &folder,
                               const std::string &name) {
   const std::string path = pathOf(folder, name);

@@ -107,7 +107,7 @@ std::optional<Frame> decode(const char *bytes, uint64_t size) {
   const bool isWhole =
       magic == kMagic && zero == 0 && kind >= 1 &&
       (protocol == kProtocol || frame.kind == FrameKind::Greeting) &&
-      kind <= uint16_t(FrameKind::Farewell) &&
+      kind <= uint16_t(FrameKind::Refusal) &&
       frame.payloadBytes == size - kFrameHeader && frame.offset <= frame.size &&
       crc == crc32c(frame.payload, frame.payloadBytes, crc32c(bytes, kChecked));
   return isWhole ? std::optional(frame) : std::nullopt;

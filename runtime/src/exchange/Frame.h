@@ -52,6 +52,7 @@ enum class FrameKind : uint16_t {
   Offer = 4,    ///< a send waits: is there a receive, or was it complete?
   Ack = 5,      ///< a message is complete
   Farewell = 6, ///< nothing is sent any more, and nothing is needed
+  Refusal = 7,  ///< payload: why nothing more of this process is read
 };
 
 struct Frame {

@@ -27,7 +27,7 @@ static constexpr milliseconds kSignOfLife{1000};
 static constexpr const char *kIncarnation = ".incarnation";
 /// Messages that are remembered beyond what is posted: both sides' schedules
 /// are at most a step apart.
-static constexpr size_t kRemembered = 8192;
+static constexpr size_t kRemembered = 4096;
 static constexpr uint64_t kStack = 256 * 1024;
 
 //===----------------------------------------------------------------------===//
@@ -232,15 +232,19 @@ Status Session::wait(const Transport::Message &message) {
     }
   } waited{total.waited, begin};
   while (!isDone()) {
-    HONE_TRY(problemOf(message));
+    HONE_TRY(failure);
+    if (Status problem = problemOf(message); !problem.isOk() && refusal.empty())
+      refuse(std::move(problem));
+    HONE_TRY(failure);
     if (isInterrupted())
       return Status(ErrorCode::PeerLost, message.describe(),
-                    "another program of the model began anew",
+                    refusal.empty() ? "another program of the model began anew"
+                                    : "it sent what does not fit: " + refusal,
                     "give the same command again");
     if (hasFarewell)
       return Status(ErrorCode::PeerLost, message.describe(),
-                    "the other program has ended its run",
-                    "start both programs with the same number of steps");
+                    "the other program has ended",
+                    "see what it said, and give the same commands again");
     if (Status status = self.patience.check(
             message.describe(),
             std::chrono::duration_cast<milliseconds>(
@@ -312,6 +316,17 @@ void Session::run() {
     self.engine->close(link);
     link = nullptr;
   }
+  bool differs, owes;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    differs = failure.errorCode() == ErrorCode::PartsDiffer;
+    owes = link && owesRefusal;
+  }
+  bool hasSent;
+  if (differs)
+    tellDifferences();
+  else if (owes)
+    (void)sendNext(hasSent);
   std::lock_guard<std::mutex> lock(mutex);
   if (link)
     self.engine->close(link);
@@ -390,6 +405,15 @@ void Session::encodeGreeting(bool asks) {
   pending = encode(frame, frameOut.data());
 }
 
+void Session::encodeRefusal() {
+  Frame frame;
+  frame.kind = FrameKind::Refusal;
+  frame.run = self.run;
+  frame.payload = refusal.data();
+  frame.payloadBytes = uint32_t(std::min(refusal.size(), size_t(1024)));
+  pending = encode(frame, frameOut.data());
+}
+
 bool Session::greet() {
   const Clock::time_point begin = Clock::now();
   Clock::time_point said;
@@ -409,9 +433,30 @@ bool Session::greet() {
     isAlive = isAlive && receiveNext(20);
   }
   std::lock_guard<std::mutex> lock(mutex);
+  if (hasGreeting) // with differences
+    return true;
   self.engine->close(link);
   link = nullptr;
   return false;
+}
+
+void Session::tellDifferences() {
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point said;
+  for (bool isAlive = link, hasSent = false;
+       isAlive && Clock::now() - begin < kMostBackOff;) {
+    if (Clock::now() - said >= kReminder) {
+      said = Clock::now();
+      encodeGreeting(/*asks=*/false);
+    }
+    isAlive = pending == 0 || sendPending(hasSent);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (isKnown && pending == 0)
+        return;
+    }
+    isAlive = isAlive && receiveNext(20);
+  }
 }
 
 void Session::queue(FrameKind kind, const MessageName &name, uint64_t offset,
@@ -461,14 +506,17 @@ bool Session::sendPending(bool &hasSent) {
 
 bool Session::sendNext(bool &hasSent) {
   if (pending == 0) {
-    bool owes;
+    bool owes = false;
     {
       std::lock_guard<std::mutex> lock(mutex);
-      owes = std::exchange(owesGreeting, false);
+      if (std::exchange(owesRefusal, false))
+        encodeRefusal();
+      else
+        owes = std::exchange(owesGreeting, false);
     }
     if (owes)
       encodeGreeting(/*asks=*/false);
-    else
+    else if (pending == 0)
       pending = encodeNext();
   }
   hasSent = false;
@@ -522,8 +570,13 @@ bool Session::receiveNext(int timeout) {
   total.received += uint64_t(size);
   if (!frame)
     return true; // lost on its way
-  const bool isOfNoRound =
-      frame->kind == FrameKind::Greeting || frame->kind == FrameKind::Farewell;
+  if (!refusal.empty() && frame->kind != FrameKind::Greeting) {
+    owesRefusal = true; // the one before may be lost
+    return true;
+  }
+  const bool isOfNoRound = frame->kind == FrameKind::Greeting ||
+                           frame->kind == FrameKind::Farewell ||
+                           frame->kind == FrameKind::Refusal;
   if (frame->run != (isOfNoRound ? self.run : runOf(frame->name)))
     return true; // of a round that is over, or not begun here
   handle(*frame);
@@ -573,6 +626,13 @@ void Session::handle(const Frame &frame) {
     hasFarewell = true;
     sends.clear(); // nobody needs them
     return;
+  case FrameKind::Refusal:
+    failure =
+        Status(ErrorCode::MessageMisfit, "the program '" + self.peer + "'",
+               "refuses what this one sent: " +
+                   std::string(frame.payload, frame.payloadBytes),
+               "compile all parts in one call");
+    return;
   case FrameKind::Ack:
     if (auto own = sends.find(frame.name); own != sends.end()) {
       if (!own->second.isOver)
@@ -608,13 +668,27 @@ void Session::handleCredit(const Frame &frame) {
 }
 
 void Session::refuse(const Frame &frame, const char *problem) {
-  failure = Status(
+  const std::string where =
+      frame.name.schedule >= kCommand
+          ? ""
+          : " in schedule " + std::to_string(frame.name.schedule) + ", step " +
+                std::to_string(frame.name.step + 1);
+  refuse(Status(
       ErrorCode::MessageMisfit, "a frame of the program '" + self.peer + "'",
-      std::string("expects what a schedule has but got ") + problem +
-          " in schedule " + std::to_string(frame.name.schedule) + ", step " +
-          std::to_string(frame.name.step + 1),
+      std::string("expects what a schedule has but got ") + problem + where,
       "compile all parts in one call, and let nobody else reach "
-      "the programs");
+      "the programs"));
+}
+
+void Session::refuse(Status why) {
+  const Message told = why.message();
+  refusal = told.place + ": " + told.problem;
+  owesRefusal = true;
+  if (self.mayHalt && self.events)
+    ++*self.events;
+  else
+    failure = std::move(why);
+  changed.notify_all();
 }
 
 void Session::handleData(const Frame &frame) {
@@ -682,6 +756,8 @@ void Session::handleGreeting(const Frame &frame) {
     progress();
   if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
     hasFarewell = false;
+    refusal.clear();
+    owesRefusal = false;
     if (self.events && self.countsRestarts)
       ++*self.events;
   }
@@ -698,6 +774,7 @@ void Session::handleGreeting(const Frame &frame) {
                      here + ", there " + there + ")";
   }
   owesGreeting |= hasGreeting && frame.size == 1;
+  isKnown = frame.size == 0;
   hasGreeting = true;
   if (differences.empty())
     isGreeted = true;

@@ -13,6 +13,10 @@
 // were not there before, or an answer to what was sent. That the peer is alive
 // is none, since its thread says so of a program that hangs.
 //
+// A peer that sends what no schedule has is told so and ends. If it is who asks
+// for rounds, this side lives on: it gives up the round and waits for another
+// process in the peer's place.
+//
 // A thread moves frames while the step computes. All that is shared with it is
 // under one lock; the engine is the thread's alone, but for wake().
 //
@@ -56,7 +60,8 @@ public:
 
   /// The purpose of messages that are of no round, and their step is any
   /// number; and of those that are of one, and of no schedule.
-  static constexpr uint32_t kControl = 0xffffffff, kCommand = 0xfffffffe;
+  static constexpr uint32_t kControl = 0xffffffff,
+                            kCommand = Transport::Message::kOfNoSchedule;
   /// The channel by which a peer asks for a round; its step is the round.
   static constexpr const char *kHalt = "halt";
 
@@ -134,11 +139,17 @@ private:
   /// Why an engine says that it is of no use to try again; ok: it does not.
   Status refusalOf(int number, const char *why) const;
   bool greet();
+  /// Until the peer, too, knows in what both differ: it would else wait for a
+  /// program that is gone.
+  void tellDifferences();
   void progress() { lastProgress = Clock::now(); }
-  /// Ends the session: the peer sends what no schedule has.
+  /// The peer sends what no schedule has.
   void refuse(const Frame &frame, const char *problem);
+  /// Tells the peer, and ends the session or gives up the round.
+  void refuse(Status why);
   /// `asks` for the peer's, which may have been lost.
   void encodeGreeting(bool asks);
+  void encodeRefusal();
   /// Sends one frame, if there is any to send; false: the link is lost.
   bool sendNext(bool &hasSent);
   /// Encodes the next frame that there is to send; returns its bytes, or 0.
@@ -189,6 +200,10 @@ private:
                        std::pair<MessageName, std::pair<uint64_t, uint64_t>>>>
       control;
   bool isGreeted = false, hasGreeting = false, owesGreeting = false;
+  /// What the peer's process sent that no schedule has; empty: nothing.
+  std::string refusal;
+  bool owesRefusal = false;
+  bool isKnown = false;   ///< to the peer: this side's greeting
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
   Clock::time_point farewell; ///< when it was last said

@@ -7,8 +7,15 @@
 
 #include "program/Meeting.h"
 
+#include "base/OutputFile.h"
 #include "base/Sha256.h"
+#include "exchange/Engine.h"
 #include "platform/Files.h"
+#include "platform/System.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
 
 namespace hone::rt {
 
@@ -22,16 +29,19 @@ static std::string runOf(const std::string &output) {
   return Sha256::hex(path).substr(0, 16);
 }
 
-/// --connect as words of the engine's address: "server=HOST:1,..." is each
-/// program's own.
-static std::string dialled(const std::string &connect) {
-  std::string out;
+/// Of --connect, "HOST:1" or "server=HOST:1,...": each program's name, "" for
+/// any, and where it is.
+static std::vector<std::pair<std::string, std::string>>
+dialled(const std::string &connect) {
+  std::vector<std::pair<std::string, std::string>> out;
   for (size_t begin = 0; begin <= connect.size();) {
     const size_t end = std::min(connect.find(',', begin), connect.size());
     const std::string one = connect.substr(begin, end - begin);
     const size_t equals = one.find('=');
-    const bool isNamed = equals != std::string::npos && equals < one.find(':');
-    out += (isNamed ? ",connect." : ",connect=") + one;
+    if (equals != std::string::npos && equals < one.find(':'))
+      out.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+    else
+      out.emplace_back("", one);
     begin = end + 1;
   }
   return out;
@@ -67,7 +77,8 @@ Status meetOverNetwork(Options &options) {
   if (serves)
     where += ",serve=" + options.serve;
   if (connects)
-    where += dialled(options.connect);
+    for (const auto &[name, place] : dialled(options.connect))
+      where += (name.empty() ? ",connect=" : ",connect." + name + "=") + place;
   if (!options.keys.empty())
     where += ",keys=" + options.keys;
   if (!options.admit.empty())
@@ -77,6 +88,52 @@ Status meetOverNetwork(Options &options) {
   options.exchange = "grpc";
   options.exchangeAt = where.substr(1);
   return Status::ok();
+}
+
+/// That --connect names programs of the model, each once and enough of them.
+static Status checkConnect(const Options &options,
+                           const std::set<std::string> &others) {
+  const std::string option = options.connect.spelling();
+  std::set<std::string> given;
+  for (const auto &one : dialled(options.connect)) {
+    if (!one.first.empty() && others.count(one.first) == 0) {
+      std::string all;
+      for (const std::string &other : others)
+        all += (all.empty() ? "'" : ", '") + other + "'";
+      return Status(ErrorCode::NoMeeting, option,
+                    "expects names of other programs, " + all + ", but got '" +
+                        one.first + "'",
+                    "name those that serve");
+    }
+    if (!given.insert(one.first).second)
+      return Status(ErrorCode::NoMeeting, option,
+                    "expects each program once but got another place, '" +
+                        one.second + "'",
+                    "write NAME=HOST:PORT once for each program that serves");
+  }
+  if (!options.serve.empty() || given.count("") > 0)
+    return Status::ok();
+  for (const std::string &other : others)
+    if (given.count(other) == 0)
+      return Status(ErrorCode::NoMeeting, option,
+                    "expects the address of '" + other +
+                        "' too, since this program does not serve",
+                    "add " + other + "=HOST:PORT, or --serve");
+  return Status::ok();
+}
+
+Status checkMeeting(const Options &options,
+                    const std::vector<std::string> &programs,
+                    const std::string &self) {
+  std::set<std::string> others(programs.begin(), programs.end());
+  others.erase(self);
+  if (!options.connect.empty())
+    HONE_TRY(checkConnect(options, others));
+  const Word &place = !options.connect.empty() ? options.connect
+                      : !options.serve.empty() ? options.serve
+                                               : options.exchangeAt;
+  return checkAddress(parentDirectory(platform::programPath()),
+                      options.exchange, options.exchangeAt, place.spelling());
 }
 
 } // namespace hone::rt

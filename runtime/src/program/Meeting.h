@@ -4,11 +4,21 @@
 
 #include "program/Options.h"
 
+#include <string>
+#include <vector>
+
 namespace hone::rt {
 
 /// What --serve, --connect, --keys and --admit say, as --exchange grpc and its
 /// --exchange-at; nothing if neither of the first two is given. Errors:
 /// MissingOption, OptionsDisagree, WrongOption.
 Status meetOverNetwork(Options &options);
+
+/// That the program `self` of `programs` can meet the others where options say,
+/// as far as it can be told before anybody is met. It listens from then on.
+/// Errors: NoEngine, NoMeeting.
+Status checkMeeting(const Options &options,
+                    const std::vector<std::string> &programs,
+                    const std::string &self);
 
 } // namespace hone::rt

@@ -487,7 +487,7 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
       return leaveSaved(std::move(status), progress);
     // All have what was saved last together; one that was stopped by a signal
     // has what this one has now.
-    progress.note("another program began anew");
+    progress.note(printable(status.message().problem).c_str());
     if (savedAt != completed)
       HONE_TRY(saveOwn());
     if (Status met = startTogether(); !met.isOk())

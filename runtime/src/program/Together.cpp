@@ -13,6 +13,7 @@
 #include "exchange/Engine.h"
 #include "platform/Files.h"
 #include "platform/System.h"
+#include "program/Meeting.h"
 #include "program/Run.h"
 #include "program/Signals.h"
 #include "program/StandardOutput.h"
@@ -79,6 +80,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                     std::string("leave ") + name + " out");
   HONE_ASSIGN(about.engine, engineOf(options));
   about.address = options.exchangeAt;
+  HONE_TRY(checkMeeting(options, about.all, about.self));
   about.equal = equalOf(module, options.settings);
   about.patience = {std::chrono::seconds(int64_t(options.timeout)),
                     [] { return stopRequested() != ExitCode::Success; }};

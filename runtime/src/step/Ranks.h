@@ -31,7 +31,7 @@ public:
     uint64_t round; ///< of the step, from 0
   };
   /// Of a piece of the gradient, or of anything else that travels in pieces.
-  static constexpr uint64_t kPieceBytes = 256 * 1024;
+  static constexpr uint64_t kPieceBytes = 128 * 1024;
 
   /// `names` are those by which `transport` knows the ranks, in their order.
   Ranks(Transport &transport, std::vector<std::string> names, uint32_t rank)

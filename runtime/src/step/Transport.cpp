@@ -7,9 +7,13 @@
 namespace hone::rt {
 
 std::string Transport::Message::describe() const {
+  const std::string whose =
+      std::string(isSent ? "to '" : "from '") + peer + "'";
+  // Of those that no schedule has, numbers say nothing.
+  if (schedule >= kOfNoSchedule)
+    return "the message '" + std::string(channel) + "' " + whose;
   return "message " + std::to_string(index) + " of " + channel + " in step " +
-         std::to_string(step + 1) + (isSent ? ", to '" : ", from '") + peer +
-         "'";
+         std::to_string(step + 1) + ", " + whose;
 }
 
 Status Patience::check(const std::string &what,

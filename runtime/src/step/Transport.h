@@ -39,6 +39,9 @@ public:
   /// A message's name, and from whose side it is seen. The strings are the
   /// module's and outlive it.
   struct Message {
+    /// Purposes from here on are of messages that no schedule has.
+    static constexpr uint32_t kOfNoSchedule = 0xfffffffe;
+
     uint32_t schedule; ///< hone_purpose
     uint64_t step;     ///< updates before the step that sends it
     const char *channel;
@@ -46,7 +49,8 @@ public:
     const char *peer;
     bool isSent; ///< by this side
 
-    /// "message 2 of train.loss.0 in step 7, from 'upper'", steps from 1.
+    /// "message 2 of train.loss.0 in step 7, from 'upper'", steps from 1; of
+    /// no schedule "the message 'saved' from 'upper'".
     std::string describe() const;
   };
 
