@@ -2,8 +2,9 @@
 
 For each of the paper's twelve configurations: the fastest plan within a share
 of the paper's figure, its estimated time beside that of residuals: mebp, and,
-with --measure, what runs of both compiled programs take, in turns. The spec is the paper's: batch 1, LoRA r = 8 in
-bfloat16 on all seven projections, 4-bit weights in groups of 64, SGD.
+with --measure, what runs of both compiled programs take, in turns, on weights that are
+drawn as int4. The spec is the paper's: batch 1, LoRA r = 8 in bfloat16 on all seven
+projections, 4-bit weights in groups of 64, SGD.
 """
 
 import argparse
@@ -33,7 +34,9 @@ def parse_arguments():
     add = parser.add_argument
     add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--measure", action="store_true",
-        help="also compile with random weights and run (3B: 15 GB of disk)")
+        help="also compile and run (3B: 2 GB of disk)")
+    add("--alone", action="store_true",
+        help="measure the planned program without the one of residuals: mebp")
     add("--model", action="append", choices=list(MESP),
         help="only this one; repeatable")
     add("--sequence", action="append", type=int, help="only this length")
@@ -67,15 +70,25 @@ def describe_plan(plan):
             f"tiles of {plan['tile_rows'] or 'all'} rows")
 
 
-def run(arguments, workload, folder, out):
+def draw_weights(bin_dir, place, program):
+    """Of the model in `place`, which all its programs read."""
+    weights = place / "weights.hone.safetensors"
+    if not weights.exists():
+        run_checked([bin_dir / "hone-make-model", "--packed", "--seed", "1",
+                     program / "weights.manifest.json", "-o", place])
+    return weights
+
+
+def run(arguments, workload, folder, out, weights):
     """Runs what was compiled; peaks in MiB and seconds of a step."""
     workload.make_data(folder / "data.jsonl")
     log = folder / "log.jsonl"
     log.unlink(missing_ok=True)
     shutil.rmtree(folder / "run", ignore_errors=True)
     run_checked([folder / out / "train", "--data", folder / "data.jsonl",
-                 "--output", folder / "run", "--log", log, "--steps",
-                 arguments.steps, "--threads", arguments.threads])
+                 "--weights", weights, "--output", folder / "run", "--log", log, "--steps",
+                 arguments.steps, "--threads", arguments.threads,
+                 "--show-samples", 0])
     last = json.loads(log.read_text().splitlines()[-1])
     return (last["peak_anonymous_bytes"] / MIB,
             last["peak_resident_bytes"] / MIB,
@@ -90,12 +103,9 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
     limit = MESP[model][tokens] / arguments.share
     place = folder / model
     place.mkdir(parents=True, exist_ok=True)
-    directory = place / ("model" if arguments.measure else "config")
-    if arguments.measure:
-        workload.make_model(bin_dir, directory)
-    else:
-        directory.mkdir(exist_ok=True)
-        shutil.copy(config, directory)
+    directory = place / "config"
+    directory.mkdir(exist_ok=True)
+    shutil.copy(config, directory)
     spec = write_spec(place, directory, tokens)
     row = [model, str(tokens), f"{MESP[model][tokens]:.1f}", f"{limit:.1f}"]
 
@@ -105,7 +115,7 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
         for key in (*arguments.set, *keys):
             command += ["--set", key]
         if arguments.measure:
-            command += ["-o", place / out]
+            command += ["--weights-manifest", "-o", place / out]
         return json.loads(run_checked(command))
 
     try:
@@ -113,18 +123,24 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
         plan = compile_with("out", "train.residuals=planned",
                             f"train.memory_budget={int(limit * MIB)}")
         compiled = time.monotonic() - began
-        mebp = compile_with("mebp", "train.residuals=mebp")
-        row += [f"{plan['peak_bytes'] / MIB:.1f}",
-                f"{plan['estimated_seconds'] / mebp['estimated_seconds']:.3f}"]
+        row.append(f"{plan['peak_bytes'] / MIB:.1f}")
+        names = ["out"]
+        if arguments.alone:
+            row.append("-")
+        else:
+            mebp = compile_with("mebp", "train.residuals=mebp")
+            row.append(f"{plan['estimated_seconds'] / mebp['estimated_seconds']:.3f}")
+            names.append("mebp")
         if arguments.measure:
-            turns = [(run(arguments, workload, place, "out"),
-                      run(arguments, workload, place, "mebp"))
-                     for _ in range(arguments.turns)]
-            planned = [ours for ours, _ in turns]
-            ratios = [ours[2] / theirs[2] for ours, theirs in turns]
+            weights = draw_weights(bin_dir, place, place / "out")
+            turns = [[run(arguments, workload, place, name, weights)
+                      for name in names] for _ in range(arguments.turns)]
+            planned = [turn[0] for turn in turns]
+            ratios = [turn[0][2] / turn[-1][2] for turn in turns]
             row += [f"{max(anonymous for anonymous, _, _ in planned):.1f}",
                     f"{max(resident for _, resident, _ in planned):.1f}",
                     f"{statistics.median(s for _, _, s in planned):.2f}",
+                    "-" if arguments.alone else
                     f"{statistics.median(ratios):.3f}", f"{compiled:.1f}"]
         return row + [describe_plan(plan)]
     except RuntimeError as error:

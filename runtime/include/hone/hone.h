@@ -13,6 +13,9 @@
  * A session is used by one thread at a time; a second call returns HONE_BUSY at
  * once. Different sessions know nothing of each other.
  *
+ * What a call is given, rows and strings, it has read when it returns. A result
+ * may go to NULL.
+ *
  *===----------------------------------------------------------------------===*/
 
 #pragma once

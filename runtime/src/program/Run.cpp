@@ -136,10 +136,11 @@ Status Run::start() {
     printf("resuming in %s from %s\n", goesOn->step.describe().c_str(),
            goesOn->path().c_str());
     // Until the step is read the parameters are those of the start, which a
-    // replay's log names.
-    if (completed == 0 && !options.adapter.empty())
+    // replay's log names; drawing those of a large adapter takes a while.
+    const bool isNamed = completed == 0 && inputs.module.canReplay();
+    if (isNamed && !options.adapter.empty())
       HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
-    else if (completed == 0)
+    else if (isNamed)
       trainer.trainables().initialize(options.settings.train.seed);
     CheckpointStore::Found state;
     state.directory = goesOn->path();
