@@ -52,21 +52,24 @@ METHODS = {
     "compared": {"train.method": "mezo", "train.compare": "backprop"},
     "int4": {"weights.dtype": "int4", "weights.group_size": 32},
     "streamed": {"weights.streaming": "true"},
+    "offloaded": {"train.activation_offloading": "true"},
+    "sinkgd": {"lora": "none", "train.optimizer": "sinkgd"},
 }
+OPTIMIZERS = ["adamw", "sgd", "adamw-8bit", "lion", "adafactor"]
 FIGURES = re.compile(r"^(peak|resident) .*\((\d+) of (\d+) bytes\)$", re.M)
 PLANNED = re.compile(r"^  planned (peak|resident) +([0-9.]+) MiB", re.M)
 RUN_OPTIONS = ["--eval-every", "1", "--save-every", "1", "--show-samples", "0",
                "--lr-scheduler-type", "constant"]
 
 
-def random_case(rng):
-    layers = round(2 * 1000 ** rng.random())
+def random_case(rng, most_layers=2000):
+    layers = round(2 * (most_layers / 2) ** rng.random())
     return {
         "layers": layers,
         "width": rng.choice([8, 8, 32, 64] if layers < 200 else [8, 32]),
         "family": rng.choice(list(FAMILIES)),
         "method": rng.choice(list(METHODS)),
-        "optimizer": rng.choice(["adamw", "sgd"]),
+        "optimizer": rng.choice(OPTIMIZERS),
         "modules": rng.choice(["all-linear", "default"]),
         "threads": round(64 ** rng.random()),
         "prefix": rng.choice([0, 0, 0, 20, 200]),
@@ -189,6 +192,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", action="append", default=[], type=parse)
     parser.add_argument("--cases", type=int, default=0)
+    parser.add_argument("--most-layers", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=None)
     arguments = parser.parse_args()
     seed = random.randrange(10 ** 9) if arguments.seed is None \
@@ -196,7 +200,8 @@ def main():
     rng = random.Random(seed)
     if arguments.cases:
         print(f"seed {seed}")
-    cases = arguments.case + [random_case(rng) for _ in range(arguments.cases)]
+    cases = arguments.case + [random_case(rng, arguments.most_layers)
+                               for _ in range(arguments.cases)]
     exceeded = 0
     for case in cases:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="plans-"))
