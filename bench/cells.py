@@ -32,6 +32,9 @@ from workload import Workload, find_config
 MIB = 1024 * 1024
 SHARES = (2, 10)  # of the fastest peer's memory, for Hone
 GOALS = {2: 1.40, 10: 1.25}
+# The same element types as `bfloat16` of a peer.
+TWIN = ("weights.dtype=bfloat16,lora.dtype=bfloat16,"
+        "train.compute_dtype=bfloat16,train.optimizer_in_backward=true")
 # Those that were among the fastest of some cell; --peer names others.
 CANDIDATES = ["torch bfloat16 compiled",
               "torch bfloat16 compiled preloaded",
@@ -59,8 +62,8 @@ def parse_arguments():
     add("--preload", action="append", default=[], metavar="LIBRARY",
         help="a library that a variant loads before others; repeatable")
     add("--peers", action="store_true", help="install what is not there")
-    add("--set", default="weights.dtype=bfloat16,train.compute_dtype=bfloat16",
-        metavar="KEY=VALUE,...", help="Hone's spec; default: bfloat16")
+    add("--set", default=TWIN, metavar="KEY=VALUE,...",
+        help=f"Hone's spec; default: {TWIN}")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
     add("--fastest", type=int, default=2,
         help="as many peers take turns with Hone")
@@ -88,7 +91,7 @@ class Cell:
         self.workload = workload
         self.name = f"{workload.name}-{workload.sequence}-{workload.optimizer}"
         self.path = folder / "cells" / f"{self.name}.json"
-        self.known = {"machine": machine.describe(), "compiler": "",
+        self.known = {"machine": machine.describe(), "of": [],
                       "candidates": {}, "hone": {}, "rounds": []}
         if self.path.exists():
             self.known = json.loads(self.path.read_text())
@@ -100,10 +103,10 @@ class Cell:
         new.write_text(json.dumps(self.known, indent=1) + "\n")
         new.replace(self.path)
 
-    def use_compiler(self, compiler):
-        """Rounds of another build say nothing about this one."""
-        if self.known["compiler"] != compiler:
-            self.known.update(compiler=compiler, hone={}, rounds=[])
+    def use_hone(self, build, keys):
+        """Rounds of another build or spec say nothing about this one."""
+        if self.known["of"] != [build, keys]:
+            self.known.update(of=[build, keys], hone={}, rounds=[])
 
     def ranked(self):
         """(name, figures) of the peers that ran, the fastest first."""
@@ -131,6 +134,8 @@ def build_identity(build):
 
 def peer_programs(cell, names, arguments, folder):
     """A program of each name whose framework is there."""
+    if not names:
+        return {}
     chosen = choose(names, [])
     pythons = find_environments(
         list(dict.fromkeys(framework for framework, _ in chosen)), folder,
@@ -175,6 +180,10 @@ class Runner:
                 word: peer.framework.words[word].says
                 for word in name.split()[1:]}}
             try:
+                # What compiles keeps memory from it: the second start finds
+                # its results on disk.
+                self.start(peer)
+                peer.stop()
                 self.start(peer)
                 repetition = peer.run(peer.contestant())
                 # The least: something else may have run meanwhile.
@@ -276,7 +285,7 @@ class Runner:
 
     def run(self):
         build = self.arguments.build
-        self.cell.use_compiler(build_identity(build))
+        self.cell.use_hone(build_identity(build), self.arguments.set)
         self.place.mkdir(parents=True, exist_ok=True)
         self.cell.workload.make_model(build / "bin", self.model)
         self.cell.workload.make_data(self.data)
@@ -347,6 +356,8 @@ def render(cells, arguments):
              "quiet rounds"]]
     rows += [row_of(cell) for cell in cells]
     cells = [cell for cell in cells if cell.known["candidates"]]
+    if not cells:
+        return report.markdown_table(rows) + "\n"
     machines = {report.describe_cpu(cell.known["machine"]) for cell in cells}
     frameworks, tried = {}, [["model", "tokens", "optimizer", "peer", "step s",
                               "MiB", "planned MiB", "first loss"]]

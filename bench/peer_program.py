@@ -49,7 +49,8 @@ class PeerProgram:
 
     def _environment(self, cache):
         found = {**os.environ, "OMP_NUM_THREADS": str(self.threads),
-                 "HF_HUB_OFFLINE": "1", "TORCHINDUCTOR_CACHE_DIR": str(cache)}
+                 "HF_HUB_OFFLINE": "1", "TORCHINDUCTOR_CACHE_DIR": str(cache),
+                 "JAX_COMPILATION_CACHE_DIR": str(cache)}
         libraries = [find_library(name, self.python, self.preload)
                      for word in self.words for name in word.preload]
         if libraries:
@@ -73,7 +74,7 @@ class PeerProgram:
             [self.python, self.framework.worker, json.dumps(options)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=open(log, "w"), text=True,
-            env=self._environment(log.parent / "inductor-cache"))
+            env=self._environment(log.parent / "compiled"))
         self.answers = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         self.versions = self._receive()["ready"]
@@ -93,8 +94,11 @@ class PeerProgram:
         except queue.Empty:
             raise RuntimeError(f"no answer in {READY_SECONDS} s") from None
         if not line:
+            status = self.process.wait()
             text = pathlib.Path(self.log).read_text().strip().splitlines()
-            raise RuntimeError(text[-1] if text else "the worker is gone")
+            raise RuntimeError(
+                f"the worker was ended by signal {-status}" if status < 0
+                else text[-1] if text else "the worker is gone")
         answer = json.loads(line)
         if "failed" in answer:
             raise RuntimeError(answer["failed"])
