@@ -128,7 +128,9 @@ def measure(options, folder, name, link):
         sys.exit("\n".join(path.read_text() for path in sorted(out.glob("log*"))))
     tokens = options.batch * options.length * (2 if name == "data-parallel" else 1)
     logged = (out / names[0] / "steps.jsonl").read_text().splitlines()
-    seconds = [tokens / json.loads(line)["tokens_per_second"] for line in logged]
+    # Updates that asynchronous modules still make after the last step have no tokens.
+    rates = [json.loads(line)["tokens_per_second"] for line in logged]
+    seconds = [tokens / rate for rate in rates if rate > 0]
     return (statistics.median(seconds[options.warm:]),
             {own: out / f"{own}.json" for own in names})
 

@@ -5,6 +5,7 @@
 #include "step/Transport.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hone::simulate {
 
@@ -82,6 +83,9 @@ bool Network::advance() {
       sendControl(FrameKind::Credit, key, event.time);
     break;
   }
+  case Event::Opens:
+    begin(event.frame.from(), event.time);
+    break;
   case Event::Left:
     nodes[event.frame.from()].isSending = false;
     begin(event.frame.from(), event.time);
@@ -90,7 +94,7 @@ bool Network::advance() {
     // The frame comes in while the rest of it is still under way.
     Node &node = nodes[event.frame.to()];
     node.freeIn =
-        std::max(node.freeIn, event.time) + seconds(event.frame.bytes());
+        std::max(node.freeIn, event.time) + seconds(event.frame.bytes);
     add(node.freeIn, Event::Arrives, event.frame);
     break;
   }
@@ -113,8 +117,8 @@ void Network::sendControl(FrameKind kind, const Key &key, double time) {
   begin(key.to, time);
 }
 
-std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
-                                            uint32_t to) {
+std::optional<Network::Frame> Network::takeWhole(Session &session,
+                                                 uint32_t from, uint32_t to) {
   if (!session.control.empty()) {
     Frame frame = session.control.front();
     session.control.pop_front();
@@ -125,9 +129,30 @@ std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
   Frame frame{FrameKind::Data, {from, to, *session.data.begin()}};
   Travel &travel = travels.at(frame.message);
   frame.payload = std::min(rt::kFramePayload, travel.sent - travel.next);
+  frame.bytes += frame.payload;
   travel.next += frame.payload;
   if (travel.next == travel.sent)
     session.data.erase(session.data.begin());
+  return frame;
+}
+
+std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
+                                            uint32_t to, double time) {
+  if (session.rest) {
+    if (time < session.open)
+      return std::nullopt;
+    return std::exchange(session.rest, std::nullopt);
+  }
+  std::optional<Frame> frame = takeWhole(session, from, to);
+  if (!frame || link.window == 0 || frame->bytes <= link.window)
+    return frame;
+  session.rest = frame;
+  session.rest->bytes -= link.window;
+  session.open =
+      time + 2 * link.latency + seconds(std::min(kFirstBytes, link.window));
+  frame->bytes = link.window;
+  frame->isLast = false;
+  add(session.open, Event::Opens, *frame);
   return frame;
 }
 
@@ -140,13 +165,14 @@ void Network::begin(uint32_t program, double time) {
   for (size_t i = 0; i < node.peers.size(); ++i, ++peer) {
     if (peer == node.peers.end())
       peer = node.peers.begin();
-    const std::optional<Frame> frame = take(peer->second, program, peer->first);
+    const std::optional<Frame> frame =
+        take(peer->second, program, peer->first, time);
     if (!frame)
       continue;
     node.last = peer->first;
     node.isSending = true;
-    node.sent += frame->bytes();
-    add(time + seconds(frame->bytes()), Event::Left, *frame);
+    node.sent += frame->bytes;
+    add(time + seconds(frame->bytes), Event::Left, *frame);
     add(time + link.latency, Event::Comes, *frame);
     return;
   }
@@ -154,7 +180,9 @@ void Network::begin(uint32_t program, double time) {
 
 void Network::arrive(const Frame &frame, double time) {
   const Key &key = frame.message;
-  nodes[frame.to()].received += frame.bytes();
+  nodes[frame.to()].received += frame.bytes;
+  if (!frame.isLast)
+    return;
   Travel &travel = travels.at(key);
   switch (frame.kind) {
   case FrameKind::Credit:

@@ -29,7 +29,15 @@ namespace hone::simulate {
 struct Link {
   double bytesPerSecond = 0; ///< 0: without bound
   double latency = 0;        ///< one way
+  /// Of a frame, so much leaves before the receiver has said that it reads it,
+  /// which it does when the first kFirstBytes are there; 0: all of it.
+  uint64_t window = 0;
 };
+
+/// HTTP/2's, by which a frame begins.
+constexpr uint64_t kFirstBytes = 16 * 1024;
+/// Of gRPC's engine, whose windows do not grow with the link.
+constexpr uint64_t kGrpcWindow = 64 * 1024;
 
 class Network {
 public:
@@ -80,8 +88,9 @@ private:
     rt::FrameKind kind = rt::FrameKind::Data;
     Key message; ///< of which it is, whoever sends the frame
     uint64_t payload = 0;
+    uint64_t bytes = rt::kFrameHeader; ///< of this part of it
+    bool isLast = true;                ///< part
 
-    uint64_t bytes() const { return rt::kFrameHeader + payload; }
     uint32_t from() const { return isBack() ? message.to : message.from; }
     uint32_t to() const { return isBack() ? message.from : message.to; }
 
@@ -92,6 +101,8 @@ private:
   struct Session {
     std::deque<Frame> control;
     std::set<rt::MessageName> data;
+    std::optional<Frame> rest; ///< of a frame whose begin has left
+    double open = 0;           ///< when it may leave
   };
   struct Node {
     std::map<uint32_t, Session> peers;
@@ -101,7 +112,7 @@ private:
     uint64_t sent = 0, received = 0;
   };
   struct Event {
-    enum Kind { PostSend, PostReceive, Left, Comes, Arrives };
+    enum Kind { PostSend, PostReceive, Opens, Left, Comes, Arrives };
     double time;
     uint64_t number; ///< in the order of which events of one time happen
     Kind kind;
@@ -123,7 +134,10 @@ private:
   void sendControl(rt::FrameKind kind, const Key &key, double time);
   /// Lets the next frame of `program` out, if it is free.
   void begin(uint32_t program, double time);
-  std::optional<Frame> take(Session &session, uint32_t from, uint32_t to);
+  /// What leaves next, if anything may at `time`.
+  std::optional<Frame> take(Session &session, uint32_t from, uint32_t to,
+                            double time);
+  std::optional<Frame> takeWhole(Session &session, uint32_t from, uint32_t to);
   void arrive(const Frame &frame, double time);
   void clean(const Key &key);
 

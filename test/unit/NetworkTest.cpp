@@ -71,6 +71,19 @@ TEST(Network, LargeMessageWaitsForACreditAndIsAcknowledged) {
   EXPECT_EQ(network.sentBy(1), 2 * rt::kFrameHeader);
 }
 
+TEST(Network, FrameBeyondTheWindowCostsARoundTrip) {
+  constexpr uint64_t window = 64 * 1024;
+  Network network(2, {kRate, kLatency, window});
+  network.postSend(message(0, 1), rt::kFramePayload, 1);
+  network.postReceive(message(0, 1), rt::kFramePayload, 0);
+  finish(network);
+  const double rest = 1 + 2 * kLatency + double(kFirstBytes) / kRate;
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false),
+                   rest + kLatency + frame(rt::kFramePayload) -
+                       double(window) / kRate);
+  EXPECT_EQ(network.sentBy(0), rt::kFrameHeader + rt::kFramePayload);
+}
+
 TEST(Network, WithoutABoundOnlyLatencyCounts) {
   Network network(2, {0, kLatency});
   network.postSend(message(0, 1), 1 << 30, 0);
