@@ -206,7 +206,8 @@ def VerifyStep : HonePass<"hone-verify-step"> {
     trainable parameter and has its type, and that the parameters of all layers
     have one type under one name. In an entry that updates layers, that each layer
     is updated once, after all that adds to its gradients and before nothing that
-    reads its parameters. Changes nothing.
+    reads its parameters. That no `hone.late` is left, which only parts in programs
+    of their own understand. Changes nothing.
   }];
 }
 

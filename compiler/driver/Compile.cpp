@@ -254,7 +254,7 @@ static Status checkStep(const Session &session, const Imported &imported) {
     llvm::errs() << "note: " << note << "\n";
   StepOptions options;
   setOptions(options, session.request, {Program::Train, imported.spec, {}});
-  return checkStepOptions(options, imported.spec);
+  return checkStepOptions(options, imported.spec, *imported.module);
 }
 
 /// Checks a small model of the imported one.

@@ -223,7 +223,22 @@ std::vector<std::string> hone::notesOnLayers(ModuleOp module,
   return notes;
 }
 
-Status hone::checkStepOptions(const StepOptions &given, const Spec &spec) {
+/// A trainable parameter that parts of `given` share; empty: there is none, or
+/// they are no parts, which the step's passes report.
+static std::string findShared(const StepOptions &given, ModuleOp module) {
+  ScopedDiagnosticHandler silence(module->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  FailureOr<EntryOp> loss = findLossEntry(module);
+  FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+  if (failed(loss) || failed(parameters))
+    return "";
+  FailureOr<LayerParts> cut =
+      LayerParts::cut(*loss, llvm::to_vector(given.splitAfter));
+  return failed(cut) ? "" : findShared(*loss, *cut, *parameters);
+}
+
+Status hone::checkStepOptions(const StepOptions &given, const Spec &spec,
+                              ModuleOp module) {
   auto refuse = [](const std::string &option, const std::string &problem,
                    const std::string &remedy) {
     return Status(ErrorCode::OptionsDisagree, "--step-options: " + option,
@@ -251,5 +266,12 @@ Status hone::checkStepOptions(const StepOptions &given, const Spec &spec) {
   if (spec.train.data_parallel && isCut)
     return refuse("split-after", "ranks have all layers",
                   "leave it out, or set train.data_parallel to false");
+  if (std::string shared = isCut ? findShared(given, module) : "";
+      !shared.empty())
+    return refuse("split-after",
+                  "expected parts that share nothing that trains, but '" +
+                      shared + "' is read in two",
+                  "leave it out, train adapters, or set " +
+                      spec.weights.untie.key() + " if it is the head's, too");
   return Status::ok();
 }

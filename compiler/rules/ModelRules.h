@@ -33,8 +33,9 @@ Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
 std::vector<std::string> notesOnLayers(mlir::ModuleOp imported,
                                        const Spec &spec);
 
-/// That `given`, of --step-options, suits the methods of `spec`. Errors:
-/// OptionsDisagree.
-Status checkStepOptions(const StepOptions &given, const Spec &spec);
+/// That `given`, of --step-options, suits the methods of `spec` and the model.
+/// Errors: OptionsDisagree.
+Status checkStepOptions(const StepOptions &given, const Spec &spec,
+                        mlir::ModuleOp imported);
 
 } // namespace hone

@@ -25,7 +25,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     auto parameters = ParameterTable::build(module);
     if (failed(parameters) || failed(checkSinks(module, *parameters)) ||
         failed(checkCoverage(module, *parameters)) ||
-        failed(checkUpdates(module, *parameters)))
+        failed(checkUpdates(module, *parameters)) ||
+        failed(checkSeparated(module)))
       return signalPassFailure();
     if (auto schedule = Schedule::find(module, Purpose::Train))
       if (failed(checkOrder(*schedule, *parameters)) ||
@@ -86,6 +87,16 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
                << parameter.name
                << "' in the step; broken by hone-derive-backward or "
                   "hone-schedule-step";
+    return success();
+  }
+
+  /// That nothing is late in a program that has all parts: it would have no
+  /// values of steps before.
+  static LogicalResult checkSeparated(ModuleOp module) {
+    for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+      for (LateOp late : schedule.getBody().getOps<LateOp>())
+        return late.emitOpError("expects parts that are programs of their own; "
+                                "hone-extract-part makes one of each");
     return success();
   }
 

@@ -4,7 +4,8 @@
 # AsyncFGD of 1, 2, 3 and 5 programs over a link which loses, doubles, delays and damages
 # frames and is cut, by seed: the logged losses and the results have the bits of one fgd
 # program that is asked for every derivative at the parameters that the modules had
-# (late-reference). Other delays have other bits. Then KILLS times one of three programs is
+# (late-reference). Other delays have other bits; probes in flight have the same, and modules
+# that are not asynchronous those of fgd. Then KILLS times one of three programs is
 # killed and started again.
 set -euo pipefail
 
@@ -14,41 +15,8 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 RANDOM=$seed
 steps=12
 . "$(dirname "$0")/programs.sh"
+. "$here/modules.sh"
 engine "$work/engine.so"
-declare -A cuts=([2]=3 [3]=2,4 [5]=1,2,3,5)
-
-# compile NAME [keys of train] [options of honec]
-compile() {
-  cat >"$work/spec.yaml" <<SPEC
-model: $model
-weights: {path: $weights}
-train: {method: fgd, compute_dtype: float32, directions: 2, optimizer: adamw, weight_decay: 0.1,
-        learning_rate: 1e-2, batch_size: 2, max_seq_length: 32, gradient_accumulation_steps: 2,
-        direction_scales: [1=0.5], direction_scale_steps: 4${2-}}
-target: reference
-SPEC
-  quietly honec "$work/spec.yaml" -o "$work/$1" "${@:3}"
-}
-
-losses() { sed -n 's/.*"loss": \([^,]*\),.*/\1/p' "$1"; }
-
-# same REFERENCE PROGRAM-FOLDER...: its losses and its adapter.
-same() {
-  local reference=$1 program
-  shift
-  for program in "$@"; do
-    python3 - "$program/steps.jsonl" "$reference.losses" <<'PY' ||
-import json, struct, sys
-found = [json.loads(line)["loss"] for line in open(sys.argv[1])]
-wanted = [float(line) for line in open(sys.argv[2])]
-single = lambda x: struct.unpack("f", struct.pack("f", x))[0]
-sys.exit([single(x) for x in found] != [single(x) for x in wanted])
-PY
-      { echo "async: $program has other losses" >&2; exit 1; }
-  done
-  python3 "$here/join.py" "$reference" "$@"
-}
-
 # start MODULE COUNT: in the background.
 start() {
   local own=()
@@ -65,15 +33,7 @@ fails() {
   exit 1
 }
 
-compile plain
-compile object "" --emit=object
-c++ -shared -o "$work/plain.so" "$work/object"
-# reference COUNT CUTS [more]
-reference() {
-  late-reference "$work/plain.so" "$work/plain/weights.hone.safetensors" "$data" $steps \
-    "$2" "$work/reference$1" "${@:3}" >"$work/reference$1.losses"
-}
-
+prepare_reference
 compile of1 ', modules: 1, asynchronous: true'
 for name in plain of1; do
   "$work/$name/train" --data "$data" --steps $steps --output "$work/run.$name" >"$work/log" 2>&1 ||
@@ -86,21 +46,41 @@ same "$work/reference1" "$work/run.of1"
 echo 'one module is fgd'
 
 export HONE_TEST_ENGINE="$seed 200 200 3000 100 50"
+
+# together COUNT RUN: all modules of of$RUN, to their end.
+together() {
+  local count=$1 k
+  rm -rf "$work/run$2"
+  mkdir "$work/run$2"
+  unset running
+  declare -gA running=()
+  for ((k = 1; k <= count; ++k)); do
+    cp "$work/engine.so" "$work/of$2/module$k/hone-exchange-test.so"
+    start $k "$2"
+  done
+  for ((k = 1; k <= count; ++k)); do
+    wait "${running[$k]}" || fails $k "$2" $?
+  done
+}
+
+for flight in 1 2; do
+  compile ofone ", modules: 2, module_cuts: [3]" --set exchange.in_flight=$flight
+  together 2 one
+  same "$work/reference1" "$work/runone"/module*
+done
+echo 'modules that wait for each other are fgd'
 for count in 2 3 5; do
   compile of$count ", modules: $count, asynchronous: true, module_cuts: [${cuts[$count]}]"
   grep -q "mpirun -np 1 .*/module1/train .* : -np 1 .*/module$count/train" "$work/log"
-  mkdir "$work/run$count"
-  unset running
-  declare -A running=()
-  for ((k = 1; k <= count; ++k)); do
-    cp "$work/engine.so" "$work/of$count/module$k/hone-exchange-test.so"
-    start $k $count
-  done
-  for ((k = 1; k <= count; ++k)); do
-    wait "${running[$k]}" || fails $k $count $?
-  done
+  together $count $count
   reference $count "${cuts[$count]}"
   same "$work/reference$count" "$work/run$count"/module*
+  if ((count == 2)); then
+    compile offlight ", modules: 2, asynchronous: true, module_cuts: [${cuts[2]}]" --set exchange.in_flight=3
+    together 2 flight
+    same "$work/reference2" "$work/runflight"/module*
+    echo 'with more in flight, too'
+  fi
   echo "same bits as all versions: $count modules"
   reference other "${cuts[$count]}" 1
   ! cmp -s "$work/referenceother.losses" "$work/reference$count.losses" ||

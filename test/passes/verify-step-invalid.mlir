@@ -515,3 +515,14 @@ module @lanes_share_the_accumulation {
     }
   }
 }
+
+// -----
+
+// Late values in a program that has all parts, to which nobody sends them.
+module @nothing_is_late_in_one_program {
+  hone.schedule train {
+    %slopes = hone.setting "coefficients" : tensor<2xf32>
+    // expected-error @+1 {{'hone.late' op expects parts that are programs of their own; hone-extract-part makes one of each}}
+    %late, %steps = hone.late %slopes : (tensor<2xf32>) -> (tensor<2xf32>, tensor<i64>)
+  }
+}
