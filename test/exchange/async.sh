@@ -88,29 +88,15 @@ for count in 2 3 5; do
 done
 echo 'other bits: with a delay more'
 
-# Kills, of three programs. A run that has ended begins anew.
-count=3
-for ((done = 0; done < kills;)); do
+# Kills, of three programs.
+count=3 programs=(1 2 3)
+fresh() {
   rm -rf "$work/run$count"
   mkdir "$work/run$count"
-  unset running
-  declare -A running=()
-  for ((k = 1; k <= count; ++k)); do start $k $count; done
-  while ((${#running[@]} > 0)); do
-    sleep "0.$(printf %03d $((RANDOM % 300)))"
-    for k in "${!running[@]}"; do
-      kill -0 "${running[$k]}" 2>/dev/null && continue
-      wait "${running[$k]}" || fails $k $count $?
-      unset "running[$k]"
-    done
-    ((${#running[@]} > 0 && done < kills)) || continue
-    all=("${!running[@]}")
-    k=${all[RANDOM % ${#all[@]}]}
-    kill -9 "${running[$k]}" 2>/dev/null || continue
-    wait "${running[$k]}" 2>/dev/null || true
-    ((++done))
-    start $k $count
-  done
-  same "$work/reference$count" "$work/run$count"/module*
-done
+}
+starts() { start "$1" $count; }
+pause() { sleep "0.$(printf %03d $((RANDOM % 300)))"; }
+broke() { fails "$1" $count "$2"; }
+whole() { same "$work/reference$count" "$work/run$count"/module*; }
+survives "$kills"
 echo "same bits as all versions: after $kills kills"

@@ -100,3 +100,37 @@ fails() {
   tail -n 20 "$work/$2".*.log >&2
   exit 1
 }
+
+# survives KILLS: programs train together, run after run, until KILLS of them were killed
+# and started again. The caller says how: fresh sets $programs and removes what the run
+# before left, starts PROGRAM starts one in the background, pause waits for a moment to kill at,
+# broke PROGRAM CODE ends the test, and whole compares what a run left.
+survives() {
+  local killed=0 program all
+  while ((killed < $1)); do
+    fresh
+    unset running
+    declare -gA running=()
+    for program in "${programs[@]}"; do
+      starts "$program"
+      running[$program]=$!
+    done
+    while ((${#running[@]} > 0)); do
+      pause
+      for program in "${!running[@]}"; do
+        kill -0 "${running[$program]}" 2>/dev/null && continue
+        wait "${running[$program]}" || broke "$program" $?
+        unset "running[$program]"
+      done
+      ((${#running[@]} > 0 && killed < $1)) || continue
+      all=("${!running[@]}")
+      program=${all[RANDOM % ${#all[@]}]}
+      kill -9 "${running[$program]}" 2>/dev/null || continue
+      { wait "${running[$program]}" || true; } 2>/dev/null
+      ((++killed))
+      starts "$program"
+      running[$program]=$!
+    done
+    whole
+  done
+}

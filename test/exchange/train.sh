@@ -53,39 +53,25 @@ goesOn() {
   done
 }
 
-# Kills, of both and of three programs in turn. A run that has ended begins anew.
-returned=0
-for ((done = 0; done < kills;)); do
-  count=$((2 + done % 2))
+# Kills, of two and of three programs in turn.
+returned=0 count=3
+fresh() {
+  count=$((5 - count))
   read -r -a programs < <(names $count)
   run=together$count
   rm -rf "$work/$run".*
-  unset running
-  declare -A running=()
-  for program in "${programs[@]}"; do
-    train "$program" "$run"
-    running[$program]=$!
-  done
-  while ((${#running[@]} > 0)); do
-    goesOn $((RANDOM % 5))
-    sleep "0.0$(printf %02d $((RANDOM % 60)))"
-    for program in "${!running[@]}"; do
-      kill -0 "${running[$program]}" 2>/dev/null && continue
-      wait "${running[$program]}" || fails "$program" "$run" $?
-      unset "running[$program]"
-    done
-    ((${#running[@]} > 0 && done < kills)) || continue
-    all=("${!running[@]}")
-    program=${all[RANDOM % ${#all[@]}]}
-    kill -9 "${running[$program]}" 2>/dev/null || continue
-    { wait "${running[$program]}" || true; } 2>/dev/null
-    ((++done))
-    train "$program" "$run"
-    running[$program]=$!
-  done
+}
+starts() { train "$1" "$run"; }
+pause() {
+  goesOn $((RANDOM % 5))
+  sleep "0.0$(printf %02d $((RANDOM % 60)))"
+}
+broke() { fails "$1" "$run" "$2"; }
+whole() {
   same "one$count" "$run" "${programs[@]}"
   returned=$((returned + $(cat "$work/$run".*.log | { grep -c 'all programs go on after step' || true; })))
-done
+}
+survives "$kills"
 # Else nobody was killed while others trained.
 ((kills < 30 || returned > 0)) || { echo 'train: no program returned' >&2; exit 1; }
 # The tests' engine counts its cuts.
