@@ -119,30 +119,6 @@ static Status checkPlain(const PeftAdapter &adapter, const Family &family) {
   return Status::ok();
 }
 
-namespace {
-/// "model.layers.3.self_attn.q_proj" is "self_attn.q_proj" of layer 3.
-struct LayerModule {
-  int64_t layer = -1; ///< -1: none
-  std::string name;
-};
-} // namespace
-
-static LayerModule layerModule(StringRef module) {
-  StringRef inBody = module;
-  for (StringRef list : {"layers.", ".h."})
-    if (size_t at = module.find(list); at != StringRef::npos) {
-      inBody = module.substr(at + list.size());
-      break;
-    }
-  if (inBody.size() == module.size())
-    return {-1, module.str()};
-  auto [number, rest] = inBody.split('.');
-  uint32_t layer;
-  if (rest.empty() || number.getAsInteger(10, layer))
-    return {-1, module.str()};
-  return {int64_t(layer), rest.str()};
-}
-
 /// Types [out, in], by module.
 using Matrices = std::map<std::string, mlir::RankedTensorType>;
 

@@ -11,16 +11,13 @@
 #include "module/Setting.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 
 using namespace hone;
-using llvm::StringRef;
 
 void JoinSummary::print(const std::string &output) const {
   llvm::outs() << "wrote        " << output << ", " << tensors << " tensors of "
@@ -89,18 +86,8 @@ static Status checkAlike(const std::string &first, const rt::AdapterConfig &own,
                   "join the adapters of programs that one honec call compiled");
 }
 
-/// 3 for "model.layers.3.mlp.up_proj.lora_A.weight".
-static std::optional<int64_t> layerOf(StringRef name) {
-  while (!name.empty()) {
-    auto [word, rest] = name.split('.');
-    int64_t layer;
-    // A name may say anything; no model has more layers.
-    if (!word.getAsInteger(10, layer) && layer >= 0 && layer < 1 << 20)
-      return layer;
-    name = rest;
-  }
-  return std::nullopt;
-}
+/// A name may say anything; no model has more layers.
+static constexpr int64_t MostLayers = 1 << 20;
 
 /// That `layers` are all: those that the settings name, or all up to the
 /// highest one.
@@ -144,8 +131,9 @@ Result<JoinSummary> hone::joinAdapters(const JoinRequest &request) {
                         "is in " + request.parts[owner->second] + ", too",
                         "give each part once");
       specs.push_back({tensor.name, tensor.dtype, tensor.shape});
-      if (std::optional<int64_t> layer = layerOf(tensor.name))
-        layers.insert(*layer);
+      const int64_t layer = layerModule(tensor.name).layer;
+      if (layer >= 0 && layer < MostLayers)
+        layers.insert(layer);
     }
   }
   HONE_TRY(checkWhole(layers, parts.front().config()));

@@ -25,6 +25,22 @@ static std::string biasOf(std::string_view name) {
   return std::string(name) + ".bias";
 }
 
+LayerModule hone::layerModule(llvm::StringRef module) {
+  llvm::StringRef inBody = module;
+  for (llvm::StringRef list : {"layers.", ".h."})
+    if (size_t at = module.find(list); at != llvm::StringRef::npos) {
+      inBody = module.substr(at + list.size());
+      break;
+    }
+  if (inBody.size() == module.size())
+    return {-1, module.str()};
+  auto [number, rest] = inBody.split('.');
+  uint32_t layer;
+  if (rest.empty() || number.getAsInteger(10, layer))
+    return {-1, module.str()};
+  return {int64_t(layer), rest.str()};
+}
+
 static Status unsupported(const std::string &place, const std::string &problem,
                           const std::string &remedy) {
   return Status(ErrorCode::UnsupportedAdapter, place, problem, remedy);

@@ -31,6 +31,13 @@ struct LowRankUpdate {
   int64_t out() const { return b->shape[0]; }
 };
 
+/// "model.layers.3.self_attn.q_proj" is "self_attn.q_proj" of layer 3.
+struct LayerModule {
+  int64_t layer = -1; ///< -1: none
+  std::string name;   ///< the module's, where it is in no layer
+};
+LayerModule layerModule(llvm::StringRef module);
+
 /// A tensor that takes the place of the model's.
 struct SavedTensor {
   std::string name; ///< "lm_head.weight"
