@@ -1,19 +1,17 @@
 //===- KeyExamples.h - A spec for each key --------------------------------===//
 //
-// Each sets its key to a value that changes something, beside what the key
-// needs. A test compiles them all, and fails for a key that has none. The model
-// has 24 layers.
+// Of keys that all methods have; a method has those of its own (Method.h). Each
+// sets its key to a value that changes something, beside what the key needs. A
+// test compiles them all, and fails for a key that has none. The model has 24
+// layers.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-namespace hone {
+#include "passes/methods/Method.h"
 
-struct KeyExample {
-  const char *key;
-  const char *spec; ///< without `model`, if that is a folder
-};
+namespace hone {
 
 inline constexpr KeyExample keyExamples[] = {
     {"model", "model: path/to/Qwen2.5-0.5B\n"},
@@ -47,35 +45,6 @@ inline constexpr KeyExample keyExamples[] = {
     {"lora.none", "lora: none\n"},
 
     {"train.method", "train: {method: mezo}\n"},
-    {"train.selection", "train: {method: lcsb, selection: badam}\n"},
-    {"train.selection_ratio", "train: {method: lcsb, selection_ratio: 0.25}\n"},
-    {"train.selection_schedule",
-     "train: {method: lcsb, selection_ratio: 0.8, selection_schedule: linear,\n"
-     "        selection_ratio_end: 0.3, steps: 1000}\n"},
-    {"train.selection_ratio_end",
-     "train: {method: lcsb, selection_ratio: 1, selection_schedule: cosine,\n"
-     "        selection_ratio_end: 0.25, steps: 1000}\n"},
-    {"train.selection_groups",
-     "train: {method: lcsb, selection: cyclic, selection_groups: 6}\n"},
-    {"train.selection_warmup",
-     "train: {method: lcsb, selection_warmup: 100}\n"},
-    {"train.selection_period",
-     "train: {method: lcsb, selection: lisa, selection_period: 10}\n"},
-    {"train.selection_decay",
-     "train: {method: lcsb, selection: importance, selection_decay: 0.95}\n"},
-    {"train.selection_temperature", "train: {method: lcsb, selection: "
-                                    "importance, selection_temperature: 1}\n"},
-    {"train.unselected", "train: {method: lcsb, unselected: exact}\n"},
-    {"train.unselected_update",
-     "train: {method: lcsb, unselected_update: none}\n"},
-    {"train.directions", "train: {method: mezo, directions: 4}\n"},
-    {"train.direction_scales",
-     "train: {method: fgd, direction_scales: [0-19=0, 20-22=0.15]}\n"},
-    {"train.direction_scale_steps",
-     "train: {method: fgd, direction_scales: [0-19=0.1],\n"
-     "        direction_scale_steps: 100}\n"},
-    {"train.perturbation_scale",
-     "train: {method: mezo, perturbation_scale: 1e-3}\n"},
     {"train.optimizer", "train: {optimizer: sgd, learning_rate: 1e-2}\n"},
     {"train.momentum", "train: {optimizer: sgd, momentum: 0.9}\n"},
     {"train.momentum_dtype",

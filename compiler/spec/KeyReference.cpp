@@ -92,11 +92,19 @@ std::string hone::describeSpecKeys() {
 // With examples
 //===----------------------------------------------------------------------===//
 
+std::vector<KeyExample> hone::allKeyExamples() {
+  std::vector<KeyExample> all(std::begin(keyExamples), std::end(keyExamples));
+  for (const std::string &method : rt::methodNames())
+    llvm::append_range(all, findMethod(method)->examples);
+  return all;
+}
+
 /// Null only if a key was added without one, which a test refuses.
 static const char *exampleOf(const std::string &key) {
-  const KeyExample *found = llvm::find_if(
-      keyExamples, [&](const KeyExample &each) { return key == each.key; });
-  return found == std::end(keyExamples) ? nullptr : found->spec;
+  for (const KeyExample &each : allKeyExamples())
+    if (key == each.key)
+      return each.spec;
+  return nullptr;
 }
 
 /// "`lora.rank`, `lora.lora_r`"; empty: none.

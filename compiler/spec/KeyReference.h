@@ -1,6 +1,7 @@
 //===- KeyReference.h - The keys of a spec, for people --------------------===//
 //
-// Made from the table of module/Settings.h and the examples of KeyExamples.h.
+// Made from the table of module/Settings.h and the examples of KeyExamples.h
+// and of the methods.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,10 +9,12 @@
 
 #include "base/Status.h"
 #include "module/Settings.h"
+#include "passes/methods/Method.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
 #include <string>
+#include <vector>
 
 namespace hone {
 
@@ -24,6 +27,9 @@ rt::Settings settingsOfSpecs();
 /// The settings that are described. Those of a part which are as of train are
 /// not: what is said of train holds for them.
 std::vector<const rt::Setting *> describedSettings(const rt::Settings &all);
+
+/// Of all keys, in no order.
+std::vector<KeyExample> allKeyExamples();
 
 /// Every key with its type, default, allowed values and meaning.
 std::string describeSpecKeys();

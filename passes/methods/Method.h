@@ -10,6 +10,7 @@
 #include "base/Status.h"
 #include "module/Settings.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -69,6 +70,12 @@ struct MethodFacts {
   bool isCompared() const { return method != own.method; }
 };
 
+/// A spec that shows what a key is for; the manual has it.
+struct KeyExample {
+  const char *key;
+  const char *spec; ///< without `model`, if that is a folder
+};
+
 struct Method {
   GradientCheck check;
   /// What it does in a step; null: the methods of a step that have a backward
@@ -88,6 +95,8 @@ struct Method {
                                        const rt::Setting &setting) = nullptr;
   /// The first of its rules that is broken.
   std::optional<Problem> (*findProblem)(const MethodFacts &facts) = nullptr;
+  /// Of each setting of its own, once for methods that share one.
+  llvm::ArrayRef<KeyExample> examples = {};
 };
 
 /// Null: there is none of this name.

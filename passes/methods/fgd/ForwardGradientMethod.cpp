@@ -121,10 +121,19 @@ static std::optional<Problem> findProblem(const MethodFacts &facts) {
   return std::nullopt;
 }
 
+static constexpr KeyExample examples[] = {
+    {"train.direction_scales",
+     "train: {method: fgd, direction_scales: [0-19=0, 20-22=0.15]}\n"},
+    {"train.direction_scale_steps",
+     "train: {method: fgd, direction_scales: [0-19=0.1],\n"
+     "        direction_scale_steps: 100}\n"},
+};
+
 Method methods::forwardGradient() {
   Method method{GradientCheck::Tangent, ForwardGradientMethod::create};
   method.findUnread = findUnread;
   method.findProblem = findProblem;
+  method.examples = examples;
   return method;
 }
 

@@ -275,6 +275,30 @@ static std::optional<Problem> findProblem(const MethodFacts &facts) {
                                        : std::nullopt;
 }
 
+static constexpr KeyExample examples[] = {
+    {"train.selection", "train: {method: lcsb, selection: badam}\n"},
+    {"train.selection_ratio", "train: {method: lcsb, selection_ratio: 0.25}\n"},
+    {"train.selection_schedule",
+     "train: {method: lcsb, selection_ratio: 0.8, selection_schedule: linear,\n"
+     "        selection_ratio_end: 0.3, steps: 1000}\n"},
+    {"train.selection_ratio_end",
+     "train: {method: lcsb, selection_ratio: 1, selection_schedule: cosine,\n"
+     "        selection_ratio_end: 0.25, steps: 1000}\n"},
+    {"train.selection_groups",
+     "train: {method: lcsb, selection: cyclic, selection_groups: 6}\n"},
+    {"train.selection_warmup",
+     "train: {method: lcsb, selection_warmup: 100}\n"},
+    {"train.selection_period",
+     "train: {method: lcsb, selection: lisa, selection_period: 10}\n"},
+    {"train.selection_decay",
+     "train: {method: lcsb, selection: importance, selection_decay: 0.95}\n"},
+    {"train.selection_temperature", "train: {method: lcsb, selection: "
+                                    "importance, selection_temperature: 1}\n"},
+    {"train.unselected", "train: {method: lcsb, unselected: exact}\n"},
+    {"train.unselected_update",
+     "train: {method: lcsb, unselected_update: none}\n"},
+};
+
 Method methods::lcsb() {
   Method method{GradientCheck::Gradient};
   method.selects = true;
@@ -285,6 +309,7 @@ Method methods::lcsb() {
   method.settle = settle;
   method.findUnread = findUnread;
   method.findProblem = findProblem;
+  method.examples = examples;
   return method;
 }
 

@@ -67,8 +67,17 @@ private:
 
 } // namespace
 
+static constexpr KeyExample examples[] = {
+    {"train.directions", "train: {method: mezo, directions: 4}\n"},
+    {"train.perturbation_scale",
+     "train: {method: mezo, perturbation_scale: 1e-3}\n"},
+};
+
 Method methods::mezo() {
-  return {GradientCheck::PerturbedLoss, SpsaMethod::create</*oneSided=*/false>};
+  Method method{GradientCheck::PerturbedLoss,
+                SpsaMethod::create</*oneSided=*/false>};
+  method.examples = examples;
+  return method;
 }
 
 Method methods::mezoOneSided() {
