@@ -8,7 +8,6 @@
 #include "data/DataLines.h"
 
 #include "data/ConversationReader.h"
-#include "data/TableRecords.h"
 
 #include <algorithm>
 
@@ -176,16 +175,10 @@ DataLines::DataLines(std::string_view content, std::string path,
                      int64_t vocabularySize, uint64_t keptIds, KeyMap given)
     : path(std::move(path)), vocabularySize(vocabularySize), keptIds(keptIds),
       map(std::move(given)) {
-  const FileKind kind = kindOf(this->path);
-  if (!isTable(kind)) {
-    records = std::make_unique<JsonRecords>(content, this->path);
-    return;
-  }
-  records = std::make_unique<TableRecords>(
-      content, this->path, kind, [this](const std::string &column) {
-        const std::string *name = map.nameOf(column);
-        return name && (bitOf(*name) & ListKeys) != 0;
-      });
+  records = openRecords(content, this->path, [this](const std::string &column) {
+    const std::string *name = map.nameOf(column);
+    return name && (bitOf(*name) & ListKeys) != 0;
+  });
 }
 
 Status DataLines::bad(ErrorCode code, uint64_t lineNumber,

@@ -12,6 +12,12 @@ bool JsonRecords::isArray(std::string_view content) {
   return first != std::string_view::npos && content[first] == '[';
 }
 
+std::unique_ptr<Records> openJsonRecords(std::string_view content,
+                                         const std::string &path, FileKind,
+                                         HoldsJson) {
+  return std::make_unique<JsonRecords>(content, path);
+}
+
 JsonRecords::JsonRecords(std::string_view content, std::string path)
     : content(content), path(std::move(path)),
       isOneArray(isArray(content.substr(0, Longest))),

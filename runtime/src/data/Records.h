@@ -10,23 +10,30 @@
 #include "base/Status.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace hone::rt {
 
+/// The formats of records: KIND(name, how names of its files end, whether its
+/// records are rows of a table, what opens it).
+#define HONE_RECORD_KINDS(KIND)                                                \
+  KIND(Json, ".jsonl .json", false, openJsonRecords)                           \
+  KIND(Csv, ".csv", true, openTable)                                           \
+  KIND(Tsv, ".tsv", true, openTable)
+
 /// What a file's name says of it; ".gz" at its end is not looked at.
 enum class FileKind : uint8_t {
   Unnamed, ///< the content decides
   Text,
-  Json, ///< lines or an array
-  Csv,
-  Tsv,
+#define HONE_FILE_KIND(NAME, ENDINGS, TABLE, OPEN) NAME,
+  HONE_RECORD_KINDS(HONE_FILE_KIND)
+#undef HONE_FILE_KIND
 };
 FileKind kindOf(std::string_view path);
-inline bool isTable(FileKind kind) {
-  return kind == FileKind::Csv || kind == FileKind::Tsv;
-}
+bool isTable(FileKind kind);
 
 class Records {
 public:
@@ -50,5 +57,21 @@ public:
   /// An error of a reader that saw the record alone, at its place in the file.
   virtual Status moved(const Status &status) const = 0;
 };
+
+/// Of the columns or keys whose values are JSON where the format has only text.
+using HoldsJson = std::function<bool(const std::string &)>;
+
+/// A reader of `content`, the bytes of the file `path` without empty lines at
+/// the end. Its kind is what `path` says, or lines of JSON.
+std::unique_ptr<Records> openRecords(std::string_view content,
+                                     const std::string &path,
+                                     HoldsJson holdsJson);
+
+#define HONE_OPEN_RECORDS(NAME, ENDINGS, TABLE, OPEN)                          \
+  std::unique_ptr<Records> OPEN(std::string_view content,                      \
+                                const std::string &path, FileKind kind,        \
+                                HoldsJson holdsJson);
+HONE_RECORD_KINDS(HONE_OPEN_RECORDS)
+#undef HONE_OPEN_RECORDS
 
 } // namespace hone::rt

@@ -14,27 +14,6 @@ static constexpr const char *QuoteRemedy =
     "write a cell with separators, quotes or line ends in double quotes, and "
     "quotes in it twice";
 
-FileKind kindOf(std::string_view path) {
-  std::string name(
-      path.substr(path.size() - std::min<size_t>(path.size(), 16)));
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? char(c + 32) : c;
-  });
-  const auto takes = [&](std::string_view ending) {
-    if (name.size() < ending.size() ||
-        name.compare(name.size() - ending.size(), ending.size(), ending) != 0)
-      return false;
-    name.resize(name.size() - ending.size());
-    return true;
-  };
-  takes(".gz");
-  return takes(".txt")                       ? FileKind::Text
-         : takes(".jsonl") || takes(".json") ? FileKind::Json
-         : takes(".csv")                     ? FileKind::Csv
-         : takes(".tsv")                     ? FileKind::Tsv
-                                             : FileKind::Unnamed;
-}
-
 /// A comma; in a .csv whose first line has none, what spreadsheets write where
 /// the comma is in numbers, or a tab.
 static char separatorOf(std::string_view content, FileKind kind) {
@@ -48,9 +27,15 @@ static char separatorOf(std::string_view content, FileKind kind) {
   return ',';
 }
 
+std::unique_ptr<Records> openTable(std::string_view content,
+                                   const std::string &path, FileKind kind,
+                                   HoldsJson holdsJson) {
+  return std::make_unique<TableRecords>(content, path, kind,
+                                        std::move(holdsJson));
+}
+
 TableRecords::TableRecords(std::string_view content, std::string path,
-                           FileKind kind,
-                           std::function<bool(const std::string &)> holdsJson)
+                           FileKind kind, HoldsJson holdsJson)
     : content(content), path(std::move(path)),
       separator(separatorOf(content, kind)), holdsJson(std::move(holdsJson)) {}
 

@@ -11,7 +11,6 @@
 
 #include "data/Records.h"
 
-#include <functional>
 #include <vector>
 
 namespace hone::rt {
@@ -25,7 +24,7 @@ public:
   /// end; `kind` is Csv or Tsv. `holdsJson` says of which columns cells are
   /// JSON.
   TableRecords(std::string_view content, std::string path, FileKind kind,
-               std::function<bool(const std::string &)> holdsJson);
+               HoldsJson holdsJson);
 
   Status next(std::string_view &record, bool &more, uint64_t longest) override;
   void rewind() override;
@@ -59,7 +58,7 @@ private:
   std::string_view content;
   std::string path;
   char separator;
-  std::function<bool(const std::string &)> holdsJson;
+  HoldsJson holdsJson;
   std::vector<Column> columns;
   std::vector<Cell> cells; ///< of the row at hand
   std::string record;
