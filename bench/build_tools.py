@@ -32,6 +32,12 @@ class FmaProbe:
     def __init__(self, bin_dir):
         self.program = bin_dir / "hone-bench-peak"
 
+    def rates(self, threads):
+        """GFLOP/s of `threads` threads together: `gflops` of f32, and
+        `pairs_gflops` of products of bfloat16, where that is one instruction;
+        elsewhere the same."""
+        return json.loads(run_checked([self.program, threads, "pairs"]))
+
     def measure(self, threads):
         """GFLOP/s of `threads` threads together."""
         return json.loads(run_checked([self.program, threads]))["gflops"]

@@ -63,7 +63,8 @@ def profile_rows(profile, shown=12):
         kernels[f"{k['block']}: {k['kernel']}"] += k["seconds"]
     blocks["other"] = max(total - sum(blocks.values()), 0)
     roofline = Roofline(profile["counted"], profile, profile["flops_per_second"],
-                        profile["bytes_per_second"])
+                        profile["bytes_per_second"],
+                        profile.get("pairs_per_second"))
     rows = [["block, then kernel", "ms of a step", "share", "GFLOP/s", "GB/s",
              "of roofline"]]
     for name, seconds in blocks.most_common() + kernels.most_common(shown):

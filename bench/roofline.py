@@ -2,6 +2,7 @@
 
 The plan says what an op asks for (operations, bytes), the profile how long its
 kernel took. A kernel of two ops, "linear+add up", has what both ask for.
+Products with weights and those of attention may have a rate of their own.
 """
 
 import collections
@@ -18,11 +19,12 @@ def _kernel_of(op, names):
 
 
 class Roofline:
-    """`peak`: floating-point operations of a second; `rate`: bytes of one."""
+    """`peak`: floating-point operations of a second; `products`: those of
+    products, None: the same; `rate`: bytes of a second."""
 
-    def __init__(self, counted, profile, peak, rate):
-        self.peak, self.rate = peak, rate
-        self.asked = collections.defaultdict(lambda: [0, 0])
+    def __init__(self, counted, profile, peak, rate, products=None):
+        self.peak, self.rate, self.products = peak, rate, products or peak
+        self.asked = collections.defaultdict(lambda: [0, 0, 0])
         names = collections.defaultdict(list)
         for kernel in profile["kernels"]:
             if kernel["calls"] and kernel["kernel"] not in names[kernel["block"]]:
@@ -30,16 +32,20 @@ class Roofline:
         for op in counted:
             block = op["block"]
             kernel = _kernel_of(op["kernel"], names[block])
+            multiplied = (op["flops"] if op["kernel"].startswith("attention")
+                          else op["product_flops"])
             for row in (block, f"{block}: {kernel}" if kernel else None):
                 if row:
                     self.asked[row][0] += op["flops"]
                     self.asked[row][1] += op["bytes"]
+                    self.asked[row][2] += multiplied
 
     def cells(self, row, seconds):
         """GFLOP/s, GB/s and the share of the roofline; `seconds` of a step."""
         if row not in self.asked or seconds <= 0:
             return ["-", "-", "-"]
-        flops, moved = self.asked[row]
-        floor = max(flops / self.peak, moved / self.rate)
+        flops, moved, multiplied = self.asked[row]
+        floor = max((flops - multiplied) / self.peak
+                    + multiplied / self.products, moved / self.rate)
         return [f"{flops / seconds / 1e9:.1f}", f"{moved / seconds / 1e9:.1f}",
                 f"{100 * floor / seconds:.0f} %"]

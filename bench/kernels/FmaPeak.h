@@ -9,6 +9,10 @@
 
 #include <chrono>
 
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
 namespace hone {
 
 #if defined(__AVX512F__)
@@ -41,6 +45,26 @@ inline double runMultiplyAdds(int rounds) {
       asm volatile("" : "+x"(sums[c]));
     }
   return 2.0 * rounds * chains * (vectorBytes / sizeof(float));
+}
+
+/// The same of dot products of two bfloat16 numbers each, or where no
+/// instruction has them, of multiply-adds.
+inline double runPairProducts(int rounds) {
+#if defined(__AVX512BF16__)
+  constexpr int chains = 12;
+  __m512 sums[chains] = {};
+  __m512bh x = {}, y = {};
+  asm volatile("" : "+x"(x), "+x"(y));
+  for (int i = 0; i < rounds; ++i)
+#pragma clang loop unroll(full)
+    for (int c = 0; c < chains; ++c) {
+      sums[c] = _mm512_dpbf16_ps(sums[c], x, y);
+      asm volatile("" : "+x"(sums[c]));
+    }
+  return 4.0 * rounds * chains * 16;
+#else
+  return runMultiplyAdds(rounds);
+#endif
 }
 
 } // namespace hone

@@ -1,0 +1,195 @@
+"""Where the time of a step goes: one table for each configuration.
+
+A configuration is a model's shape, a number of tokens, a plan and an optimizer;
+all combinations of what the options name are measured, one after another. A row
+has a kernel's share of the step, what it does and moves in a second, and what
+that is of the roofline: the time in which the processor could do the operations
+(pairs of bfloat16 count at the rate of their instruction) or move the bytes,
+whichever is longer, over the time that it took. The rates of the processor are
+measured before and after each run, on as many threads.
+
+"planned" has --budget MiB, or where none is given, --share of what `full` is
+planned with. With Qwen2.5-0.5B and 256 tokens, 0.43 of it is a tenth of what
+PyTorch takes.
+"""
+
+import argparse
+import itertools
+import json
+import pathlib
+import shutil
+
+import report
+from build_tools import FmaProbe, ReadProbe, run_checked, run_main
+from hone_program import HoneProgram
+from workload import Workload, find_config
+
+MIB = 1024 * 1024
+PLANS = ["full", "planned"]
+# Activations in bfloat16, as the fastest peers have them.
+SETTINGS = ["train.compute_dtype=bfloat16"]
+
+
+def names(of):
+    """The type of an option that takes some of `of`, separated by commas."""
+    def parse(text):
+        found = text.split(",")
+        for name in found:
+            if name not in of:
+                raise argparse.ArgumentTypeError(
+                    f"expected some of {', '.join(of)}, found '{name}'")
+        return found
+    return parse
+
+
+def numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev bench --breakdown", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
+    add("--config", default="Qwen2.5-0.5B,Qwen2.5-1.5B",
+        help="files, or names, separated by commas")
+    add("--tokens", type=numbers, default=[128, 256, 1024],
+        help="of a sequence, separated by commas; default: 128,256,1024")
+    add("--plans", type=names(PLANS), default=PLANS)
+    add("--optimizers", type=names(["sgd", "adamw"]),
+        default=["sgd", "adamw"])
+    add("--budget", type=int, metavar="MIB", help="of `planned`")
+    add("--share", type=float, default=0.43,
+        help="of the plan of `full`, where there is no --budget")
+    add("--threads", type=int, default=2)
+    add("--steps", type=int, default=4, help="measured, after one more")
+    add("--folder", type=pathlib.Path,
+        help="for models and results; default: BUILD/bench/breakdown")
+    add("--rows", type=int, default=16, help="kernels of a table")
+    add("--set", action="append", metavar="KEY=VALUE",
+        help=f"keys of all specs in place of {SETTINGS[0]}")
+    return parser.parse_args()
+
+
+class Machine:
+    """What `threads` threads can do, in operations and bytes of a second."""
+
+    def __init__(self, bin_dir, threads):
+        self.peak, self.read = FmaProbe(bin_dir), ReadProbe(bin_dir)
+        self.threads = threads
+        self.rates = []
+
+    def measure(self, weights):
+        rates = self.peak.rates(self.threads)
+        self.rates.append({"flops": rates["gflops"] * 1e9,
+                           "pairs": rates["pairs_gflops"] * 1e9,
+                           "bytes": self.read.measure(weights, self.threads)
+                           * 1e9})
+
+    def best(self, name):
+        """Of the run's measurements the best one: what disturbs makes slower."""
+        return max(rates[name] for rates in self.rates)
+
+
+def profile(program, machine, steps, data):
+    """A profile as report.profile_rows() takes it, of steps whose weights are in
+    memory: less that of a run of one step, which reads them."""
+    weights = program.folder / "out" / "weights.hone.safetensors"
+    machine.rates.clear()
+    found = []
+    for count in (steps + 1, 1):
+        machine.measure(weights)
+        path = program.folder / "profile.json"
+        command = program.command(machine.threads, data)
+        command[command.index("--steps") + 1] = str(count)
+        summary = run_checked(command + ["--no-verify", "--profile", path])
+        found.append(json.loads(path.read_text()))
+    machine.measure(weights)
+    has_pairs = ("products pairs" in summary or
+                 "train.float32_matmul_precision=medium" in program.settings)
+    return {**without_first(*found), "counted": program.plan["kernels"],
+            "flops_per_second": machine.best("flops"),
+            "pairs_per_second": machine.best("pairs" if has_pairs else "flops"),
+            "bytes_per_second": machine.best("bytes")}
+
+
+def without_first(long, first):
+    """The profile of the steps of `long` but for the one that `first` is of."""
+    kernels = [{**kernel, "calls": kernel["calls"] - one["calls"],
+                "seconds": max(kernel["seconds"] - one["seconds"], 0)}
+               for kernel, one in zip(long["kernels"], first["kernels"])]
+    # Of short steps more is around them in the first run than in the second.
+    seconds = max(long["seconds"] - first["seconds"],
+                  sum(kernel["seconds"] for kernel in kernels))
+    return {"steps": long["steps"] - first["steps"], "kernels": kernels,
+            "seconds": seconds}
+
+
+def measure(arguments, config, tokens, optimizer, folder, machine):
+    """Prints a table for each plan, and returns them for the JSON file."""
+    bin_dir = arguments.build.resolve() / "bin"
+    work = Workload(config, sequence=tokens, optimizer=optimizer,
+                    steps=arguments.steps)
+    model = folder / work.name
+    model.mkdir(parents=True, exist_ok=True)
+    work.make_model(bin_dir, model)
+    data = folder / f"data-{work.name}-{tokens}.jsonl"
+    work.make_data(data)
+    keys = arguments.set or SETTINGS
+    programs = {"full": HoneProgram(work, bin_dir, folder,
+                                    ["train.residuals=full"] + keys)}
+    needs_share = "planned" in arguments.plans and not arguments.budget
+    if "full" in arguments.plans or needs_share:
+        programs["full"].compile(model)
+    if "planned" in arguments.plans:
+        budget = arguments.budget or int(
+            arguments.share * programs["full"].plan["peak_bytes"] / MIB)
+        programs["planned"] = HoneProgram(
+            work, bin_dir, folder,
+            ["train.residuals=planned", f"train.memory_budget={budget}MiB"]
+            + keys)
+        try:
+            programs["planned"].compile(model)
+        except RuntimeError as error:  # No plan may be that small.
+            print(f"planned in {budget} MiB: {error}\n", flush=True)
+            del programs["planned"]
+    tables = []
+    for plan in filter(programs.get, arguments.plans):
+        program = programs[plan]
+        found = profile(program, machine, arguments.steps, data)
+        title = (f"{work.name}, {tokens} tokens, {plan} in "
+                 f"{program.plan['peak_bytes'] / MIB:.0f} MiB, {optimizer}")
+        rows = report.profile_rows(found, arguments.rows)
+        flops, pairs, moved = (found[f"{of}_per_second"] / 1e9
+                               for of in ("flops", "pairs", "bytes"))
+        print(f"{title}: {found['seconds'] / found['steps'] * 1e3:.0f} ms a step, "
+              f"{machine.threads} threads; at most {flops:.0f} GFLOP/s, "
+              f"{pairs:.0f} of products, {moved:.0f} GB/s\n\n"
+              f"{report.markdown_table(rows)}\n", flush=True)
+        tables.append({"title": title, "rates": list(machine.rates),
+                       "rows": rows, "profile": found})
+    for program in programs.values():  # Weights are large.
+        shutil.rmtree(program.folder, ignore_errors=True)
+    return tables
+
+
+def main():
+    arguments = parse_arguments()
+    folder = (arguments.folder
+              or arguments.build / "bench" / "breakdown").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    machine = Machine(arguments.build.resolve() / "bin", arguments.threads)
+    tables = []
+    for name, tokens, optimizer in itertools.product(
+            arguments.config.split(","), arguments.tokens,
+            arguments.optimizers):
+        tables += measure(arguments, find_config(name), tokens, optimizer,
+                          folder, machine)
+    path = folder / "breakdown.json"
+    path.write_text(json.dumps(tables, indent=1) + "\n")
+    print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    run_main(main)
