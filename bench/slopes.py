@@ -56,7 +56,7 @@ def train(options, folder, programs, seed):
     common = ["--steps", 1, "--seed", seed, "--threads", 1, "--timeout", 120, "--save-every", 0]
     server = subprocess.Popen(
         [str(a) for a in [programs / "server/train", "--serve", f"unix:{socket}", "--output",
-                          f"{out}-server", *common[4:]]],
+                          f"{out}-server", *common[2:]]],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     client = subprocess.run(
         [str(a) for a in [programs / "client/train", "--connect", f"unix:{socket}", "--data",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""split_memory.py [OPT-125m | OPT-1.3b]...: what a client of HOSL needs, by the plan.
+"""split_memory.py [--weights DTYPE] [--measure] [OPT-125m | OPT-1.3b]...: what a client of HOSL needs.
 
 For the six tasks of the HOSL paper (Liu et al. 2025), with its batches and the longest sequence of
 each task (tables IV and V), LoRA r = 8 on q_proj and v_proj, cut after layer 5: planned resident
@@ -7,12 +7,17 @@ memory of our HOSL client and of our FO-FO client, beside what the paper reports
 III, GB of a GPU with its context). The plan is for the longest sequences in every row of a batch, so
 it holds for any batch. Prints Markdown. No weights are needed.
 
+--measure trains one step of SST-2's shape with random weights, over a local socket, with one
+direction, which takes the memory of ten, and prints what the client planned and took.
+
     HONE_SHARED=... PATH=build/release/bin:$PATH bench/split_memory.py
 """
 
+import argparse
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -31,14 +36,20 @@ PAPER = {
 ENGINE = (12 + 16) << 20
 
 
-def client(folder, model, batch, length, method):
+def write_spec(folder, model, dtype, batch, length, method):
     spec = folder / "spec.yaml"
     spec.write_text(f"""model: {model}
+weights: {{dtype: {dtype}}}
 train: {{batch_size: {batch}, max_seq_length: {length}, optimizer: sgd, learning_rate: 1e-4}}
 parts:
   lower: {{layers: 0-4, {method}, program: client}}
   upper: {{method: backprop, program: server}}
 """)
+    return spec
+
+
+def client(folder, model, dtype, batch, length, method):
+    spec = write_spec(folder, model, dtype, batch, length, method)
     done = subprocess.run(["honec", spec, "--print-plan=json"], text=True, capture_output=True)
     if done.returncode:
         sys.exit(done.stderr)
@@ -46,20 +57,63 @@ parts:
     return plan["resident_bytes"] + ENGINE, plan["weight_bytes"]
 
 
+def run(command):
+    done = subprocess.run([str(a) for a in command], text=True, capture_output=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    return done.stdout
+
+
+def measure(folder, config, dtype, batch, length, method):
+    """What both programs say of their memory after a step."""
+    vocabulary = json.loads((config / "config.json").read_text())["vocab_size"]
+    draw = random.Random(1)
+    (folder / "data.jsonl").write_text("".join(
+        json.dumps({"input_ids": [draw.randrange(4, vocabulary) for _ in range(length)]}) + "\n"
+        for _ in range(batch)))
+    if not (folder / "model").exists():
+        run(["hone-make-model", config / "config.json", "-o", folder / "model", "--dtype=bfloat16"])
+    run(["honec", write_spec(folder, folder / "model", dtype, batch, length, method), "-o",
+         folder / "out"])
+    socket = folder / "socket"
+    server = subprocess.Popen(
+        [str(a) for a in [folder / "out/server/train", "--serve", f"unix:{socket}", "--timeout", 600,
+                          "--output", folder / "server"]],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = run([folder / "out/client/train", "--connect", f"unix:{socket}", "--timeout", 600,
+                "--data", folder / "data.jsonl", "--output", folder / "client", "--steps", 1])
+    for who, text in (("client", said), ("server", server.communicate()[0])):
+        for line in text.splitlines():
+            if line.startswith(("peak ", "resident ")):
+                print(f"{who}: {line}")
+
+
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("shapes", nargs="*")
+    parser.add_argument("--weights", default="float32")
+    parser.add_argument("--measure", action="store_true")
+    options = parser.parse_args()
     configs = pathlib.Path(os.environ.get("HONE_SHARED", "shared")) / "data/configs"
     with tempfile.TemporaryDirectory() as name:
-        for shape in sys.argv[1:] or list(PAPER):
-            print(f"\n{shape}, batches of {BATCH[shape]}\n")
+        for shape in options.shapes or list(PAPER):
+            if options.measure:
+                for method in ("method: mezo, directions: 1", "method: backprop"):
+                    print(f"{shape}, SST-2, {method}")
+                    with tempfile.TemporaryDirectory() as own:
+                        measure(pathlib.Path(own), configs / shape, options.weights, BATCH[shape],
+                                TASKS["SST-2"], method)
+                continue
+            print(f"\n{shape}, batches of {BATCH[shape]}, weights {options.weights}\n")
             print("| task | longest | paper FO-FO | paper HOSL | our FO-FO | our HOSL | of them"
                   " weights | below paper's FO-FO | below its HOSL |")
             print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
             for task, length in TASKS.items():
                 first, theirs = PAPER[shape][task]
                 model = configs / shape
-                own, weights = client(pathlib.Path(name), model, BATCH[shape], length,
-                                      "method: mezo, directions: 10")
-                ours, _ = client(pathlib.Path(name), model, BATCH[shape], length,
+                own, weights = client(pathlib.Path(name), model, options.weights,
+                                      BATCH[shape], length, "method: mezo, directions: 10")
+                ours, _ = client(pathlib.Path(name), model, options.weights, BATCH[shape], length,
                                  "method: backprop")
                 print(f"| {task} | {length} | {first:.2f} GB | {theirs:.2f} GB | {ours / 1e9:.3f} GB"
                       f" | {own / 1e9:.3f} GB | {weights / 1e9:.3f} GB | {first * 1e9 / own:.2f} x |"
