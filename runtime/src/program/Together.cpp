@@ -82,6 +82,8 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   about.address = options.exchangeAt;
   HONE_TRY(checkMeeting(options, about.all, about.self));
   about.equal = equalOf(module, options.settings);
+  // What a program rounds of what it keeps is its own plan's.
+  about.equal.erase(options.settings.train.kept_dtype.identity());
   about.patience = {std::chrono::seconds(int64_t(options.timeout)),
                     [] { return stopRequested() != ExitCode::Success; }};
   return Ensemble::open(std::move(about));
