@@ -2,6 +2,10 @@
 
 #include "targets/gpu/GpuDialect.h"
 
+#include "targets/gpu/StagedSide.h"
+
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
@@ -27,6 +31,80 @@ SmallVector<tile::ProductOp> ChainOp::getProducts() {
       products.push_back(product);
   });
   return products;
+}
+
+//===----------------------------------------------------------------------===//
+// 16 bytes at a time
+//===----------------------------------------------------------------------===//
+
+/// The gpu dialect may not be loaded, where nothing is shared.
+static bool isShared(MemRefType type) {
+  auto space =
+      dyn_cast_or_null<mlir::gpu::AddressSpaceAttr>(type.getMemorySpace());
+  return space &&
+         space.getValue() == mlir::gpu::GPUDialect::getWorkgroupAddressSpace();
+}
+
+/// As far as can be seen, `indices` of operand `name` are at a multiple of 16
+/// bytes.
+static LogicalResult verifyPlace(Operation *op, StringRef name, MemRefType type,
+                                 OperandRange indices) {
+  if (int64_t(indices.size()) != type.getRank())
+    return op->emitOpError("expects ")
+           << type.getRank() << " indices of '" << name << "' but got "
+           << indices.size();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  bool isKnown = succeeded(type.getStridesAndOffset(strides, offset));
+  const int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto isMultiple = [&](int64_t elements) {
+    return !ShapedType::isDynamic(elements) &&
+           elements * bytes % kChunkBytes == 0;
+  };
+  if (!isKnown || strides.empty() || strides.back() != 1 ||
+      !isMultiple(offset) ||
+      !llvm::all_of(ArrayRef(strides).drop_back(), isMultiple))
+    return op->emitOpError("expects rows of '")
+           << name << "' to begin at multiples of " << kChunkBytes
+           << " bytes, and neighbours in them, but its type is " << type;
+  std::optional<int64_t> last = getConstantIntValue(indices.back());
+  if (last && !isMultiple(*last))
+    return op->emitOpError("expects a multiple of ")
+           << kChunkBytes / bytes << " as the last index of '" << name
+           << "' but got " << *last;
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  MemRefType from = cast<MemRefType>(getFrom().getType()),
+             to = cast<MemRefType>(getTo().getType());
+  Type element = from.getElementType();
+  // (C1)
+  if (element != to.getElementType())
+    return emitOpError("expects one element type but got ")
+           << element << " and " << to.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0 ||
+      kChunkBytes * 8 % element.getIntOrFloatBitWidth() != 0)
+    return emitOpError("expects elements of which ")
+           << kChunkBytes << " bytes hold a whole number but got " << element;
+  // (C2)
+  if (from.getMemorySpace() || !isShared(to))
+    return emitOpError("expects to copy from the device's memory to shared "
+                       "memory but got ")
+           << from << " and " << to;
+  // (C3)
+  if (failed(verifyPlace(*this, "from", from, getFromAt())))
+    return failure();
+  return verifyPlace(*this, "to", to, getToAt());
+}
+
+LogicalResult LoadMatricesOp::verify() {
+  auto type = cast<MemRefType>(getMemory().getType());
+  // (C3)
+  if (!isShared(type))
+    return emitOpError("expects shared memory but got ") << type;
+  // (C4)
+  return verifyPlace(*this, "memory", type, getIndices());
 }
 
 #define GET_OP_CLASSES

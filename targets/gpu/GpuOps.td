@@ -63,8 +63,12 @@ def CopyOp : Op<SimtDialect, "copy", [AttrSizedOperandSegments]> {
     `nvvm.cp.async.wait.group` that waits for it, and for others after a barrier
     that follows.
 
-    1. (C1) Both are at a multiple of 16 bytes, and of one element type.
+    1. (C1) Both are of one element type, of which 16 bytes hold a whole number.
     2. (C2) `from` is the device's memory, `to` is shared.
+    3. (C3) Both are at a multiple of 16 bytes: there is an index for each
+       dimension, rows begin at such multiples, whose elements are neighbours,
+       and a last index that is constant is such a one, too. Of others it is a
+       promise, which the machine that executes PTX checks.
 
     Example:
 
@@ -81,6 +85,7 @@ def CopyOp : Op<SimtDialect, "copy", [AttrSizedOperandSegments]> {
     $from `[` $fromAt `]` `to` $to `[` $toAt `]` attr-dict `:` type($from) `to`
     type($to)
   }];
+  let hasVerifier = 1;
 }
 
 def LoadMatricesOp : Op<SimtDialect, "load_matrices"> {
@@ -92,7 +97,9 @@ def LoadMatricesOp : Op<SimtDialect, "load_matrices"> {
     side. (PTX, `ldmatrix`.)
 
     1. (C1) Elements have 16 bits.
-    2. (C2) All lanes of the subgroup run it together.
+    2. (C2) All lanes of the subgroup run it together (`hone-gpu-verify`).
+    3. (C3) `memory` is shared.
+    4. (C4) A row is at a multiple of 16 bytes, as in `simt.copy`.
 
     Example:
 
@@ -108,6 +115,7 @@ def LoadMatricesOp : Op<SimtDialect, "load_matrices"> {
     $memory `[` $indices `]` (`transpose` $transpose^)? attr-dict `:`
     type($memory)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // HONE_TARGETS_GPU_GPUOPS_TD

@@ -1,0 +1,64 @@
+// RUN: hone-opt %s -split-input-file -verify-diagnostics
+
+func.func @copy_c1_type(%x: memref<8x64xf32>, %to: memref<8x64xbf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects one element type but got 'f32' and 'bf16'}}
+  simt.copy %x[%i, %i] to %to[%i, %i] : memref<8x64xf32> to memref<8x64xbf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @copy_c1_whole(%x: memref<8x64xi4>, %to: memref<8x64xi4, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects elements of which 16 bytes hold a whole number but got 'i4'}}
+  simt.copy %x[%i, %i] to %to[%i, %i] : memref<8x64xi4> to memref<8x64xi4, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @copy_c2(%x: memref<8x64xf32>, %to: memref<8x64xf32>, %i: index) {
+  // expected-error @+1 {{expects to copy from the device's memory to shared memory but got 'memref<8x64xf32>' and 'memref<8x64xf32>'}}
+  simt.copy %x[%i, %i] to %to[%i, %i] : memref<8x64xf32> to memref<8x64xf32>
+  return
+}
+
+// -----
+
+func.func @copy_c3_indices(%x: memref<8x64xf32>, %to: memref<8x64xf32, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects 2 indices of 'to' but got 1}}
+  simt.copy %x[%i, %i] to %to[%i] : memref<8x64xf32> to memref<8x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @copy_c3_rows(%x: memref<8x63xf32>, %to: memref<8x64xf32, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects rows of 'from' to begin at multiples of 16 bytes, and neighbours in them, but its type is 'memref<8x63xf32>'}}
+  simt.copy %x[%i, %i] to %to[%i, %i] : memref<8x63xf32> to memref<8x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @copy_c3_constant(%x: memref<8x64xf32>, %to: memref<8x64xf32, #gpu.address_space<workgroup>>, %i: index) {
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{expects a multiple of 4 as the last index of 'to' but got 2}}
+  simt.copy %x[%i, %i] to %to[%i, %two] : memref<8x64xf32> to memref<8x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @load_matrices_c3(%x: memref<8x64xbf16>, %i: index) {
+  // expected-error @+1 {{expects shared memory but got 'memref<8x64xbf16>'}}
+  %a:4 = simt.load_matrices %x[%i, %i] : memref<8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @load_matrices_c4(%x: memref<8x68xbf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects rows of 'memory' to begin at multiples of 16 bytes}}
+  %a:4 = simt.load_matrices %x[%i, %i] : memref<8x68xbf16, #gpu.address_space<workgroup>>
+  return
+}
