@@ -169,8 +169,7 @@ def main():
         machine_profile.write(machine_profile.measure(
             config, bin_dir, folder,
             max(int(count) for count in arguments.threads.split(",")),
-            arguments.repetitions, arguments.steps, FmaProbe(bin_dir)),
-            arguments.profile)
+            arguments.repetitions, arguments.steps), arguments.profile)
         return
     output = folder / "results"
     output.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """Hone in the benchmark: compiles a training program and runs it."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -22,12 +23,44 @@ class HoneProgram:
         self.folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "-",
                                       " ".join(["hone", *settings]))
         self.bin_dir = bin_dir
+        self.weights = None  # a file for several programs; none: its own
 
     def compile(self, model):
         """Compiles from the model directory; keeps the plan's counts."""
-        w = self.workload
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
+        self.plan = json.loads(run_checked(
+            self._honec(model) + ["--print-plan=json", "-o", self.folder / "out"]))
+
+    def compile_for_drawn(self, model, folder, keys=()):
+        """Compiles from a config.json alone, unless that was done with this
+        compiler and the same plan; `folder` has the drawn weights of all
+        programs that store them alike. `keys` change nothing but the plan."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = self._honec(model)
+        for key in keys:
+            command += ["--set", key]
+        text = run_checked(command + ["--print-plan=json"])
+        self.plan = json.loads(text)
+        made_from = self.folder / "made-from.json"
+        compiler = (self.bin_dir / "honec").stat().st_mtime_ns
+        stamp = json.dumps([str(compiler), str(command), text])
+        if not made_from.exists() or made_from.read_text() != stamp:
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            run_checked(command + ["--weights-manifest", "-o",
+                                   self.folder / "out"])
+            made_from.write_text(stamp)
+        manifest = self.folder / "out" / "weights.manifest.json"
+        digest = hashlib.sha256(manifest.read_bytes()).hexdigest()
+        drawn = folder / f"weights-{digest[:16]}"
+        self.weights = drawn / "weights.hone.safetensors"
+        if not self.weights.exists():
+            run_checked([self.bin_dir / "hone-make-model", "--packed", "--seed",
+                         self.workload.seed, manifest, "-o", drawn])
+
+    def _honec(self, model):
+        """The compiler with the spec, which is written."""
+        w = self.workload
         spec = self.folder / "spec.yaml"
         # Where a gradient is estimated there is no norm to clip by.
         estimates = {"train.method=mezo", "train.method=fgd"}
@@ -44,8 +77,7 @@ class HoneProgram:
         command = [self.bin_dir / "honec", spec]
         for setting in self.settings:
             command += ["--set", setting]
-        self.plan = json.loads(run_checked(
-            command + ["--print-plan=json", "-o", self.folder / "out"]))
+        return command
 
     def contestant(self, threads):
         return Contestant(self.name, threads, is_hone=True,
@@ -56,8 +88,24 @@ class HoneProgram:
         output = self.folder / "run"
         shutil.rmtree(output, ignore_errors=True)
         steps = self.workload.steps + self.workload.warmup
+        weights = (["--weights", self.weights, "--no-verify"]
+                   if self.weights else [])
         return [self.folder / "out" / "train", "--data", data, "--output",
-                output, "--steps", str(steps), "--threads", str(threads)]
+                output, "--steps", str(steps), "--threads", str(threads),
+                *weights]
+
+    def kernel_seconds(self, threads, data, steps):
+        """{(block, kernel): seconds} and all seconds of a run of so many steps."""
+        command = self.command(threads, data)
+        command[command.index("--steps") + 1] = str(steps)
+        path = self.folder / "profile.json"
+        run_checked(command + ["--profile", path])
+        profile = json.loads(path.read_text())
+        kernels = {}
+        for each in profile["kernels"]:
+            key = each["block"], each["kernel"]
+            kernels[key] = kernels.get(key, 0) + each["seconds"]
+        return kernels, profile["seconds"]
 
     def profile(self, threads, data):
         """Where the time of one more run goes, as the program writes it, what

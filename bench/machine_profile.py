@@ -1,23 +1,29 @@
-"""Rates of this machine for `residuals: planned`, as a file for target.profile.
+"""Costs of this machine for `residuals: planned`, as a file for target.profile.
 
-A step takes, by the compiler's estimate, a time for its operations and bytes
-and a time for the weights that it makes panels of. Short sequences are mostly
-the second, long ones mostly the first: two programs give both rates, and a
-third that of products of bfloat16 operands. How products, other operations and
-bytes stand to each other stays nominal (passes/plan/CostEstimate.h).
+Programs of three lengths, and one with products of bfloat16 operands, run with
+--profile. Costs of families of kernels are learned from what their kernels took
+(family_costs.py). For families that no program has there are rates of the whole
+machine besides: a step takes a time for its operations and bytes and a time for
+the weights that it makes panels of. Short sequences are mostly the second, long
+ones mostly the first. How products, other operations and bytes stand to each
+other stays nominal there (passes/plan/MachineProfile.h).
 """
 
 import json
 import statistics
 
+from family_costs import FamilyCosts
 from hone_program import HoneProgram
 from workload import Workload
 
-# As in passes/plan/CostEstimate.h.
+# As in passes/plan/MachineProfile.h.
 NOMINAL_FLOPS, NOMINAL_OTHER_FLOPS, NOMINAL_BYTES = 4.75e11, 2.1e11, 6e10
-FLOAT32 = ["train.residuals=mesp", "weights.dtype=int4"]
-BFLOAT16 = FLOAT32 + ["train.float32_matmul_precision=medium"]
-RUNS = (32, FLOAT32), (256, FLOAT32), (256, BFLOAT16)
+RESIDUALS = ["train.residuals=mesp"]
+BFLOAT16 = RESIDUALS + ["train.float32_matmul_precision=medium"]
+LONGEST = 256
+# Parts of that length; and the keys.
+RUNS = (1 / 8, RESIDUALS), (3 / 8, RESIDUALS), (1, RESIDUALS), (1, BFLOAT16)
+STORED = ["weights.dtype=int4"]
 
 
 def solve(first, second):
@@ -37,15 +43,14 @@ def rest_seconds(plan):
 def compile_program(config, bin_dir, folder, sequence, keys, steps):
     """The program and its data; None if the target has no such products."""
     workload = Workload(config, sequence, steps=steps)
-    where = folder / f"profile-{sequence}-{len(keys)}"
+    where = folder / f"profile-{sequence}"
     where.mkdir(parents=True, exist_ok=True)
     model, data = folder / "profile-model", where / "data.jsonl"
-    model.mkdir(exist_ok=True)
-    workload.make_model(bin_dir, model)
+    workload.make_config(model)
     workload.make_data(data)
     program = HoneProgram(workload, bin_dir, where, keys)
     try:
-        program.compile(model)
+        program.compile_for_drawn(model, folder)
     except RuntimeError as error:
         if "medium needs bfloat16" in str(error):
             return None
@@ -53,33 +58,54 @@ def compile_program(config, bin_dir, folder, sequence, keys, steps):
     return program, data
 
 
-def measure(config, bin_dir, folder, threads, repetitions, steps, probe):
-    """The object of a machine profile; RuntimeError if the machine was busy."""
-    compiled = [compile_program(config, bin_dir, folder, *run, steps)
-                for run in RUNS]
-    programs = [(program, program.contestant(threads), data)
-                for program, data in filter(None, compiled)]
+def profile_step(program, threads, data, repetitions):
+    """Seconds of one step, and of each of its kernels: those of a long run less
+    those of a short one, so that the first step counts for nothing."""
+    steps = program.workload.steps
+    kernels, totals = {}, []
     for _ in range(repetitions):
-        for program, contestant, data in programs:
-            program.run(contestant, data, probe)
-    times = [(program.plan,
-              statistics.median(r.seconds for r in contestant.repetitions))
-             for program, contestant, _ in programs]
+        short = program.kernel_seconds(threads, data, 1)
+        long = program.kernel_seconds(threads, data, steps + 1)
+        totals.append((long[1] - short[1]) / steps)
+        for key, seconds in long[0].items():
+            kernels.setdefault(key, []).append(
+                max(seconds - short[0][key], 0) / steps)
+    return ({key: statistics.median(each) for key, each in kernels.items()},
+            statistics.median(totals))
+
+
+def measure(config, bin_dir, folder, threads, repetitions, steps, stored=STORED):
+    """The object of a machine profile; RuntimeError if the machine was busy."""
+    longest = min(LONGEST, json.loads(config.read_text()).get(
+        "max_position_embeddings", LONGEST))
+    compiled = [compile_program(config, bin_dir, folder, int(part * longest),
+                                [*keys, *stored, f"target.threads={threads}"],
+                                steps) for part, keys in RUNS]
+    costs, times = FamilyCosts(), []
+    for program, data in filter(None, compiled):
+        kernels, seconds = profile_step(program, threads, data, repetitions)
+        print(f"{program.workload.sequence} tokens, {program.name}: "
+              f"{seconds * 1e3:.2f} ms a step", flush=True)
+        costs.add(program.plan["kernels"], kernels, seconds)
+        times.append((program.plan, seconds))
     slower, per_fill = solve(*(
         (plan["product_flops"] / NOMINAL_FLOPS + rest_seconds(plan),
-         plan["fills"], seconds) for plan, seconds in times[:2]))
+         plan["fills"], seconds) for plan, seconds in (times[0], times[2])))
     profile = {"flops_per_second": NOMINAL_FLOPS / slower,
                "other_flops_per_second": NOMINAL_OTHER_FLOPS / slower,
                "bytes_per_second": NOMINAL_BYTES / slower,
                "fills_per_second": 1 / per_fill}
-    for plan, seconds in times[2:]:
+    for plan, seconds in times[3:]:
         products = (seconds - slower * rest_seconds(plan)
                     - per_fill * plan["fills"])
-        profile["bfloat16_flops_per_second"] = plan["product_flops"] / products
+        if products > 0:  # else so small a share that it does not matter
+            profile["bfloat16_flops_per_second"] = plan["product_flops"] / products
     if min(slower, per_fill, *profile.values()) <= 0:
         raise RuntimeError("the times do not fit together: the machine was "
                            "busy; try again, or with more --repetitions")
-    return profile
+    return {**profile, "threads": threads,
+            "step_seconds": max(statistics.median(costs.beside), 0.0),
+            "families": costs.learn()}
 
 
 def write(profile, path):

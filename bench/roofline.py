@@ -8,7 +8,7 @@ Products with weights and those of attention may have a rate of their own.
 import collections
 
 
-def _kernel_of(op, names):
+def kernel_of(op, names):
     """The profile's name for an op of the plan in the same block, or None."""
     kind, _, site = op.partition(" ")
     fused = [name for name in names if kind in name.split(" ")[0].split("+")]
@@ -31,7 +31,7 @@ class Roofline:
                 names[kernel["block"]].append(kernel["kernel"])
         for op in counted:
             block = op["block"]
-            kernel = _kernel_of(op["kernel"], names[block])
+            kernel = kernel_of(op["kernel"], names[block])
             multiplied = (op["flops"] if op["kernel"].startswith("attention")
                           else op["product_flops"])
             for row in (block, f"{block}: {kernel}" if kernel else None):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
 # ARGS: see bench.py --help; those of the other programs after
-# --memory, --pairs, --cells, --methods, --costs, --generate, --base, --large or
-# --breakdown.
+# --memory, --pairs, --cells, --methods, --costs, --predict, --generate, --base,
+# --large or --breakdown.
 # --no-build: take the programs as they are.
 
 set -euo pipefail
@@ -17,7 +17,8 @@ else
 fi
 program=bench.py
 case ${1-} in
---memory | --pairs | --cells | --methods | --costs | --generate | --base | --large | --breakdown)
+--memory | --pairs | --cells | --methods | --costs | --predict | --generate | \
+  --base | --large | --breakdown)
   program=${1#--}.py
   shift
   ;;

@@ -63,6 +63,11 @@ class Workload:
     def as_dict(self):
         return {**dataclasses.asdict(self), "config": self.name}
 
+    def make_config(self, folder):
+        """Writes a model directory without weights."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(self.config.read_text())
+
     def make_model(self, bin_dir, folder):
         """Writes a model directory with random weights, unless it is there."""
         dtype = json.loads(self.config.read_text()).get("torch_dtype")

@@ -284,7 +284,7 @@ static Result<Planned> plan(Session &session, const SettledSpec &settled,
   setOptions(options, session.request, planned);
   HONE_ASSIGN(planned.step,
               planStep(*imported.module, PlanRequest::of(planned.spec), options,
-                       *settled.target, settled.profile,
+                       *settled.target, settled.costs,
                        planned.spec.target.threads));
   planned.spec = settlePlan(planned.spec, planned.step->selectionRatio);
   if (session.request.timing)
@@ -318,8 +318,9 @@ static Result<Placed> describe(const CompileRequest &request,
     return bug("phase place", "the placed module has no plan");
   if (planned.program == Program::Train) {
     const bool rounds = planned.spec.roundsProducts();
-    read->seconds = read->counts.seconds(settled.profile, rounds);
-    read->longestLaunch = longestLaunch(*placed, settled.profile, rounds);
+    read->seconds = settled.costs.seconds(read->families, rounds);
+    read->profileDigest = settled.costs.digest;
+    read->longestLaunch = longestLaunch(*placed, settled.costs, rounds);
     if (request.plan != PlanFormat::None)
       read->kernels = countKernels(*placed);
   }
@@ -369,7 +370,7 @@ static void printPlan(const CompileRequest &request, const Compiled &program) {
                                                     : plan.table(threads));
   const Spec &spec = program.planned.spec;
   if (request.plan == PlanFormat::Table && !spec.target.profile.empty())
-    llvm::outs() << StepFloor::of(plan.kernels, program.settled.profile,
+    llvm::outs() << StepFloor::of(plan.kernels, program.settled.costs,
                                   spec.roundsProducts())
                         .table();
 }
@@ -612,9 +613,9 @@ cutModules(const CompileRequest &request, const Spec &spec) {
                                       {Program::Train, imported.spec, {}},
                                       std::move(imported.module)));
   std::vector<double> seconds;
-  for (const StepCounts &counts : countLayers(*derived.module, layers))
+  for (const FamilyCounts &layer : countLayers(*derived.module, layers))
     seconds.push_back(
-        counts.seconds(settled.profile, imported.spec.roundsProducts()));
+        settled.costs.seconds(layer, imported.spec.roundsProducts()));
   std::vector<std::string> cuts;
   for (int64_t below : cutEvenly(seconds, size_t(spec.train.modules)))
     cuts.push_back(std::to_string(below));

@@ -34,9 +34,9 @@ class PlanJudge {
 public:
   PlanJudge(ModuleOp imported, const rt::Settings &settings,
             const StepOptions &options, const Target &target,
-            const MachineProfile &profile, int64_t threads, bool streams)
+            const MachineCosts &costs, int64_t threads, bool streams)
       : imported(imported), settings(settings), options(options),
-        target(target), profile(profile), threads(threads), streams(streams) {}
+        target(target), costs(costs), threads(threads), streams(streams) {}
 
   /// Finds layers whose forward and backward are apart; false if there is
   /// nothing to plan, or the model cannot be derived, which is reported when
@@ -75,7 +75,7 @@ private:
   const rt::Settings &settings;
   const StepOptions &options;
   const Target &target;
-  MachineProfile profile;
+  const MachineCosts &costs;
   int64_t threads;
   bool streams;
   /// Placements, without what threads and tables need; none if a pass fails.
@@ -183,8 +183,8 @@ std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
   auto [known, isNew] = placed.try_emplace(plan);
   if (isNew)
     if (OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/false))
-      if (FailureOr<MemoryPlan> memory = MemoryPlan::read(
-              *module, /*threadBytes=*/0, /*tableBytes=*/0, domainOf(target));
+      if (FailureOr<MemoryPlan> memory =
+              MemoryPlan::readTotals(*module, domainOf(target));
           succeeded(memory))
         known->second = std::move(*memory);
   std::optional<MemoryPlan> memory = known->second;
@@ -203,12 +203,13 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
   int64_t mapped = memory->mappedPeak(threads);
   return PlanCost{
       memory->budgeted(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
-      memory->counts.seconds(
-          profile,
+      costs.seconds(
+          memory->families,
           imported->hasAttr(HoneDialect::getRoundedProductsAttrName())) +
           // Taken to go on beside kernels, but for the copies to and from the
           // system's cache.
-          2.0 * double(memory->offloaded.perBatch) / profile.bytesPerSecond};
+          2.0 * double(memory->offloaded.perBatch) /
+              costs.rates.bytesPerSecond};
 }
 
 PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {
@@ -269,9 +270,9 @@ class PlanSearch {
 public:
   PlanSearch(ModuleOp module, const PlanRequest &request,
              const StepOptions &options, const Target &target,
-             const MachineProfile &profile, int64_t threads, bool streams)
+             const MachineCosts &costs, int64_t threads, bool streams)
       : request(request), judge(module, request.settings, options, target,
-                                profile, threads, streams),
+                                costs, threads, streams),
         threads(threads), streams(streams), isProgram(!options.part.empty()),
         rows(maxRows(module).value_or(0)) {}
 
@@ -368,10 +369,10 @@ Result<PlannedStep> PlanSearch::find() {
 static Result<PlannedStep> planWith(ModuleOp module, const PlanRequest &request,
                                     const StepOptions &options,
                                     const Target &target,
-                                    const MachineProfile &profile,
+                                    const MachineCosts &costs,
                                     int64_t threads) {
   using Streaming = PlanRequest::Streaming;
-  PlanSearch mapped(module, request, options, target, profile, threads,
+  PlanSearch mapped(module, request, options, target, costs, threads,
                     request.streaming == Streaming::Always);
   if (!mapped.canPlan())
     return PlannedStep{StepPlan(), 1, request.streaming == Streaming::Always};
@@ -379,7 +380,7 @@ static Result<PlannedStep> planWith(ModuleOp module, const PlanRequest &request,
   mapped.addEffort(found);
   if (request.streaming != Streaming::Planned)
     return found;
-  PlanSearch streaming(module, request, options, target, profile, threads,
+  PlanSearch streaming(module, request, options, target, costs, threads,
                        /*streams=*/true);
   if (!streaming.canPlan())
     return found;
@@ -395,20 +396,19 @@ static Result<PlannedStep> planWith(ModuleOp module, const PlanRequest &request,
 Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
                                    const StepOptions &given,
                                    const Target &target,
-                                   const MachineProfile &profile,
-                                   int64_t threads) {
+                                   const MachineCosts &costs, int64_t threads) {
   FailureOr<EntryOp> loss = failure();
   if (request.plansSelection)
     loss = findLossEntry(module);
   int64_t layers = succeeded(loss) ? selectableLayers(*loss).size() : 0;
   if (layers == 0)
-    return planWith(module, request, given, target, profile, threads);
+    return planWith(module, request, given, target, costs, threads);
   auto planFor = [&](int64_t selected) {
     PlanRequest chosen = request;
     const double ratio = double(selected) / double(layers);
     chosen.settings.train.selection_ratio = ratio;
     Result<PlannedStep> found =
-        planWith(module, chosen, given, target, profile, threads);
+        planWith(module, chosen, given, target, costs, threads);
     if (found.isOk())
       found.value().selectionRatio = ratio;
     return found;

@@ -2,7 +2,8 @@
 //
 // Chooses the options of the passes that trade memory for time, by running them
 // on copies of the imported module. Reproducible: it depends on the module, the
-// budget, the target and the number of threads, and measures nothing.
+// budget, the target, the file of the machine's costs and the number of
+// threads, and measures nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +63,7 @@ struct PlanRequest {
 /// does.
 Result<PlannedStep> planStep(mlir::ModuleOp module, const PlanRequest &request,
                              const StepOptions &options, const Target &target,
-                             const MachineProfile &profile, int64_t threads);
+                             const MachineCosts &costs, int64_t threads);
 
 /// Where `target` has the arena.
 MemoryDomain domainOf(const Target &target);

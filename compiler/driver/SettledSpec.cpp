@@ -100,10 +100,16 @@ Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
   if (program == Program::Train)
     HONE_TRY(checkTrainedWeights(spec));
   HONE_ASSIGN(settled.target, settleTarget(spec));
-  settled.profile = settled.target->profile();
+  settled.costs.rates = settled.target->profile();
   if (!spec.target.profile.empty()) {
-    HONE_ASSIGN(settled.profile,
-                readProfile(spec.target.profile, settled.profile));
+    HONE_ASSIGN(settled.costs,
+                readProfile(spec.target.profile, settled.costs.rates));
+    if (settled.costs.threads > 0 &&
+        settled.costs.threads != spec.target.threads)
+      llvm::errs() << "note: " << spec.target.profile.text() << ": "
+                   << settled.costs.threads
+                   << " threads were measured, and the plan is for "
+                   << spec.target.threads.text() << "\n";
   }
   if (!spec.isMlir()) {
     HONE_ASSIGN(settled.model, HuggingFaceModel::open(spec.model));

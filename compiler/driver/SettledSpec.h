@@ -11,7 +11,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
-#include "passes/plan/CostEstimate.h"
+#include "passes/plan/MachineCosts.h"
 #include "targets/Target.h"
 
 #include <memory>
@@ -25,7 +25,7 @@ struct SettledSpec {
   /// train.
   Spec spec;
   std::unique_ptr<Target> target;
-  MachineProfile profile;
+  MachineCosts costs;
   std::unique_ptr<HuggingFaceModel> model; ///< null for an .mlir model
   std::vector<int64_t> stopTokens;         ///< of a program that generates
 };

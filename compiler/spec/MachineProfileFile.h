@@ -4,21 +4,25 @@
 // {"flops_per_second": 4.75e11, "bfloat16_flops_per_second": 9e11,
 // "other_flops_per_second": 2.1e11, "bytes_per_second": 6e10,
 // "fills_per_second": 3e10}; a machine without bfloat16 products leaves theirs
-// out. A device's has "launch_seconds", too: what a launch costs. See
-// passes/plan/CostEstimate.h for their meaning.
+// out. A device's has "launch_seconds", too: what a launch costs. What was
+// learned of families of kernels is {"threads": 2, "step_seconds": 1e-3,
+// "families": {"lora_linear f32 int4": {"flop": 2e-12, "byte": 0, "fill":
+// 3e-11, "launch": 0}}}, all of them seconds. See passes/plan/MachineCosts.h
+// for their meaning.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
 #include "base/Status.h"
-#include "passes/plan/CostEstimate.h"
+#include "passes/plan/MachineCosts.h"
 
 namespace hone {
 
-/// Errors: NoInput; BadData for what is not such an object of positive numbers.
-/// What the file may leave out and does is `profile`'s.
-Result<MachineProfile> readProfile(const std::string &path,
-                                   MachineProfile profile = {});
+/// Errors: as MappedFile::open, Json::parse; BadProfile for what is not such an
+/// object of numbers: rates are positive, costs of families not negative. What
+/// the file may leave out and does is that of `rates`.
+Result<MachineCosts> readProfile(const std::string &path,
+                                 MachineProfile rates = {});
 
 } // namespace hone

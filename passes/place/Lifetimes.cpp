@@ -9,7 +9,11 @@ namespace hone {
 Lifetimes::Lifetimes(mlir::Block &body) {
   int64_t next = 0;
   for (Operation &op : body)
-    positions[&op] = next++;
+    numbered[&op] = numberOf(&op, next++);
+}
+
+Lifetimes::Numbered Lifetimes::numberOf(Operation *op, int64_t at) {
+  return {at, op->hasTrait<Ambient>(), op->hasTrait<View>()};
 }
 
 static bool isReturned(Value value) {
@@ -24,24 +28,25 @@ bool isAccumulation(Operation *op) {
 
 bool isOnlyAddedToGradient(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && (op->hasTrait<RowWise>() || op->hasTrait<AddsToGradient>()) &&
-         !hasRows(value.getType()) && value.hasOneUse() &&
-         isa<GradientOp>(*value.user_begin());
+  return op && value.hasOneUse() && isa<GradientOp>(*value.user_begin()) &&
+         !hasRows(value.getType()) &&
+         (op->hasTrait<RowWise>() || op->hasTrait<AddsToGradient>());
 }
 
 bool Lifetimes::needsMemory(OpResult value) const {
-  return !value.getOwner()->hasTrait<Ambient>() &&
-         !value.getOwner()->hasTrait<View>() && !isReturned(value) &&
+  const Numbered maker = find(value.getOwner());
+  return !maker.isAmbient && !maker.isView && !isReturned(value) &&
          !isOnlyAddedToGradient(value);
 }
 
 int64_t Lifetimes::lastUse(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
-    last = std::max(last, position(user));
+    const Numbered found = find(user);
+    last = std::max(last, found.at);
     // What reads a perturbed parameter, or a direction, reads its key and
     // scale.
-    if (user->hasTrait<View>() || user->hasTrait<Ambient>())
+    if (found.isView || found.isAmbient)
       last = std::max(last, lastUse(user->getResult(0)));
   }
   return last;
@@ -57,19 +62,30 @@ Buffer Lifetimes::during(Operation *op, int64_t bytes) const {
   return {bytes, position(op), position(op)};
 }
 
-/// Whether the body never reads its argument `argument` once it has begun to
-/// write what it returns as `result`.
-static bool bodyMayOverwrite(mlir::Block &body, unsigned argument,
-                             unsigned result) {
-  Lifetimes lifetimes(body);
-  SharedMemory shared(body, lifetimes);
+/// Of a body that this one's ops run.
+struct Lifetimes::Callee {
+  explicit Callee(mlir::Block &body)
+      : body(body), lifetimes(body), shared(body, lifetimes) {}
+
+  /// Whether the body never reads its argument `argument` once it has begun to
+  /// write what it returns as `result`.
+  bool mayOverwrite(unsigned argument, unsigned result) const;
+
+  mlir::Block &body;
+  Lifetimes lifetimes;
+  SharedMemory shared;
+};
+
+Lifetimes::~Lifetimes() = default;
+
+bool Lifetimes::Callee::mayOverwrite(unsigned argument, unsigned result) const {
   auto returned = cast<OpResult>(body.getTerminator()->getOperand(result));
   OpResult written = shared.first(returned);
   int64_t begin = lifetimes.position(written.getOwner());
   Value read = body.getArgument(argument);
   for (Operation *user : read.getUsers()) {
     int64_t at = lifetimes.position(user);
-    if (user->hasTrait<Ambient>() || at > begin ||
+    if (lifetimes.isAmbient(user) || at > begin ||
         (at == begin && !lifetimes.mayOverwrite(read, written)))
       return false;
   }
@@ -80,9 +96,12 @@ bool Lifetimes::mayOverwriteIn(mlir::Block &body, unsigned argument,
                                unsigned result) const {
   auto [known, isNew] =
       overwrites.try_emplace({&body, argument, result}, false);
-  if (isNew)
-    known->second = bodyMayOverwrite(body, argument, result);
-  return known->second;
+  if (!isNew)
+    return known->second;
+  std::unique_ptr<Callee> &callee = callees[&body];
+  if (!callee)
+    callee = std::make_unique<Callee>(body);
+  return known->second = callee->mayOverwrite(argument, result);
 }
 
 /// The bodies that `op` may run with its first operands as arguments.
@@ -103,7 +122,7 @@ bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
   Operation *op = result.getOwner();
   Operation *maker = operand.getDefiningOp();
   if (operand.getType() != result.getType() ||
-      lastUse(operand) > position(op) || (maker && maker->hasTrait<View>()))
+      lastUse(operand) > position(op) || (maker && isView(maker)))
     return false;
   auto inPlace = dyn_cast<InPlaceOpInterface>(op);
   auto bodies = bodiesOf(op, symbols);
@@ -133,14 +152,16 @@ SharedMemory::SharedMemory(mlir::Block &body, const Lifetimes &lifetimes) {
            });
   };
   for (Operation &op : body) {
-    if (op.hasTrait<Ambient>())
+    if (lifetimes.isAmbient(&op))
       continue;
     for (OpResult result : op.getResults()) {
       if (isForCaller(result))
         continue;
       for (Value operand : op.getOperands()) {
         auto known = dyn_cast<OpResult>(operand);
-        if (!known || known.getOwner()->hasTrait<Ambient>() ||
+        // Types first: few operands are of the result's.
+        if (!known || known.getType() != result.getType() ||
+            lifetimes.isAmbient(known.getOwner()) ||
             known.getOwner()->getBlock() != &body || after.contains(known) ||
             !lifetimes.mayOverwrite(operand, result))
           continue;

@@ -15,14 +15,19 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <memory>
+
 namespace hone {
 
 class Lifetimes {
 public:
   /// The ops of `body`, numbered.
   explicit Lifetimes(mlir::Block &body);
+  ~Lifetimes();
 
-  int64_t position(mlir::Operation *op) const { return positions.lookup(op); }
+  int64_t position(mlir::Operation *op) const { return numbered.lookup(op).at; }
+  bool isAmbient(mlir::Operation *op) const { return find(op).isAmbient; }
+  bool isView(mlir::Operation *op) const { return find(op).isView; }
 
   /// Whether `value` needs memory of this body: it is a result of an op, not
   /// ambient, no view, not one of the body's own results, and not only added to
@@ -46,15 +51,28 @@ private:
   /// What reads a view of `value` reads it.
   int64_t lastUse(mlir::Value value) const;
 
-  /// What bodyMayOverwrite says of an argument and a result, asked once: all
-  /// layers call one block.
+  struct Callee;
+  /// What Callee::mayOverwrite says of an argument and a result, asked once:
+  /// all layers call one block.
   bool mayOverwriteIn(mlir::Block &body, unsigned argument,
                       unsigned result) const;
 
-  llvm::DenseMap<mlir::Operation *, int64_t> positions;
+  /// An op of the body. Each is asked for its traits once, which takes long.
+  struct Numbered {
+    int64_t at = 0;
+    bool isAmbient = false, isView = false;
+  };
+  static Numbered numberOf(mlir::Operation *op, int64_t at);
+  Numbered find(mlir::Operation *op) const {
+    auto known = numbered.find(op);
+    return known == numbered.end() ? numberOf(op, 0) : known->second;
+  }
+
+  llvm::DenseMap<mlir::Operation *, Numbered> numbered;
   mutable mlir::SymbolTableCollection symbols;
   mutable llvm::DenseMap<std::tuple<mlir::Block *, unsigned, unsigned>, bool>
       overwrites;
+  mutable llvm::DenseMap<mlir::Block *, std::unique_ptr<Callee>> callees;
 };
 
 /// Which values of a body share memory: chains in which each value is written

@@ -239,6 +239,10 @@ struct Place : impl::PlaceBase<Place> {
   /// What the region `accumulation` holds, in which nothing has rows; returns
   /// its bytes.
   static int64_t placeWindows(EntryOp entry, PlacedRows rows) {
+    auto windows = entry.getBody().getOps<LayerGradientOp>();
+    if (llvm::none_of(windows,
+                      [](Operation *op) { return isAccumulation(op); }))
+      return 0;
     BodyPlacement placement(entry.getBodyBlock(), rows);
     for (Operation &op : entry.getBodyBlock())
       if (isAccumulation(&op))
@@ -303,8 +307,8 @@ BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
 }
 
 void BodyPlacement::addResults(Operation *op) {
-  if (op->getNumResults() == 0 || op->hasTrait<Ambient>() ||
-      op->hasTrait<View>())
+  if (op->getNumResults() == 0 || lifetimes.isAmbient(op) ||
+      lifetimes.isView(op))
     return;
   Record record{op, HoneDialect::getSlotsAttrName(), {}, true};
   for (OpResult result : op->getResults())

@@ -16,17 +16,25 @@ namespace hone {
 /// The parameter that `value` is, or is made of where it is read; else null.
 static ParameterOp parameterOf(Value value) {
   Operation *op = value.getDefiningOp();
-  while (op && op->hasTrait<Ambient>() && op->getNumOperands() > 0)
+  while (op && op->getNumOperands() > 0 && op->hasTrait<Ambient>())
     op = op->getOperand(0).getDefiningOp();
   return dyn_cast_if_present<ParameterOp>(op);
 }
 
-/// Counts of one op that is not a loop over tiles.
-static StepCounts countOp(Operation *op, int64_t rows) {
+namespace {
+/// Of one op that is not a loop over tiles.
+struct OpCounts {
   StepCounts counts;
+  StorageAttr stored; ///< of the weight of a product
+};
+} // namespace
+
+static OpCounts countOp(Operation *op, int64_t rows) {
+  OpCounts counted;
+  StepCounts &counts = counted.counts;
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
-    return counts;
+    return counted;
   counts.flops = cost.getFlops(rows);
   counts.launches = 1;
   // A look-up reads rows of its table, and multiplies no panel of it.
@@ -44,6 +52,7 @@ static StepCounts countOp(Operation *op, int64_t rows) {
     if (!weight || isAdapter || weight.getType().getRank() != 2 ||
         counts.flops == 0 || !isProduct)
       continue;
+    counted.stored = weight.getStoredAttr();
     counts.productFlops = counts.flops;
     counts.fills += elementsAtRows(weight.getType(), rows);
     for (const StoredTensor &tensor :
@@ -53,14 +62,35 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   for (Type type : op->getResultTypes())
     if (hasRows(type))
       counts.rowBytes += bytesAtRows(type, rows);
-  return counts;
+  return counted;
+}
+
+/// See FamilyCounts.
+static std::string familyOf(Operation *op, const OpCounts &counted,
+                            bool roundsProducts) {
+  std::string family;
+  llvm::raw_string_ostream os(family);
+  os << op->getName().stripDialect();
+  auto isOfFloats = [](Type type) {
+    return hasRows(type) && isa<FloatType>(getElementTypeOrSelf(type));
+  };
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  if (auto rows = llvm::find_if(types, isOfFloats); rows != types.end())
+    os << " " << getElementTypeOrSelf(*rows);
+  if (counted.counts.productFlops > 0) {
+    if (counted.stored)
+      os << " " << stringifyStoredType(counted.stored.getType());
+    if (roundsProducts)
+      os << " rounded";
+  }
+  return family;
 }
 
 /// Calls `visit` with the counts of each op, once for each of its tiles of
 /// rows.
-static void
-visitOps(Block &body, int64_t rows,
-         function_ref<void(Operation *, const StepCounts &)> visit) {
+static void visitOps(Block &body, int64_t rows,
+                     function_ref<void(Operation *, const OpCounts &)> visit) {
   for (Operation &op : body) {
     auto tiles = dyn_cast<RowTilesOp>(op);
     if (!tiles) {
@@ -72,6 +102,10 @@ visitOps(Block &body, int64_t rows,
       visitOps(tiles.getBody().front(), std::min(tileRows, rows - first),
                visit);
   }
+}
+
+static bool roundsProducts(ModuleOp module) {
+  return module->hasAttr(HoneDialect::getRoundedProductsAttrName());
 }
 
 bool isCheap(Operation *op) {
@@ -133,34 +167,48 @@ std::vector<KernelCounts> countKernels(ModuleOp module) {
   if (failed(rows))
     return kernels;
   for (auto [block, times] : expectedCalls(module)) {
-    llvm::MapVector<Operation *, StepCounts> ops; // all tiles of each
-    visitOps(
-        block.getBody().front(), *rows,
-        [&](Operation *op, const StepCounts &counts) { ops[op] += counts; });
-    for (auto &[op, counts] : ops)
-      if (counts.launches > 0)
+    llvm::MapVector<Operation *, OpCounts> ops; // all tiles of each
+    visitOps(block.getBody().front(), *rows,
+             [&](Operation *op, const OpCounts &counted) {
+               OpCounts &known = ops[op];
+               known.stored = counted.stored;
+               known.counts += counted.counts;
+             });
+    for (auto &[op, counted] : ops)
+      if (counted.counts.launches > 0)
         kernels.push_back({block.getSymName().str(),
-                           namesOf(kernelLocation(op)), counts * times});
+                           namesOf(kernelLocation(op)), counted.counts * times,
+                           familyOf(op, counted, roundsProducts(module))});
   }
   return kernels;
 }
 
-StepCounts countStep(ModuleOp module) {
-  StepCounts all;
+/// Adds what `block` asks for in a call, `times` times.
+static void addFamilies(BlockOp block, int64_t rows, int64_t times,
+                        FamilyCounts &families) {
+  const bool rounds = roundsProducts(block->getParentOfType<ModuleOp>());
+  visitOps(block.getBody().front(), rows,
+           [&](Operation *op, const OpCounts &counted) {
+             if (counted.counts.launches == 0)
+               return;
+             families[familyOf(op, counted, rounds)] += counted.counts * times;
+           });
+}
+
+FamilyCounts countFamilies(ModuleOp module) {
+  FamilyCounts all;
   auto rows = maxRows(module);
   if (failed(rows))
     return all;
-  for (auto [block, expected] : expectedCalls(module)) {
-    int64_t times = expected;
-    visitOps(
-        block.getBody().front(), *rows,
-        [&](Operation *, const StepCounts &counts) { all += counts * times; });
-  }
+  for (auto [block, times] : expectedCalls(module))
+    addFamilies(block, *rows, times, all);
   return all;
 }
 
-std::vector<StepCounts> countLayers(ModuleOp module, const Layers &layers) {
-  std::vector<StepCounts> all(layers.count());
+StepCounts countStep(ModuleOp module) { return sumOf(countFamilies(module)); }
+
+std::vector<FamilyCounts> countLayers(ModuleOp module, const Layers &layers) {
+  std::vector<FamilyCounts> all(layers.count());
   auto rows = maxRows(module);
   if (failed(rows) || all.empty())
     return all;
@@ -170,15 +218,13 @@ std::vector<StepCounts> countLayers(ModuleOp module, const Layers &layers) {
     (void)forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
       layer = layers.numberOf(call.getPrefix())
                   .value_or(layer == 0 ? 0 : layers.count() - 1);
-      visitOps(
-          block.getBody().front(), *rows,
-          [&](Operation *, const StepCounts &counts) { all[layer] += counts; });
+      addFamilies(block, *rows, /*times=*/1, all[layer]);
     });
   }
   return all;
 }
 
-double longestLaunch(ModuleOp module, const MachineProfile &profile,
+double longestLaunch(ModuleOp module, const MachineCosts &costs,
                      bool bfloat16Products) {
   double longest = 0;
   auto rows = maxRows(module);
@@ -186,9 +232,11 @@ double longestLaunch(ModuleOp module, const MachineProfile &profile,
     return longest;
   for (auto [block, times] : expectedCalls(module))
     visitOps(block.getBody().front(), *rows,
-             [&](Operation *, const StepCounts &counts) {
-               longest =
-                   std::max(longest, counts.seconds(profile, bfloat16Products));
+             [&](Operation *op, const OpCounts &counted) {
+               const std::string family =
+                   familyOf(op, counted, bfloat16Products);
+               longest = std::max(longest, costs.seconds(family, counted.counts,
+                                                         bfloat16Products));
              });
   return longest;
 }

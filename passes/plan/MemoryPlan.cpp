@@ -382,37 +382,52 @@ static PlacedMemory readPlacement(ModuleOp module, unsigned placement,
   return plan;
 }
 
+/// Whether the run's result is a model.
+static bool trainsModel(const ParameterTable &parameters) {
+  return !parameters.trainable().empty() &&
+         llvm::all_of(parameters.trainable(), [](const Parameter &p) {
+           return p.init == Init::Pretrained;
+         });
+}
+
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
                                        int64_t tableBytes,
                                        MemoryDomain domain) {
+  FailureOr<MemoryPlan> plan = readTotals(module, domain);
+  auto parameters = ParameterTable::build(module);
+  if (failed(plan) || failed(parameters))
+    return failure();
+  PlacedMemory whole = readPlacement(module, 0, trainsModel(*parameters));
+  plan->rows = std::move(whole.rows);
+  plan->timeline = std::move(whole.timeline);
+  plan->lowerBound = whole.lowerBound;
+  plan->dumpBytes = whole.dumpBytes;
+  plan->accumulationBytes = whole.accumulationBytes;
+  const unsigned placements = OffsetTable::of(module).placements();
+  const auto rows = placedRows(module);
+  for (unsigned i = 1; i < placements; ++i) {
+    PlacedMemory placed = readPlacement(module, i, trainsModel(*parameters));
+    plan->fewer.push_back(
+        {rows[i].rows, std::move(placed.rows), placed.arenaBytes});
+  }
+  plan->setSizes(threadBytes, tableBytes);
+  return plan;
+}
+
+FailureOr<MemoryPlan> MemoryPlan::readTotals(ModuleOp module,
+                                             MemoryDomain domain) {
   if (!module->hasAttr(HoneDialect::getArenaBytesAttrName()))
     return module.emitError("expects a placed module; run hone-place first");
   auto parameters = ParameterTable::build(module);
   if (failed(parameters))
     return failure();
-  const bool trainsModel =
-      !parameters->trainable().empty() &&
-      llvm::all_of(parameters->trainable(), [](const Parameter &p) {
-        return p.init == Init::Pretrained;
-      });
-  PlacedMemory whole = readPlacement(module, 0, trainsModel);
   MemoryPlan plan;
-  plan.rows = std::move(whole.rows);
-  plan.timeline = std::move(whole.timeline);
-  plan.arenaBytes = whole.arenaBytes;
-  plan.lowerBound = whole.lowerBound;
-  plan.dumpBytes = whole.dumpBytes;
-  plan.accumulationBytes = whole.accumulationBytes;
-  const unsigned placements = OffsetTable::of(module).placements();
-  const auto rows = placedRows(module);
-  for (unsigned i = 1; i < placements; ++i) {
-    PlacedMemory placed = readPlacement(module, i, trainsModel);
-    plan.fewer.push_back(
-        {rows[i].rows, std::move(placed.rows), placed.arenaBytes});
-  }
-  plan.counts = countStep(module);
+  plan.arenaBytes =
+      placedNumber(module, HoneDialect::getArenaBytesAttrName(),
+                   HoneDialect::getFewerArenaBytesAttrName(), /*placement=*/0);
+  plan.families = countFamilies(module);
+  plan.counts = sumOf(plan.families);
   plan.offloaded = OffloadedBytes::of(module);
-  plan.setSizes(threadBytes, tableBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
   plan.domain = domain;
 
@@ -423,7 +438,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   deviceFacts.hasOwnMemory = domain == MemoryDomain::Device;
   plan.deviceHostBytes = static_cast<int64_t>(rt::deviceHostBytes(deviceFacts));
 
-  const rt::ProcessFacts facts = factsOf(module, *parameters, trainsModel);
+  const rt::ProcessFacts facts =
+      factsOf(module, *parameters, trainsModel(*parameters));
   plan.processBytes = static_cast<int64_t>(rt::processBytes(facts));
   plan.mappedTableBytes = static_cast<int64_t>(rt::mappedTableBytes(facts));
   bool isLoaded = false;
@@ -549,6 +565,8 @@ std::string MemoryPlan::table(int64_t threads) const {
   }
   if (seconds > 0)
     os << llvm::format("  estimated step     %.2f s\n", seconds);
+  if (!profileDigest.empty())
+    os << "  rates              sha256 " << profileDigest << "\n";
   if (longestLaunch > 0 && !onDevice)
     os << llvm::format("  longest kernel     %.4f s, which --for waits for\n",
                        longestLaunch)
@@ -567,10 +585,11 @@ static llvm::json::Array classesOf(const std::vector<MemoryPlan::Row> &rows) {
 
 static llvm::json::Array kernelsOf(llvm::ArrayRef<KernelCounts> counted) {
   llvm::json::Array kernels;
-  for (const auto &[block, kernel, counts] : counted)
+  for (const auto &[block, kernel, counts, family] : counted)
     kernels.push_back(
         llvm::json::Object{{"block", block},
                            {"kernel", kernel},
+                           {"family", family},
                            {"flops", counts.flops},
                            {"product_flops", counts.productFlops},
                            {"bytes", counts.rowBytes + counts.fillBytes},
@@ -604,6 +623,8 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"launches", counts.launches},
       {"estimated_seconds", seconds},
       {"longest_launch_seconds", longestLaunch}};
+  if (!profileDigest.empty())
+    plan["profile_sha256"] = profileDigest;
   if (offloaded.file) {
     plan["offload_file_bytes"] = offloaded.file;
     plan["offloaded_bytes"] = offloaded.perBatch;

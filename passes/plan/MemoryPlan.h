@@ -75,10 +75,13 @@ struct MemoryPlan {
   /// What one batch of the step at max_rows asks of the machine, recomputation
   /// included: what a rate in a benchmark is counted from.
   StepCounts counts;
+  FamilyCounts families; ///< the same by families of kernels
   /// The parts of it; only where a plan is shown.
   std::vector<KernelCounts> kernels;
   /// Its estimated time; 0 if not known.
   double seconds = 0;
+  /// Of the file of costs that estimates are from; empty: nominal rates.
+  std::string profileDigest;
   /// That of the longest launch, which is what a step that stops waits for.
   double longestLaunch = 0;
   /// What a planner decided; none for a policy that was given by name.
@@ -119,6 +122,10 @@ struct MemoryPlan {
   static mlir::FailureOr<MemoryPlan>
   read(mlir::ModuleOp module, int64_t threadBytes, int64_t tableBytes = 0,
        MemoryDomain domain = MemoryDomain::Host);
+  /// The same without what is only shown: rows, the timeline, the lower bound,
+  /// bytes on top of the peak, and placements of fewer rows.
+  static mlir::FailureOr<MemoryPlan> readTotals(mlir::ModuleOp module,
+                                                MemoryDomain domain);
 
   /// The table for a person.
   std::string table(int64_t threads) const;
@@ -127,15 +134,16 @@ struct MemoryPlan {
   /// resident_thread_bytes, on_device, device_weight_bytes, device_host_bytes,
   /// table_bytes, dump_bytes, accumulation_bytes, flops,
   /// product_flops, row_bytes, fills, fill_bytes, launches, estimated_seconds,
-  /// longest_launch_seconds; where values are offloaded offload_file_bytes and
+  /// longest_launch_seconds; profile_sha256 where a file has the machine's
+  /// costs; where values are offloaded offload_file_bytes and
   /// offloaded_bytes, which a batch writes and reads;
   /// of a plan that was chosen also residuals, recomputed_inputs,
   /// rounded_inputs, tile_rows, forward_tile_rows, streams_weights and
   /// smallest_bytes; with further placements `fewer`, each with rows,
   /// arena_bytes and classes; and of so many `threads` also threads,
   /// peak_bytes, resident_bytes, timeline and kernels, each with block, kernel,
-  /// flops, product_flops, bytes, fills and launches. The program has it
-  /// without threads.
+  /// family, flops, product_flops, bytes, fills and launches. The program has
+  /// it without threads.
   std::string json(std::optional<int64_t> threads = std::nullopt) const;
 };
 

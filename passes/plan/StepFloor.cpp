@@ -8,29 +8,34 @@
 
 using namespace hone;
 
-static const char *longestTerm(const StepCounts &counts,
-                               const MachineProfile &profile, bool bfloat16) {
+static const char *longestTerm(const KernelCounts &kernel,
+                               const MachineCosts &costs, bool bfloat16) {
+  const StepCounts &counts = kernel.counts;
   StepCounts arithmetic, products, bytes, panels, launches;
   products.flops = products.productFlops = counts.productFlops;
   arithmetic.flops = counts.flops - counts.productFlops;
   bytes.rowBytes = counts.rowBytes + counts.fillBytes;
   panels.fills = counts.fills;
   launches.launches = counts.launches;
+  auto seconds = [&](const StepCounts &part) {
+    return costs.seconds(kernel.family, part, bfloat16);
+  };
   const std::pair<const char *, double> terms[] = {
-      {"products", products.seconds(profile, bfloat16)},
-      {"arithmetic", arithmetic.seconds(profile, bfloat16)},
-      {"bytes", bytes.seconds(profile, bfloat16)},
-      {"panels", panels.seconds(profile, bfloat16)},
-      {"launches", launches.seconds(profile, bfloat16)}};
+      {"products", seconds(products)},
+      {"arithmetic", seconds(arithmetic)},
+      {"bytes", seconds(bytes)},
+      {"panels", seconds(panels)},
+      {"launches", seconds(launches)}};
   return llvm::max_element(terms, llvm::less_second())->first;
 }
 
 StepFloor StepFloor::of(std::vector<KernelCounts> kernels,
-                        const MachineProfile &profile, bool bfloat16Products) {
+                        const MachineCosts &costs, bool bfloat16Products) {
   StepFloor floor;
   for (KernelCounts &kernel : kernels) {
-    const double seconds = kernel.counts.seconds(profile, bfloat16Products);
-    const char *boundBy = longestTerm(kernel.counts, profile, bfloat16Products);
+    const double seconds =
+        costs.seconds(kernel.family, kernel.counts, bfloat16Products);
+    const char *boundBy = longestTerm(kernel, costs, bfloat16Products);
     floor.total += seconds;
     floor.sorted.push_back({std::move(kernel), seconds, boundBy});
   }

@@ -23,7 +23,7 @@ public:
 
   /// `bfloat16Products`: as StepCounts::seconds has it.
   static StepFloor of(std::vector<KernelCounts> kernels,
-                      const MachineProfile &profile, bool bfloat16Products);
+                      const MachineCosts &costs, bool bfloat16Products);
 
   /// Longest first.
   const std::vector<Row> &rows() const { return sorted; }

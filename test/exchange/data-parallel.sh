@@ -21,7 +21,7 @@ common=(train.max_seq_length=32 train.batch_size=1 train.gradient_accumulation_s
 declare -A ways=(
   [backprop]='lora.dtype=bfloat16 lora.lora_dropout=0.2 train.max_grad_norm=0.05 train.neftune_noise_alpha=5'
   [sgd]='train.optimizer=sgd train.momentum=0.9 train.residuals=full'
-  [bfloat16]='train.compute_dtype=bfloat16 train.optimizer=adamw-8bit'
+  [bfloat16]='train.compute_dtype=bfloat16 train.optimizer=adamw-8bit train.activation_offloading=true'
   [lcsb]='train.method=lcsb train.selection=cyclic train.selection_groups=2 train.selection_warmup=1'
   [mezo]='train.method=mezo train.directions=3'
   [mezo-one-sided]='train.method=mezo-one-sided train.directions=2'

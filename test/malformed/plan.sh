@@ -24,5 +24,12 @@ refuses 'a profile that is not there' H1001 'nowhere.json' 'opening it failed' \
 echo '{"flops_per_second": 0}' >profile.json
 refuses 'a profile with a rate of zero' H0214 'profile.json' \
   "'flops_per_second'" "${compile[@]}" --set target.profile=profile.json
+rates='"flops_per_second": 1, "other_flops_per_second": 1, "bytes_per_second": 1, "fills_per_second": 1'
+echo "{$rates, \"families\": {\"add f32\": {\"byte\": -1}}}" >profile.json
+refuses 'a family with a cost below zero' H0214 'profile.json' \
+  "'families.add f32.byte'" "${compile[@]}" --set target.profile=profile.json
+echo "{$rates, \"families\": [1]}" >profile.json
+refuses 'families that are a list' H0214 'profile.json' \
+  "'families'" "${compile[@]}" --set target.profile=profile.json
 [ ! -e planned ] || { failed=1; echo 'FAILED: planned/ was written'; }
 finish

@@ -5,7 +5,7 @@
 # losses LOG: its lines without what differs between runs.
 losses() {
   [[ -s $1 ]] || echo "no lines: $1"
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' "$1"
+  sed -E 's/ *"(run|tokens_per_second|peak_[a-z]+_bytes|offloaded_bytes)": [^,}]*[,}]//g' "$1"
 }
 
 # result_of RUN: the digest of every file of its adapters, or of its models.

@@ -43,6 +43,22 @@ train offloaded fewer --threads 2 --batch-size 1 --gradient-accumulation-steps 2
 [[ $(digest_of fewer) == $(digest_of whole-fewer) ]] || fail "fewer rows: other bits"
 echo "any threads, fewer rows: same bits"
 
+# Together with what else saves memory, beside the same without a file.
+together() { # together NAME OTHER KEY=VALUE...
+  local name=$1 other=$2 set sets=()
+  shift 2
+  for set in "$@"; do sets+=(--set "$set"); done
+  honec spec.yaml -o "$name" "${sets[@]}"
+  train "$name" "run-$name" --threads 2
+  [[ $(digest_of "run-$name") == $(digest_of "$other") ]] || fail "$name: other bits"
+  grep -q '"offloaded_bytes": [1-9]' "run-$name.jsonl" || fail "$name: nothing was offloaded"
+}
+in_backward=(train.optimizer_in_backward=true train.max_grad_norm=0 weights.streaming=true)
+honec spec.yaml -o kept-in-backward --set train.optimizer_in_backward=true
+train kept-in-backward whole-in-backward --threads 1
+together in-backward whole-in-backward "${in_backward[@]}" train.activation_offloading=true
+echo "streamed, updated in the backward: same bits"
+
 for program in kept offloaded; do
   ./$program/train --data data.jsonl --adapter whole --dump-gradients $program.safetensors >$program.out
 done

@@ -28,7 +28,8 @@ SPEC
 stops mesp 'residuals: mesp, optimizer: adamw, max_grad_norm: 0.5, gradient_accumulation_steps: 2'
 stops tiles 'residuals: full, optimizer: sgd, max_grad_norm: 0'
 stops offloaded 'residuals: mesp, optimizer: adamw, max_grad_norm: 0.5, gradient_accumulation_steps: 2, activation_offloading: true'
-stops in-backward 'residuals: mesp, optimizer: adamw, optimizer_in_backward: true, max_grad_norm: 0'
+stops in-backward 'residuals: mesp, optimizer: adamw, optimizer_in_backward: true, max_grad_norm: 0, activation_offloading: true' \
+  --set weights.streaming=true
 stops pipeline 'residuals: full, max_grad_norm: 0.5, gradient_accumulation_steps: 3' \
   --step-options="split-after=1 in-flight=2"
 stops mezo 'method: mezo, directions: 2, perturbation_scale: 1e-2'

@@ -111,6 +111,35 @@ TEST(CostEstimate, DividesCountsByRates) {
   EXPECT_NEAR(counts.seconds(profile, true), 2 + 4 + 3 + 2, 1e-12);
 }
 
+TEST(CostEstimate, FamiliesAreOfOneOpOneElementTypeAndOneStorage) {
+  std::string stored = source.str();
+  const size_t at = stored.find("\"w\" : tensor");
+  stored.insert(at + 4, "stored <bfloat16> "); // the first block's alone
+  ParsedModule module(stored);
+  const FamilyCounts families = countFamilies(module.get());
+  EXPECT_TRUE(families.count("linear f32 bfloat16"));
+  EXPECT_TRUE(families.count("linear f32"));
+  EXPECT_TRUE(families.count("add f32"));
+  EXPECT_EQ(sumOf(families).flops, countStep(module.get()).flops);
+  module.get()->setAttr(HoneDialect::getRoundedProductsAttrName(),
+                        mlir::UnitAttr::get(module.get()->getContext()));
+  const FamilyCounts rounded = countFamilies(module.get());
+  EXPECT_TRUE(rounded.count("linear f32 bfloat16 rounded"));
+  EXPECT_TRUE(rounded.count("add f32")) << "an addition is no product";
+}
+
+TEST(CostEstimate, AFamilyHasItsCostsAndAnotherTheRates) {
+  MachineCosts costs;
+  costs.rates = {1e3, 2e3, 5e2, 1e2, 1e1};
+  const StepCounts counts{6000, 4000, 200, 20, 100, 3};
+  const FamilyCounts step = {{"linear f32", counts}, {"add f32", counts}};
+  EXPECT_NEAR(costs.seconds(step, false), 2 * 13, 1e-9);
+  costs.families["linear f32"] = {1e-3, 1e-2, 1e-1, 1};
+  costs.stepSeconds = 0.5;
+  EXPECT_NEAR(costs.seconds("linear f32", counts, false), 6 + 3 + 2 + 3, 1e-9);
+  EXPECT_NEAR(costs.seconds(step, false), 0.5 + 14 + 13, 1e-9);
+}
+
 TEST(CostEstimate, KernelsAreThePartsOfAStep) {
   ParsedModule module(source);
   StepCounts sum;
@@ -125,12 +154,12 @@ TEST(CostEstimate, KernelsAreThePartsOfAStep) {
 
 // Products take 4 s here, the bytes of an addition 8 s.
 TEST(StepFloor, SaysWhichKernelIsLongestAndWhatBoundsIt) {
-  MachineProfile profile{/*flopsPerSecond=*/1e3, 2e3, 1e3,
-                         /*bytesPerSecond=*/1e2, 1e9};
+  MachineCosts costs;
+  costs.rates = {/*flopsPerSecond=*/1e3, 2e3, 1e3, /*bytesPerSecond=*/1e2, 1e9};
   std::vector<KernelCounts> kernels = {
       {"layer", "linear up", {4000, 4000, 0, 0, 0, 1}},
       {"layer", "add", {10, 0, 800, 0, 0, 1}}};
-  StepFloor floor = StepFloor::of(kernels, profile, false);
+  StepFloor floor = StepFloor::of(kernels, costs, false);
   ASSERT_EQ(floor.rows().size(), 2u);
   EXPECT_EQ(floor.rows()[0].counted.kernel, "add");
   EXPECT_STREQ(floor.rows()[0].boundBy, "bytes");

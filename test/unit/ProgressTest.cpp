@@ -41,6 +41,15 @@ TEST(Progress, MethodsWithoutAGradientHaveNoNorm) {
   EXPECT_NE(std::string(line).find("loss 1.8342  lr"), std::string::npos);
 }
 
+TEST(Progress, LineShowsWhatAStepWroteToTheFile) {
+  char line[256];
+  StepRecord record{420, 1.83421, 9.6e-6, NAN, 812, 143 * mib, 0};
+  record.offloadedBytes = 21 * mib;
+  Progress::render(line, sizeof(line), record, 1000, 150 * mib, 812, 372);
+  EXPECT_NE(std::string(line).find("150.0 MiB  offloaded 21.0 MiB  eta"),
+            std::string::npos);
+}
+
 TEST(Progress, PlainLinesAreAtMostOneASecondWithFirstAndLast) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -95,6 +104,18 @@ TEST_F(StepLogTest, ResumedLogHasEachStepOnce) {
   std::ofstream(path, std::ios::app) << "{\"step\": 7, \"lo"; // a kill
   write(4, 6);
   EXPECT_EQ(folder.read("log.jsonl"), whole);
+}
+
+TEST_F(StepLogTest, SaysWhatAStepWroteToTheFile) {
+  auto log = StepLog::open(path, "a", 0);
+  ASSERT_TRUE(log.isOk());
+  StepRecord record{1, 0.5};
+  ASSERT_TRUE(log.value().step(record).isOk());
+  EXPECT_EQ(folder.read("log.jsonl").find("offloaded"), std::string::npos);
+  record.offloadedBytes = 4096;
+  ASSERT_TRUE(log.value().step(record).isOk());
+  EXPECT_NE(folder.read("log.jsonl").find(", \"offloaded_bytes\": 4096}\n"),
+            std::string::npos);
 }
 
 TEST_F(StepLogTest, SaysWhichLayersAStepSelected) {

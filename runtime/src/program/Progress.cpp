@@ -41,19 +41,22 @@ static void renderDuration(char *out, size_t size, double seconds) {
 int Progress::render(char *out, int size, const StepRecord &record,
                      uint64_t steps, uint64_t plannedBytes, double rate,
                      double eta) {
-  char left[32], total[24], norm[32] = "";
+  char left[32], total[24], norm[32] = "", offloaded[40] = "";
   renderDuration(left, sizeof(left), eta);
   int width = snprintf(total, sizeof(total), "%" PRIu64, steps);
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "  norm %.3g", record.gradientNorm);
   constexpr double mib = 1024 * 1024;
+  if (record.offloadedBytes > 0)
+    snprintf(offloaded, sizeof(offloaded), "  offloaded %.1f MiB",
+             double(record.offloadedBytes) / mib);
   return snprintf(out, size_t(size),
                   "step %*" PRIu64 "/%s  loss %.4f%s  lr %.1e  %.0f tok/s  "
-                  "peak %.1f/%.1f MiB  eta %s",
+                  "peak %.1f/%.1f MiB%s  eta %s",
                   width + 1, record.step, total, record.loss, norm,
                   record.learningRate, rate,
                   double(record.peakAnonymousBytes) / mib,
-                  double(plannedBytes) / mib, left);
+                  double(plannedBytes) / mib, offloaded, left);
 }
 
 void Progress::step(const StepRecord &record, double now, double seconds) {

@@ -266,7 +266,9 @@ Status Run::record(const Trainer::StepResult &result, double took, double after,
                     inputs.peak.resident(),
                     result.partRates,
                     result.selectedLayers,
-                    /*traffic=*/{}};
+                    /*traffic=*/{},
+                    offloadedBytes() - offloadedBefore};
+  offloadedBefore += record.offloadedBytes;
   noteTraffic(record);
   StepRecord shown = record;
   shown.peakAnonymousBytes = inputs.peak.budgeted();

@@ -211,6 +211,7 @@ private:
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps
+  uint64_t offloadedBefore = 0;   ///< offloadedBytes() after the step before
   uint64_t ran = 0;               ///< steps of this process
   std::optional<SuspendedFile> goesOn; ///< the step that is taken up
   std::optional<TimedPause> pause;     ///< none: steps run to their ends

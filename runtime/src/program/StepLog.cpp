@@ -224,6 +224,11 @@ Status StepLog::step(const StepRecord &record) {
                   norm, record.tokensPerSecond, record.peakAnonymousBytes,
                   record.peakResidentBytes);
   text.append(line, size_t(size));
+  if (record.offloadedBytes > 0) {
+    size = snprintf(line, sizeof(line), ", \"offloaded_bytes\": %" PRIu64,
+                    record.offloadedBytes);
+    text.append(line, size_t(size));
+  }
   if (const auto &traffic = record.traffic) {
     size =
         snprintf(line, sizeof(line),

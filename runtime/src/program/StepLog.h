@@ -41,6 +41,9 @@ struct StepRecord {
     double waited;           ///< seconds of them
   };
   std::optional<Traffic> traffic;
+  /// Written to the file of what steps offload since the step before; 0:
+  /// nothing is offloaded.
+  uint64_t offloadedBytes = 0;
 };
 
 class StepLog {

@@ -1,0 +1,51 @@
+//===- MachineCosts.h - What kernels take on a machine --------------------===//
+//
+// Rates of the whole machine, and costs of families of kernels that were
+// learned on it. A family without costs has the rates. The same costs give the
+// same plan: nothing is measured while planning.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "passes/plan/StepCounts.h"
+
+namespace hone {
+
+/// Seconds for one each of what kernels of a family ask for.
+struct FamilyCosts {
+  double flop = 0, byte = 0, fill = 0, launch = 0;
+
+  double seconds(const StepCounts &counts) const {
+    return counts.flops * flop + (counts.rowBytes + counts.fillBytes) * byte +
+           counts.fills * fill + counts.launches * launch;
+  }
+};
+
+struct MachineCosts {
+  MachineProfile rates;
+  std::map<std::string, FamilyCosts> families;
+  double stepSeconds = 0;  ///< of a step, beside its counted kernels
+  std::string digest = {}; ///< SHA-256 of the file; empty: nominal rates
+  int64_t threads = 0;     ///< that were measured; 0: unknown
+
+  /// Of kernels of one family.
+  double seconds(const std::string &family, const StepCounts &counts,
+                 bool bfloat16Products) const {
+    auto known = families.find(family);
+    return known == families.end() ? counts.seconds(rates, bfloat16Products)
+                                   : known->second.seconds(counts);
+  }
+  /// Of a step.
+  double seconds(const FamilyCounts &step, bool bfloat16Products) const {
+    // A sum of integers, rounded once.
+    if (families.empty())
+      return sumOf(step).seconds(rates, bfloat16Products);
+    double sum = stepSeconds;
+    for (const auto &[family, counts] : step)
+      sum += seconds(family, counts, bfloat16Products);
+    return sum;
+  }
+};
+
+} // namespace hone
