@@ -728,7 +728,7 @@ static Result<LoadedProgram> loadProgram(const CompileRequest &request,
   const bool rounds = compiled->planned.spec.roundsProducts();
   for (const KernelCounts &kernel : compiled->placed.plan.kernels)
     loaded.blockSeconds[kernel.block] +=
-        kernel.counts.seconds(compiled->settled.profile, rounds);
+        compiled->settled.costs.seconds(kernel.family, kernel.counts, rounds);
   return std::move(loaded);
 }
 
