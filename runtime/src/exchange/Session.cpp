@@ -114,7 +114,7 @@ void Session::beginRound(uint64_t wanted) {
   finishedOrder.clear();
   control.erase(std::remove_if(control.begin(), control.end(),
                                [](const auto &each) {
-                                 return each.second.first.schedule != kControl;
+                                 return each.name.schedule != kControl;
                                }),
                 control.end());
 }
@@ -461,7 +461,7 @@ void Session::tellDifferences() {
 
 void Session::queue(FrameKind kind, const MessageName &name, uint64_t offset,
                     uint64_t size) {
-  control.push_back({kind, {name, {offset, size}}});
+  control.push_back({kind, name, offset, size});
   if (link)
     self.engine->wake(link);
 }
@@ -470,7 +470,7 @@ void Session::remind() {
   const Clock::time_point now = Clock::now();
   if (isLeaving && !hasOpenSends() && now - farewell >= kReminder) {
     farewell = now;
-    control.push_back({FrameKind::Farewell, {}});
+    control.push_back({FrameKind::Farewell, {}, 0, 0});
   }
   if (now - lastSent >= kSignOfLife) {
     lastSent = now;
@@ -479,7 +479,7 @@ void Session::remind() {
   for (auto &[name, own] : receives) {
     if (own.isOver || own.size <= kEagerBytes || !own.reminder.isDue(now))
       continue;
-    control.push_back({FrameKind::Credit, {name, {own.got, own.size}}});
+    control.push_back({FrameKind::Credit, name, own.got, own.size});
   }
   for (auto &[name, own] : sends) {
     // The receiver asks for messages that are under way.
@@ -488,7 +488,7 @@ void Session::remind() {
     if (own.isOver || isUnderWay || !own.reminder.isDue(now))
       continue;
     if (own.copy.empty())
-      control.push_back({FrameKind::Offer, {name, {0, own.size}}});
+      control.push_back({FrameKind::Offer, name, 0, own.size});
     else
       own.next = 0;
   }
@@ -528,12 +528,14 @@ uint64_t Session::encodeNext() {
   Frame frame;
   remind();
   if (!control.empty()) {
-    frame.kind = control.front().first;
-    frame.name = control.front().second.first;
+    const Control &first = control.front();
+    frame.kind = first.kind;
+    frame.name = first.name;
     frame.run =
         frame.kind == FrameKind::Farewell ? self.run : runOf(frame.name);
-    std::tie(frame.offset, frame.size) = control.front().second.second;
-    control.pop_front();
+    frame.offset = first.offset;
+    frame.size = first.size;
+    control.erase(control.begin());
     lastSent = Clock::now();
     return encode(frame, frameOut.data());
   }
@@ -589,7 +591,7 @@ bool Session::receiveNext(int timeout) {
 //===----------------------------------------------------------------------===//
 
 void Session::finish(const MessageName &name) {
-  control.push_back({FrameKind::Ack, {name, {0, 0}}});
+  control.push_back({FrameKind::Ack, name, 0, 0});
   if (!finished.insert(name).second)
     return;
   finishedOrder.push_back(name);
@@ -615,8 +617,8 @@ void Session::handle(const Frame &frame) {
     auto own = receives.find(frame.name);
     if (own != receives.end() && !own->second.isOver) {
       own->second.offered = frame.size;
-      control.push_back({FrameKind::Credit,
-                         {frame.name, {own->second.got, own->second.size}}});
+      control.push_back(
+          {FrameKind::Credit, frame.name, own->second.got, own->second.size});
     } else if (isFinished(frame.name)) {
       finish(frame.name);
     }

@@ -196,9 +196,13 @@ private:
   std::map<MessageName, std::pair<uint64_t, uint64_t>> credits; ///< the same
   std::set<MessageName> finished;
   std::deque<MessageName> finishedOrder;
-  std::deque<std::pair<FrameKind,
-                       std::pair<MessageName, std::pair<uint64_t, uint64_t>>>>
-      control;
+  /// Frames without data that leave next, in their order. There are few.
+  struct Control {
+    FrameKind kind;
+    MessageName name;
+    uint64_t offset, size;
+  };
+  std::vector<Control> control;
   bool isGreeted = false, hasGreeting = false, owesGreeting = false;
   /// What the peer's process sent that no schedule has; empty: nothing.
   std::string refusal;
