@@ -152,6 +152,7 @@ void hone::beginTool() {
   llvm::outs(); // made before the next line, so that it still is at exit
   llvm::errs();
   std::atexit(endAtExit);
+  llvm::cl::ResetCommandLineParser();
 }
 
 /// The first command that argv names, or the tool itself.

@@ -662,8 +662,8 @@ static std::string launchLine(const std::string &folder,
   return line;
 }
 
-/// What is compiled for `spec`, each with its own request: one model, or the
-/// programs of its parts.
+/// The programs of `spec`, each with its own request: one of the whole model,
+/// or those of its parts.
 static Result<std::vector<std::pair<CompileRequest, Spec>>>
 separatePrograms(const CompileRequest &request, Spec spec) {
   std::vector<std::pair<CompileRequest, Spec>> programs;

@@ -117,7 +117,6 @@ struct Join : Subcommand {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
-  cl::ResetCommandLineParser(); // LLVM's own flags
   Merge merge;
   Export gguf("export-gguf", "write the adapter for llama.cpp", "file",
               "the GGUF file", exportGguf);

@@ -147,7 +147,6 @@ static Status makeModel(const Options &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
-  cl::ResetCommandLineParser(); // LLVM's own flags
   Options options;
   cl::HideUnrelatedOptions(options.category);
   Status status = parseCommandLine(

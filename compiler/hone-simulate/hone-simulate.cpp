@@ -7,6 +7,7 @@
 
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/SpecOptions.h"
 #include "compiler/simulate/KernelTimes.h"
 #include "compiler/simulate/Prediction.h"
 #include "compiler/simulate/Quantity.h"
@@ -32,12 +33,7 @@ struct Options {
   cl::OptionCategory category{"hone-simulate options"};
   cl::opt<std::string> spec{cl::Positional, cl::Required, cl::desc("SPEC.yaml"),
                             cl::cat(category)};
-  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
-                            cl::cat(category),
-                            cl::desc("override a key of the spec")};
-  cl::opt<std::string> target{"target", cl::value_desc("native | triple"),
-                              cl::cat(category),
-                              cl::desc("short for --set target=...")};
+  SpecOptions onSpec{category};
   cl::opt<std::string> rate{
       "rate", cl::value_desc("100Mbit/s"), cl::cat(category),
       cl::desc("of each program's way out and way in; default: without bound")};
@@ -223,11 +219,7 @@ static Status run(const Options &options) {
                  "leave it out");
   CompileRequest compiled;
   compiled.specPath = options.spec;
-  for (const std::string &setting : options.set)
-    compiled.overrides.emplace_back(setting);
-  if (!options.target.empty())
-    compiled.overrides.emplace_back("target", "--target",
-                                    options.target.getValue());
+  compiled.overrides = options.onSpec.overrides();
   HONE_ASSIGN(const std::vector<LoadedProgram> loaded,
               loadPrograms(std::move(compiled)));
   HONE_ASSIGN(request.programs, programsOf(loaded, options.ranks));
@@ -254,7 +246,6 @@ static Status run(const Options &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
-  cl::ResetCommandLineParser(); // LLVM's own flags
   Options options;
   cl::HideUnrelatedOptions(options.category);
   Status status = parseCommandLine(

@@ -391,7 +391,6 @@ static Status adviseOptions(const Status &status) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
-  cl::ResetCommandLineParser(); // LLVM's own flags
   FinetuneCommand finetune;
   InitCommand init_;
   PlanCommand plan;

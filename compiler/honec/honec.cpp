@@ -7,6 +7,7 @@
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Explanation.h"
+#include "compiler/driver/SpecOptions.h"
 #include "compiler/emit/RuntimeArchives.h"
 #include "compiler/hone/LongSamples.h"
 #include "compiler/spec/KeyReference.h"
@@ -42,12 +43,7 @@ struct Options {
       "o", cl::value_desc("path"), cl::cat(category),
       cl::desc("folder for programs and weights.hone.safetensors; a file for "
                "the other kinds of --emit")};
-  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
-                            cl::cat(category),
-                            cl::desc("override a key of the spec")};
-  cl::opt<std::string> target{"target", cl::value_desc("native | triple"),
-                              cl::cat(category),
-                              cl::desc("short for --set target=...")};
+  SpecOptions onSpec{category};
   cl::opt<std::string> memoryBudget{
       "memory-budget", cl::value_desc("size | none"), cl::cat(category),
       cl::desc("short for --set train.residuals=planned and --set "
@@ -157,7 +153,6 @@ static Artifact artifactOf(Emit emit) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
-  cl::ResetCommandLineParser(); // LLVM's own flags, one is called stop-after
   Options options;
   cl::HideUnrelatedOptions(options.category);
   if (Status status = parseCommandLine(
@@ -178,19 +173,17 @@ int main(int argc, char **argv) {
 
   CompileRequest request;
   request.specPath = options.spec;
-  request.overrides.assign(options.set.begin(), options.set.end());
-  if (options.target.getNumOccurrences())
-    request.overrides.emplace_back("target", "--target", options.target);
+  request.overrides = options.onSpec.overrides();
   if (options.memoryBudget.getNumOccurrences() ||
       options.residentBudget.getNumOccurrences()) {
     const std::string planned = "train.residuals=planned";
-    for (const std::string &set : options.set)
+    for (const std::string &set : options.onSpec.set)
       if (llvm::StringRef(set).starts_with("train.residuals=") &&
           set != planned)
         return reportStatus(Status(ErrorCode::OptionsDisagree, "--set " + set,
                                    "only residuals planned has a budget",
                                    "leave out one of the two"));
-    if (!llvm::is_contained(options.set, planned))
+    if (!llvm::is_contained(options.onSpec.set, planned))
       request.overrides.emplace_back(planned);
   }
   if (options.memoryBudget.getNumOccurrences())

@@ -23,7 +23,7 @@ Result<KernelTimes> readTimes(const std::string &path,
 
 /// Of a plan's estimate: `blocks` are seconds of a step of one batch, by block,
 /// of which each launch takes an equal share; `launches` are those of such a
-/// step, by kernel. What is in no block takes no time.
+/// step, by kernel. A kernel of no block takes no time.
 KernelTimes estimatedTimes(const std::map<std::string, double> &blocks,
                            const hone_module &module,
                            const std::vector<uint64_t> &launches);

@@ -9,7 +9,7 @@
 
 namespace hone::simulate {
 
-/// What is larger are no numbers of the host, so nothing reads it.
+/// The host reads no number of a larger copy.
 static constexpr uint64_t kMostCopied = 64 * 1024;
 
 Result<rt::DeviceMemory> VirtualDevice::allocate(uint64_t bytes) {

@@ -17,7 +17,7 @@ namespace hone::simulate {
 
 class VirtualDevice final : public rt::Device {
 public:
-  /// `seconds` by kernel. What is negative has no time: a launch of it is noted
+  /// `seconds` by kernel. A negative one is not known: a launch of it is noted
   /// in missing().
   VirtualDevice(Program &program, const std::vector<double> &seconds)
       : program(program), seconds(seconds), counts(seconds.size()) {}
