@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+from split_programs import run, train_together
+
 # The longest sequence of a task, in tokens.
 TASKS = {"SST-2": 64, "WIC": 82, "WSC": 87, "BoolQ": 1049, "CB": 284, "RTE": 260}
 BATCH = {"OPT-125m": 64, "OPT-1.3b": 8}
@@ -57,13 +59,6 @@ def client(folder, model, dtype, batch, length, method):
     return plan["resident_bytes"] + ENGINE, plan["weight_bytes"]
 
 
-def run(command):
-    done = subprocess.run([str(a) for a in command], text=True, capture_output=True)
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
-    return done.stdout
-
-
 def measure(folder, config, dtype, batch, length, method):
     """What both programs say of their memory after a step."""
     vocabulary = json.loads((config / "config.json").read_text())["vocab_size"]
@@ -75,14 +70,8 @@ def measure(folder, config, dtype, batch, length, method):
         run(["hone-make-model", config / "config.json", "-o", folder / "model", "--dtype=bfloat16"])
     run(["honec", write_spec(folder, folder / "model", dtype, batch, length, method), "-o",
          folder / "out"])
-    socket = folder / "socket"
-    server = subprocess.Popen(
-        [str(a) for a in [folder / "out/server/train", "--serve", f"unix:{socket}", "--timeout", 600,
-                          "--output", folder / "server"]],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    said = run([folder / "out/client/train", "--connect", f"unix:{socket}", "--timeout", 600,
-                "--data", folder / "data.jsonl", "--output", folder / "client", "--steps", 1])
-    for who, text in (("client", said), ("server", server.communicate()[0])):
+    said = train_together(folder / "out", folder, ["--data", folder / "data.jsonl"], ["--steps", 1])
+    for who, text in said.items():
         for line in text.splitlines():
             if line.startswith(("peak ", "resident ")):
                 print(f"{who}: {line}")

@@ -1,0 +1,30 @@
+"""Two programs of a cut model, a client and a server, over a socket of this machine."""
+
+import subprocess
+import sys
+
+
+def run(command):
+    done = subprocess.run([str(a) for a in command], text=True, capture_output=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def train_together(out, folder, client, both=()):
+    """Trains `out/client` and `out/server` in `folder`: what each prints, by name.
+
+    `client` and `both` are options of the client and of both programs.
+    """
+    socket = folder / "socket"
+    common = ["--timeout", 600, *both]
+    server = subprocess.Popen(
+        [str(a) for a in [out / "server/train", "--serve", f"unix:{socket}", *common,
+                          "--output", folder / "server"]],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        said = run([out / "client/train", "--connect", f"unix:{socket}", *common, *client,
+                    "--output", folder / "client"])
+        return {"client": said, "server": server.communicate()[0]}
+    finally:
+        server.kill()
