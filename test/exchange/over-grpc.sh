@@ -3,6 +3,7 @@
 
 patience=60
 declare -A port=() relay=()
+relays=()
 
 start_engine() {
   ((${#relay[@]} == 0)) || return 0
@@ -17,11 +18,21 @@ start_engine() {
     # shellcheck disable=SC2086
     python3 "$here/relay.py" "127.0.0.1:${port[$program]}" "$seed" \
       ${HONE_RELAY---late 5 --stall 100 --cut 150000} >"$work/relay.$program" &
+    relays+=($!)
   done
   for program in middle server; do
     until [[ -s $work/relay.$program ]]; do sleep 0.1; done
     relay[$program]=$(head -n 1 "$work/relay.$program")
   done
+}
+
+# A relay says what it did when it is asked to end.
+cuts() {
+  kill "${relays[@]}"
+  until (($(grep -c cuts "$work"/relay.* | awk -F: '{n += $2} END {print n}') == ${#relays[@]})); do
+    sleep 0.1
+  done
+  sed -n 's/.* cuts //p' "$work"/relay.* | awk '{n += $1} END {print n}'
 }
 
 bring() {

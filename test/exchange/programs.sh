@@ -15,11 +15,12 @@ free_port() {
 }
 
 # start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
-# program. meets PROGRAM RUN: the options by which the program finds the others. over-NAME.sh has
-# these of another engine.
+# program. meets PROGRAM RUN: the options by which the program finds the others. cuts: how often
+# links were cut, once at the end. over-NAME.sh has these of another engine.
 start_engine() { [[ -e $work/engine.so ]] || engine "$work/engine.so"; }
 bring() { cp "$work/engine.so" "$work/$2/$1/hone-exchange-test.so"; }
 meets() { echo --exchange test --exchange-at "$work/$2"; }
+cuts() { { cat "$work"/together?/cuts 2>/dev/null || true; } | wc -c; }
 
 # names COUNT: of the programs.
 names() { (($1 == 2)) && echo client server || echo client middle server; }

@@ -74,6 +74,4 @@ whole() {
 survives "$kills"
 # Else nobody was killed while others trained.
 ((kills < 30 || returned > 0)) || { echo 'train: no program returned' >&2; exit 1; }
-# The tests' engine counts its cuts.
-cuts=$({ cat "$work"/together?/cuts 2>/dev/null || true; } | wc -c)
-echo "same bits as one program: after $kills kills, $returned returns to a common step, $cuts cuts"
+echo "same bits as one program: after $kills kills, $returned returns to a common step, $(cuts) cuts"
