@@ -75,7 +75,7 @@ status=0
 status=0
 rm -rf "$work/together3".*
 together together3 client server || status=$?
-((status == 2)) && grep -q "H0827.*mpirun started 0 programs of this name" "$work/log" ||
+((status == 2)) && grep -q "H0827.*expects 3 programs.*but got 2" "$work/log" ||
   { cat "$work/log" >&2; exit 1; }
 echo 'without mpirun, or one of the programs: 2'
 

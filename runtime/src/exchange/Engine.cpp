@@ -90,14 +90,17 @@ Status checkAddress(const std::string &folder, const std::string &name,
 
 Result<EnginePlace> findPlace(const std::string &folder,
                               const std::string &name) {
+  const hone_engine *linked = hone_exchange_engine();
+  if (linked && name == linked->name)
+    return EnginePlace{0, 0};
   const std::string path = pathOf(folder, name);
   HONE_ASSIGN(void *library, load(path, name));
   auto *find =
       reinterpret_cast<int (*)(uint32_t *, uint32_t *, char *, uint64_t)>(
           platform::findSymbol(library, "hone_exchange_place"));
-  EnginePlace place;
-  char why[256] = "numbers no programs";
-  if (find && find(&place.rank, &place.ranks, why, sizeof(why)) == 0)
+  EnginePlace place{0, 0};
+  char why[256] = "";
+  if (!find || find(&place.rank, &place.ranks, why, sizeof(why)) == 0)
     return place;
   return Status(ErrorCode::NoMeeting, path, why,
                 "start the program with mpirun, or without --exchange");

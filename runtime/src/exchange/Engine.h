@@ -19,12 +19,14 @@ Result<const hone_engine *> findEngine(const std::string &folder,
 Status checkAddress(const std::string &folder, const std::string &name,
                     const std::string &address, const std::string &option);
 
-/// Which of the programs of one launcher this one is.
+/// Which of the programs of one launcher this one is; of no ranks if the engine
+/// has no launcher.
 struct EnginePlace {
   uint32_t rank = 0, ranks = 1;
 };
 
-/// As the engine `name` says. Errors: NoEngine, NoMeeting.
+/// As the engine `name` says. It may wait until all programs have begun.
+/// Errors: NoEngine, NoMeeting.
 Result<EnginePlace> findPlace(const std::string &folder,
                               const std::string &name);
 

@@ -130,6 +130,12 @@ static Status checkPauses(const Options &options) {
   return Status::ok();
 }
 
+/// Whether mpirun started several of this program.
+static bool isOneOfRanks() {
+  const char *count = getenv("OMPI_COMM_WORLD_SIZE");
+  return count && strtoull(count, nullptr, 10) > 1;
+}
+
 /// What programs that train together do not do.
 static Status checkExchange(const Options &options) {
   const std::pair<bool, const char *> needs[] = {
@@ -139,7 +145,14 @@ static Status checkExchange(const Options &options) {
       return Status(ErrorCode::MissingOption, name,
                     "expects --exchange but got none", "add --exchange NAME");
   if (options.exchange.empty())
-    return Status::ok();
+    return isOneOfRanks() && !options.output.empty()
+               ? Status(ErrorCode::OptionsDisagree, "mpirun",
+                        "started several programs, but this one trains alone, "
+                        "and each would write to --output",
+                        "start it without mpirun; train.data_parallel in the "
+                        "spec, or parts with programs and --exchange mpi, make "
+                        "several train together")
+               : Status::ok();
   const bool sharesBatches = options.settings.train.data_parallel;
   if (!options.settings.hasPrograms() && !sharesBatches)
     return Status(ErrorCode::OptionsDisagree, "--exchange",
@@ -158,12 +171,6 @@ static Status checkExchange(const Options &options) {
                     "is not there yet for programs that train together",
                     "leave " + name + " out");
   return Status::ok();
-}
-
-/// Whether mpirun started several of this program.
-static bool isOneOfRanks() {
-  const char *count = getenv("OMPI_COMM_WORLD_SIZE");
-  return count && strtoull(count, nullptr, 10) > 1;
 }
 
 static Status checkCombination(const Options &options,

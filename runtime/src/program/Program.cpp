@@ -17,6 +17,7 @@
 #include "platform/System.h"
 #include "program/GenerateProgram.h"
 #include "program/GivenFiles.h"
+#include "program/Launch.h"
 #include "program/ModelCard.h"
 #include "program/ModelFiles.h"
 #include "program/PlanRun.h"

@@ -4,19 +4,11 @@
 
 #include "base/Sha256.h"
 #include "module/Schedule.h"
-#include "platform/Files.h"
-#include "platform/System.h"
 #include "program/Together.h"
 
 #include <cstring>
 
 namespace hone::rt {
-
-Result<EnginePlace> placeOf(const Options &options) {
-  if (options.exchange.empty() || !options.settings.train.data_parallel)
-    return EnginePlace();
-  return findPlace(parentDirectory(platform::programPath()), options.exchange);
-}
 
 Result<uint64_t> sharingBytes(const Module &module, const Options &options,
                               EnginePlace place) {

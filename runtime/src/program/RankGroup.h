@@ -22,10 +22,6 @@
 
 namespace hone::rt {
 
-/// The rank of this program; the only one, if it is to share nothing. Errors:
-/// NoEngine; OptionsDisagree.
-Result<EnginePlace> placeOf(const Options &options);
-
 /// Which of `samples` samples steps read.
 SampleOrder orderOf(const Options &options, uint64_t samples);
 

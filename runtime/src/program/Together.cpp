@@ -13,6 +13,7 @@
 #include "exchange/Engine.h"
 #include "platform/Files.h"
 #include "platform/System.h"
+#include "program/Launch.h"
 #include "program/Meeting.h"
 #include "program/Run.h"
 #include "program/Signals.h"
@@ -81,6 +82,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   HONE_ASSIGN(about.engine, engineOf(options));
   about.address = options.exchangeAt;
   HONE_TRY(checkMeeting(options, about.all, about.self));
+  HONE_TRY(checkLaunch(options, about.all));
   about.equal = equalOf(module, options.settings);
   // What a program rounds of what it keeps is its own plan's.
   about.equal.erase(options.settings.train.kept_dtype.identity());

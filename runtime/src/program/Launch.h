@@ -1,0 +1,22 @@
+//===- Launch.h - The programs that one launcher started ------------------===//
+
+#pragma once
+
+#include "exchange/Engine.h"
+#include "program/Options.h"
+
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+/// The rank of this program; the only one, if it is to share nothing. Errors:
+/// NoEngine, NoMeeting.
+Result<EnginePlace> placeOf(const Options &options);
+
+/// That a launcher, if the engine has one, started as many programs as there
+/// are in `programs`. Errors: NoEngine, NoMeeting.
+Status checkLaunch(const Options &options,
+                   const std::vector<std::string> &programs);
+
+} // namespace hone::rt
