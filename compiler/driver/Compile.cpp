@@ -443,16 +443,21 @@ static Status emitFolder(Session &session,
   return writeFolder(std::move(folder), session.times);
 }
 
+/// Why this machine cannot run programs for `target`; empty: it can.
+static std::string whyNotHere(const Target &target) {
+  if (std::string other = target.toolchain();
+      !other.empty() && !runsHere(other))
+    return "is for " + other;
+  if (std::string missing = rt::missingCpuFeature(target.features());
+      !missing.empty())
+    return "needs a CPU with " + missing;
+  return "";
+}
+
 /// Says that the programs will not start on this machine, if so.
 static void noteOtherMachine(const CompileRequest &request,
                              const Target &target) {
-  std::string why;
-  if (std::string other = target.toolchain();
-      !other.empty() && !runsHere(other))
-    why = "is for " + other;
-  else if (std::string missing = rt::missingCpuFeature(target.features());
-           !missing.empty())
-    why = "needs a CPU with " + missing;
+  const std::string why = whyNotHere(target);
   if (why.empty())
     return;
   std::vector<std::string> files;
@@ -712,18 +717,25 @@ static Result<LoadedProgram> loadProgram(const CompileRequest &request,
   Session session(request);
   HONE_ASSIGN(std::optional<Compiled> compiled,
               compileProgram(session, spec, Program::Train));
+  const Target &target = *compiled->settled.target;
+  constexpr const char *remedy =
+      "give --target=native: times of another machine come from its profiles";
+  // Its code has relocations that a loader for this machine cannot apply.
+  if (const std::string why = whyNotHere(target); !why.empty())
+    return Status(ErrorCode::OtherProcessor, spec.placeOf("target.triple"),
+                  "expected a target that this machine can run, since the "
+                  "program's steps run here, but " +
+                      target.describe() + " " + why,
+                  remedy);
   HONE_TRY(lower(session, *compiled));
   ModuleOp module = *compiled->placed.module;
-  const Target &target = *compiled->settled.target;
   emptyTasks(module);
   LoadedProgram loaded;
   loaded.name = spec.program;
   auto made = LoadedModule::load(module, target, describe(*compiled, ""));
   if (!made)
     return Status(ErrorCode::OptionsDisagree, spec.placeOf("target"),
-                  llvm::toString(made.takeError()),
-                  "give --target=native: times of another machine come from "
-                  "its profiles");
+                  llvm::toString(made.takeError()), remedy);
   loaded.module = std::move(*made);
   const bool rounds = compiled->planned.spec.roundsProducts();
   for (const KernelCounts &kernel : compiled->placed.plan.kernels)

@@ -28,6 +28,9 @@ namespace {
 /// Steps that a drawing has at most.
 constexpr uint64_t kDrawnSteps = 4;
 constexpr unsigned kMostPrograms = 64;
+/// And the least is 1 over it: with it, times stay finite and finer than a
+/// launch.
+constexpr double kMostSpeed = 1e6;
 
 struct Options {
   cl::OptionCategory category{"hone-simulate options"};
@@ -75,12 +78,14 @@ static Status wrong(const std::string &option, const std::string &problem,
 }
 
 /// The program that "NAME=VALUE" names, and the value; all programs for a value
-/// alone.
+/// alone. Names have no slash, so a path that begins with one or ./ may have an
+/// equals sign.
 static Result<std::pair<std::string, std::string>>
 named(const std::string &option, const std::string &given,
       const std::vector<SimulatedProgram> &programs) {
   const size_t equals = given.find('=');
-  if (equals == std::string::npos)
+  if (given.substr(0, equals).find('/') != std::string::npos ||
+      equals == std::string::npos)
     return std::make_pair(std::string(), given);
   const std::string name = given.substr(0, equals);
   std::string names;
@@ -94,6 +99,30 @@ named(const std::string &option, const std::string &given,
                              : "the programs are " + names);
 }
 
+/// Those of numbers and paths: a script whose variable is empty, or a 0, asks
+/// for no default.
+static Status checkOptions(const Options &options) {
+  for (const cl::opt<std::string> *each :
+       {&options.rate, &options.latency, &options.svg})
+    if (each->getNumOccurrences() && each->empty())
+      return wrong("--" + each->ArgStr.str(), "expects a value but got none",
+                   "leave it out for the default");
+  if (options.ranks.getNumOccurrences() &&
+      (options.ranks < 1 || options.ranks > kMostPrograms))
+    return wrong("--ranks " + std::to_string(options.ranks),
+                 "expects 1 to " + std::to_string(kMostPrograms),
+                 "give another number");
+  if (options.tokens.getNumOccurrences() && options.tokens == 0)
+    return wrong("--tokens 0", "expects at least one for each sequence",
+                 "leave it out for batch_size x max_seq_length");
+  if (options.steps.getNumOccurrences() &&
+      (options.steps < 2 || options.steps > 100000))
+    return wrong("--steps " + std::to_string(options.steps),
+                 "expects 2 to 100000: a step lies between the ends of two",
+                 "leave it out");
+  return Status::ok();
+}
+
 /// Programs, in order, without their times.
 static Result<std::vector<SimulatedProgram>>
 programsOf(const std::vector<LoadedProgram> &loaded, unsigned ranks) {
@@ -102,10 +131,6 @@ programsOf(const std::vector<LoadedProgram> &loaded, unsigned ranks) {
                   "ranks are of one program, and the spec has " +
                       std::to_string(loaded.size()),
                   "leave it out");
-  if (ranks > kMostPrograms)
-    return wrong("--ranks " + std::to_string(ranks),
-                 "expects 1 to " + std::to_string(kMostPrograms),
-                 "simulate fewer");
   std::vector<SimulatedProgram> programs;
   for (const LoadedProgram &program : loaded)
     programs.push_back({program.name, &*program.module, {}, 0});
@@ -140,9 +165,10 @@ static Status estimate(const std::vector<LoadedProgram> &loaded,
   return Status::ok();
 }
 
-static Status setTimes(const Options &options,
-                       const std::vector<LoadedProgram> &loaded,
-                       SimulationRequest &request) {
+/// Returns where the times are from, in words.
+static Result<std::string> setTimes(const Options &options,
+                                    const std::vector<LoadedProgram> &loaded,
+                                    SimulationRequest &request) {
   std::vector<SimulatedProgram> &programs = request.programs;
   std::vector<bool> isMeasured(programs.size());
   for (const std::string &given : options.profile) {
@@ -170,9 +196,9 @@ static Status setTimes(const Options &options,
   for (const std::string &given : options.speed) {
     HONE_ASSIGN(auto of, named("--speed " + given, given, programs));
     double factor = 0;
-    if (llvm::StringRef(of.second).getAsDouble(factor) || !(factor > 0) ||
-        !(factor < 1e9))
-      return wrong("--speed " + given, "expects a factor greater than 0",
+    if (llvm::StringRef(of.second).getAsDouble(factor) ||
+        !(factor >= 1 / kMostSpeed) || !(factor <= kMostSpeed))
+      return wrong("--speed " + given, "expects a factor from 1e-6 to 1e6",
                    "2 is twice as fast as the times");
     for (SimulatedProgram &program : programs)
       if (of.first.empty() || program.name == of.first) {
@@ -181,7 +207,10 @@ static Status setTimes(const Options &options,
           seconds /= factor;
       }
   }
-  return Status::ok();
+  return std::string(!llvm::is_contained(isMeasured, true) ? "estimated"
+                     : !llvm::is_contained(isMeasured, false)
+                         ? "measured"
+                         : "measured, and estimated where no profile is given");
 }
 
 static std::string orElse(const std::string &given, const char *standard) {
@@ -189,21 +218,22 @@ static std::string orElse(const std::string &given, const char *standard) {
 }
 
 static std::string describe(const Options &options,
-                            const SimulationRequest &request) {
+                            const SimulationRequest &request,
+                            const std::string &times) {
   const size_t count = request.programs.size();
   std::string text =
       count == 1
           ? "one program"
           : std::to_string(count) + (request.areRanks ? " ranks" : " programs");
   text += ", network: " + orElse(options.rate, "no bound") + ", " +
-          orElse(options.latency, "no delay") + " one way, times: " +
-          (options.profile.empty() ? "estimated" : "measured");
+          orElse(options.latency, "no delay") + " one way, times: " + times;
   for (const std::string &speed : options.speed)
     text += ", speed " + speed;
   return text;
 }
 
 static Status run(const Options &options) {
+  HONE_TRY(checkOptions(options));
   SimulationRequest request;
   if (!options.rate.empty()) {
     HONE_ASSIGN(request.link.bytesPerSecond, readRate("--rate", options.rate));
@@ -212,11 +242,6 @@ static Status run(const Options &options) {
     HONE_ASSIGN(request.link.latency,
                 readSeconds("--latency", options.latency));
   }
-  if (options.steps.getNumOccurrences() &&
-      (options.steps < 2 || options.steps > 100000))
-    return wrong("--steps " + std::to_string(options.steps),
-                 "expects 2 to 100000: a step lies between the ends of two",
-                 "leave it out");
   CompileRequest compiled;
   compiled.specPath = options.spec;
   compiled.overrides = options.onSpec.overrides();
@@ -231,10 +256,10 @@ static Status run(const Options &options) {
   request.rows = options.tokens;
   request.steps =
       options.steps > 0 ? options.steps : 8 + 2 * request.programs.size();
-  HONE_TRY(setTimes(options, loaded, request));
+  HONE_ASSIGN(const std::string times, setTimes(options, loaded, request));
   HONE_ASSIGN(const std::vector<SimulatedRun> runs, runInVirtualTime(request));
   const Prediction prediction = predict(request.programs, runs);
-  const std::string assumed = describe(options, request);
+  const std::string assumed = describe(options, request, times);
   if (!options.svg.empty())
     HONE_TRY(rt::writeFile(
         options.svg, drawing(request.programs, runs, assumed, kDrawnSteps)));

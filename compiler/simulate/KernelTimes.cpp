@@ -12,14 +12,19 @@ static constexpr const char *kRemedy =
     "give what train --profile of this release wrote, of the program that the "
     "same spec makes";
 
-/// The member `key`, a number that is not negative.
+/// Seconds or counts of a run of thirty years. More is no measurement, and sums
+/// of it would have no end.
+constexpr double kMost = 1e9;
+
+/// The member `key`, from 0 to kMost.
 static Result<double> numberOf(const std::string &path, const rt::Json &object,
                                const char *key) {
   const rt::Json *found = object.find(key);
-  if (!found || !found->isNumber() || found->number() < 0)
+  if (!found || !found->isNumber() || found->number() < 0 ||
+      found->number() > kMost)
     return rt::badJson(ErrorCode::BadJson, path, found ? found : &object,
                        std::string("expects \"") + key +
-                           "\", a number that is not negative",
+                           "\", a number from 0 to 1e9",
                        kRemedy);
   return found->number();
 }
@@ -37,7 +42,7 @@ static Result<double> launchSeconds(const std::string &path,
   HONE_ASSIGN(const double calls, numberOf(path, row, "calls"));
   HONE_ASSIGN(const double seconds, numberOf(path, row, "seconds"));
   measured += seconds;
-  return calls > 0 ? seconds / calls : -1;
+  return calls >= 1 ? seconds / calls : -1;
 }
 
 Result<KernelTimes> readTimes(const std::string &path,
@@ -60,7 +65,7 @@ Result<KernelTimes> readTimes(const std::string &path,
                                                  module.kernels[i], measured));
     times.seconds.push_back(each);
   }
-  if (steps > 0)
+  if (steps >= 1)
     times.stepSeconds = std::max(0.0, total - waited - measured) / steps;
   return times;
 }

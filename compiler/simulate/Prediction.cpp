@@ -47,13 +47,17 @@ Prediction predict(const std::vector<SimulatedProgram> &programs,
 }
 
 std::string table(const Prediction &prediction, const std::string &assumed) {
+  size_t width = 16;
+  for (const ProgramPrediction &own : prediction.programs)
+    width = std::max(width, own.name.size());
   std::string out;
   append(out, "prediction: %.6g s a step\n%s\n", prediction.step,
          assumed.c_str());
-  append(out, "  %-16s%14s%14s%14s%16s%16s\n", "program", "computing",
-         "waiting", "sending", "sent", "received");
+  append(out, "  %-*s%14s%14s%14s%16s%16s\n", int(width), "program",
+         "computing", "waiting", "sending", "sent", "received");
   for (const ProgramPrediction &own : prediction.programs) {
-    append(out, "  %-16.16s", own.name.empty() ? "train" : own.name.c_str());
+    append(out, "  %-*s", int(width),
+           own.name.empty() ? "train" : own.name.c_str());
     for (double seconds : own.seconds)
       append(out, "%12.4g s", seconds);
     append(out, "%14.0f B%14.0f B\n", own.sent, own.received);
@@ -91,7 +95,11 @@ static std::string escaped(const std::string &text) {
 std::string drawing(const std::vector<SimulatedProgram> &programs,
                     const std::vector<SimulatedRun> &runs,
                     const std::string &assumed, uint64_t shown) {
-  constexpr double left = 130, width = 1000, bar = 18, gap = 8, top = 62;
+  constexpr double width = 1000, bar = 18, gap = 8, top = 62;
+  // Small letters and digits of 12 pixels are about 7 wide, m and w below 12.
+  double left = 130;
+  for (const SimulatedProgram &program : programs)
+    left = std::max(left, 20 + 8 * double(program.name.size()));
   double begin = 0, end = 0;
   for (const SimulatedRun &run : runs) {
     const size_t first =

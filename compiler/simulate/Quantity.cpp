@@ -2,7 +2,7 @@
 
 #include "compiler/simulate/Quantity.h"
 
-#include <cmath>
+#include <cctype>
 #include <cstdlib>
 #include <initializer_list>
 
@@ -15,21 +15,31 @@ struct Unit {
 };
 } // namespace
 
-/// None of a number that is infinite, negative, or without one of the units.
+/// What strtod reads beside digits (spaces, signs, hexadecimal, nan) is no
+/// number here.
+static bool isDecimal(const std::string &text) {
+  const char first = text.empty() ? 0 : text[0];
+  return (isdigit(static_cast<unsigned char>(first)) || first == '.') &&
+         text.find_first_of("xX") == std::string::npos;
+}
+
+/// `range` is what `least` and `most` are in words.
 static Result<double> read(const std::string &option, const std::string &text,
                            std::initializer_list<Unit> units, double least,
+                           double most, const char *range,
                            const char *example) {
   char *end = nullptr;
   const double number = strtod(text.c_str(), &end);
   for (const Unit &unit : units)
-    if (end != text.c_str() && std::string(end) == unit.name &&
-        std::isfinite(number) && number >= least)
+    if (isDecimal(text) && end != text.c_str() &&
+        std::string(end) == unit.name && number * unit.size >= least &&
+        number * unit.size <= most)
       return number * unit.size;
   std::string names;
   for (const Unit &unit : units)
     names += (names.empty() ? "" : ", ") + std::string(unit.name);
   return Status(ErrorCode::WrongOption, option + " " + text,
-                "expects a number and one of " + names,
+                "expects a number and one of " + names + ", " + range,
                 std::string("give one such as ") + example);
 }
 
@@ -43,11 +53,12 @@ Result<double> readRate(const std::string &option, const std::string &text) {
                {"kB/s", 1e3},
                {"MB/s", 1e6},
                {"GB/s", 1e9}},
-              1e-3, "100Mbit/s");
+              1 / 8.0, 1e15, "from 1bit/s to 1000000GB/s", "100Mbit/s");
 }
 
 Result<double> readSeconds(const std::string &option, const std::string &text) {
-  return read(option, text, {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}, 0, "10ms");
+  return read(option, text, {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}, 0, 3600,
+              "from 0s to 3600s", "10ms");
 }
 
 } // namespace hone::simulate

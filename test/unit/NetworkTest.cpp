@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/simulate/Network.h"
+#include "TemporaryFolder.h"
+#include "compiler/simulate/KernelTimes.h"
 #include "compiler/simulate/Prediction.h"
 #include "compiler/simulate/Programs.h"
 #include "compiler/simulate/Quantity.h"
@@ -225,11 +227,44 @@ TEST(Quantity, HasAUnit) {
   EXPECT_DOUBLE_EQ(readRate("--rate", "100Mbit/s").value(), 12.5e6);
   EXPECT_DOUBLE_EQ(readRate("--rate", "1.5GB/s").value(), 1.5e9);
   EXPECT_DOUBLE_EQ(readSeconds("--latency", "10ms").value(), 0.01);
-  for (const char *text : {"", "100", "Mbit/s", "0Mbit/s", "-1Mbit/s",
-                           "nanMbit/s", "infB/s", "1e400B/s", "1 Mbit/s"})
+  for (const char *text :
+       {"", "100", "Mbit/s", "0Mbit/s", "-1Mbit/s", "nanMbit/s", "infB/s",
+        "1e400B/s", "1 Mbit/s", " 1Mbit/s", "+1Mbit/s", "0x10Mbit/s",
+        "0.9bit/s", "1e308GB/s"})
     EXPECT_FALSE(readRate("--rate", text).isOk()) << text;
-  for (const char *text : {"10", "-1ms", "ms", "infs"})
+  for (const char *text : {"10", "-1ms", "ms", "infs", "3601s", "1e308s", ".s"})
     EXPECT_FALSE(readSeconds("--latency", text).isOk()) << text;
+}
+
+/// A profile of one kernel: the whole run, and what was measured of the kernel.
+static Result<KernelTimes> timesOf(const char *steps, const char *seconds,
+                                   const char *calls, const char *ofKernel) {
+  static const hone_kernel kernels[] = {
+      {nullptr, nullptr, "decoder", "linear q", 0, 0, nullptr, 0}};
+  hone_module module = {};
+  module.kernels = kernels;
+  module.kernel_count = 1;
+  TemporaryFolder folder;
+  folder.write("p.json",
+               std::string("{\"steps\": ") + steps +
+                   ", \"seconds\": " + seconds +
+                   ", \"waited\": 0, \"kernels\": [{\"block\": "
+                   "\"decoder\", \"kernel\": \"linear q\", \"calls\": " +
+                   calls + ", \"seconds\": " + ofKernel + "}]}");
+  return readTimes(folder.file("p.json"), module);
+}
+
+TEST(KernelTimes, AreMeansAndFinite) {
+  const KernelTimes times = timesOf("2", "5", "4", "1").value();
+  EXPECT_DOUBLE_EQ(times.seconds[0], 0.25);
+  EXPECT_DOUBLE_EQ(times.stepSeconds, 2);
+  EXPECT_FALSE(timesOf("2", "5", "4", "1e308").isOk());
+  EXPECT_FALSE(timesOf("2", "1e10", "4", "1").isOk());
+  EXPECT_FALSE(timesOf("2", "5", "4", "-1").isOk());
+  // Less than a launch and a step: none was measured.
+  const KernelTimes none = timesOf("1e-300", "1e9", "1e-300", "1").value();
+  EXPECT_LT(none.seconds[0], 0);
+  EXPECT_EQ(none.stepSeconds, 0);
 }
 
 TEST(Prediction, IsOfTheSecondHalf) {
@@ -253,4 +288,17 @@ TEST(Prediction, NamesAreText) {
       drawing({{"a<b", nullptr, {}, 0}}, {run}, "x & y", 4);
   EXPECT_NE(text.find("a&lt;b"), std::string::npos);
   EXPECT_NE(text.find("x &amp; y"), std::string::npos);
+}
+
+TEST(Prediction, LongNamesAreWhole) {
+  SimulatedRun run;
+  run.steps.resize(2);
+  run.steps[1].time = 1;
+  run.spans = {{0, 1, Activity::Computing}};
+  const std::string name = "a-name-of-thirty-two-letters-at-";
+  const std::string text = table(predict({{name, nullptr, {}, 0}}, {run}), "");
+  EXPECT_NE(text.find(name + " "), std::string::npos);
+  // No bar begins before the name has ended.
+  const std::string drawn = drawing({{name, nullptr, {}, 0}}, {run}, "", 4);
+  EXPECT_NE(drawn.find("<rect x=\"276.00\""), std::string::npos);
 }
