@@ -37,8 +37,8 @@ void Shadow::forgetTimes() {
 }
 
 /// Of an earlier access at `time`, known to conflict but for its order.
-Conflict Shadow::conflict(uint32_t time, uint32_t who, const Actor &actor,
-                          bool wrote) {
+[[gnu::always_inline]] inline Conflict
+Shadow::conflict(uint32_t time, uint32_t who, const Actor &actor, bool wrote) {
   if (time < actor.launch)
     return {};
   const Conflict found = {Conflict::Threads, wrote, who & kThread,
@@ -51,7 +51,7 @@ Conflict Shadow::conflict(uint32_t time, uint32_t who, const Actor &actor,
   const uint32_t thread = who & kThread;
   if (time < actor.epoch) {
     if (time >= *actor.needed &&
-        (thread != actor.thread || (who & (kLanes | kWarps))))
+        (thread != actor.thread || actor.several || (who & (kLanes | kWarps))))
       *actor.needed = actor.epoch;
     return {};
   }
@@ -61,10 +61,12 @@ Conflict Shadow::conflict(uint32_t time, uint32_t who, const Actor &actor,
     return found;
   if (time < actor.now)
     return {};
-  return thread != actor.thread || (who & kLanes) ? found : Conflict();
+  return thread != actor.thread || actor.several || (who & kLanes) ? found
+                                                                   : Conflict();
 }
 
-Conflict Shadow::readCell(Cell &cell, const Actor &actor) {
+[[gnu::always_inline]] inline Conflict Shadow::readCell(Cell &cell,
+                                                        const Actor &actor) {
   Conflict found;
   if (cell.writeTime >= actor.launch)
     found = conflict(cell.writeTime, cell.writer, actor, true);
@@ -88,7 +90,8 @@ Conflict Shadow::readCell(Cell &cell, const Actor &actor) {
   return found;
 }
 
-Conflict Shadow::writeCell(Cell &cell, const Actor &actor) {
+[[gnu::always_inline]] inline Conflict Shadow::writeCell(Cell &cell,
+                                                         const Actor &actor) {
   Conflict found;
   if (cell.writeTime >= actor.launch)
     found = conflict(cell.writeTime, cell.writer, actor, true);
@@ -111,7 +114,12 @@ Conflict Shadow::access(uint64_t at, unsigned bytes, const Actor &actor) {
     if (found.kind != Conflict::None && first.kind == Conflict::None)
       first = found;
   };
-  for (uint64_t end = at + bytes; at < end;) {
+  const uint64_t end = at + bytes;
+  // Nearly always: whole words, none of which has cells for its bytes.
+  if ((at | bytes) % 4 == 0)
+    for (; at < end && !(words[at / 4].writer & kSplit); at += 4)
+      one(words[at / 4]);
+  while (at < end) {
     Cell &word = words[at / 4];
     const unsigned here = unsigned(std::min<uint64_t>(end - at, 4 - at % 4));
     if ((word.writer & kSplit) && word.writeTime < actor.launch)

@@ -26,7 +26,7 @@ struct Actor {
   uint32_t launch; ///< since the launch began
   uint32_t thread; ///< in the workgroup, below 1024
   uint32_t instruction;
-  bool several; ///< all lanes of the warp read
+  bool several; ///< other lanes of the warp read it, too
   /// When the last barrier began that a pair of accesses needed: each needs one
   /// between, and the last is taken, so as few as possible are needed.
   uint32_t *needed;

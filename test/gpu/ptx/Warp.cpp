@@ -285,15 +285,30 @@ bool Warp::takesPart(const Instruction &instruction, uint32_t members,
   return false;
 }
 
-Actor Warp::actor(const Instruction &instruction, unsigned lane) const {
-  return {now,
-          group.epoch,
-          group.startTime,
-          group.launch.startTime,
+Actor Warp::actor(const Instruction &instruction, Space space,
+                  unsigned lane) const {
+  return {now, group.epoch, group.startTime,
+          // Shared memory is the workgroup's alone.
+          space == Space::Shared ? group.startTime : group.launch.startTime,
           index * kLanes + lane,
-          uint32_t(&instruction - group.kernel.code.data()),
-          false,
+          uint32_t(&instruction - group.kernel.code.data()), false,
           &group.needed};
+}
+
+const Region *Warp::regionOf(uint64_t address, unsigned bytes) {
+  const Memory &memory = group.machine.memory();
+  if (generation != memory.generation()) {
+    lastRegion = nullptr;
+    generation = memory.generation();
+  }
+  if (!lastRegion || address - lastRegion->start > lastRegion->bytes ||
+      bytes > lastRegion->bytes - (address - lastRegion->start)) {
+    const Region *found = memory.find(address, bytes);
+    if (!found)
+      return nullptr;
+    lastRegion = found;
+  }
+  return lastRegion;
 }
 
 char *Warp::locate(const Instruction &instruction, Space &space,
@@ -320,24 +335,15 @@ char *Warp::locate(const Instruction &instruction, Space &space,
   switch (space) {
   case Space::Global: {
     Memory &memory = group.machine.memory();
-    if (generation != memory.generation()) {
-      lastRegion = nullptr;
-      generation = memory.generation();
-    }
-    if (!lastRegion || address - lastRegion->start > lastRegion->bytes ||
-        bytes > lastRegion->bytes - (address - lastRegion->start)) {
-      const Region *found = memory.find(address, bytes);
-      if (!found) {
-        const Region *near = memory.nearest(address);
-        fault(Fault::OutOfBounds, instruction, lane,
-              std::to_string(bytes) + " bytes at " + hex(address) +
-                  (near ? ", " + std::to_string(address - near->start) +
-                              " bytes after the begin of an allocation of " +
-                              std::to_string(near->bytes)
-                        : ", before all allocations"));
-        return nullptr;
-      }
-      lastRegion = found;
+    if (!regionOf(address, bytes)) {
+      const Region *near = memory.nearest(address);
+      fault(Fault::OutOfBounds, instruction, lane,
+            std::to_string(bytes) + " bytes at " + hex(address) +
+                (near ? ", " + std::to_string(address - near->start) +
+                            " bytes after the begin of an allocation of " +
+                            std::to_string(near->bytes)
+                      : ", before all allocations"));
+      return nullptr;
     }
     offset = memory.offset(address);
     data = memory.data(address);
@@ -376,6 +382,29 @@ char *Warp::locate(const Instruction &instruction, Space &space,
   return data;
 }
 
+void Warp::tell(const Conflict &conflict, const Instruction &instruction,
+                Space space, uint64_t address, unsigned bytes, unsigned lane,
+                bool isWrite) {
+  const char *memory = space == Space::Shared ? "shared" : "global";
+  if (conflict.kind == Conflict::Unwritten)
+    return fault(Fault::Unwritten, instruction, lane,
+                 std::to_string(bytes) + " bytes of " + memory + " memory at " +
+                     hex(address) + " are read that nobody wrote");
+  const std::string line =
+      std::to_string(group.kernel.code[conflict.instruction].line);
+  const std::string verbs =
+      std::string(isWrite ? "writes" : "reads") + " what " +
+      (conflict.kind == Conflict::Groups
+           ? "another workgroup"
+           : "thread " + std::to_string(conflict.thread)) +
+      (conflict.earlierWrote ? " writes" : " reads");
+  fault(conflict.kind == Conflict::Groups ? Fault::RaceOfWorkgroups
+                                          : Fault::Race,
+        instruction, lane,
+        verbs + " without an order, " + memory + " memory at " + hex(address) +
+            ", line " + line);
+}
+
 char *Warp::access(const Instruction &instruction, Space space,
                    uint64_t address, unsigned bytes, unsigned lane,
                    bool isWrite, bool byWarp) {
@@ -393,41 +422,92 @@ char *Warp::access(const Instruction &instruction, Space space,
     }
     return data;
   }
-  Actor who = actor(instruction, lane);
+  Actor who = actor(instruction, space, lane);
   who.several = byWarp;
   Shadow &shadow = space == Space::Shared ? group.sharedShadow
                                           : group.machine.memory().shadow();
-  if (space == Space::Shared)
-    who.launch = who.group;
   if (instruction.isNonCoherent && !isWrite &&
       shadow.isWrittenSince(offset, bytes, who.launch))
     fault(Fault::NonCoherent, instruction, lane,
           "this launch writes what is read as constant");
   const Conflict conflict = isWrite ? shadow.write(offset, bytes, who)
                                     : shadow.read(offset, bytes, who);
-  if (conflict.kind == Conflict::None)
-    return data;
-  const char *memory = space == Space::Shared ? "shared" : "global";
-  if (conflict.kind == Conflict::Unwritten) {
-    fault(Fault::Unwritten, instruction, lane,
-          std::to_string(bytes) + " bytes of " + memory + " memory at " +
-              hex(address) + " are read that nobody wrote");
-    return data;
-  }
-  const std::string line =
-      std::to_string(group.kernel.code[conflict.instruction].line);
-  const std::string verbs =
-      std::string(isWrite ? "writes" : "reads") + " what " +
-      (conflict.kind == Conflict::Groups
-           ? "another workgroup"
-           : "thread " + std::to_string(conflict.thread)) +
-      (conflict.earlierWrote ? " writes" : " reads");
-  fault(conflict.kind == Conflict::Groups ? Fault::RaceOfWorkgroups
-                                          : Fault::Race,
-        instruction, lane,
-        verbs + " without an order, " + memory + " memory at " + hex(address) +
-            ", line " + line);
+  if (conflict.kind != Conflict::None)
+    tell(conflict, instruction, space, address, bytes, lane, isWrite);
   return data;
+}
+
+template <bool isWrite, typename Place>
+void Warp::accessLanes(const Instruction &instruction, uint32_t mask,
+                       unsigned bytes, Place (&places)[kLanes]) {
+  const Space space = instruction.space;
+  uint64_t at[kLanes];
+  eachLane(mask,
+           [&](unsigned lane) { at[lane] = address(instruction, 0, lane); });
+  // What most lanes access is in one allocation: the first lane's.
+  uint64_t start = 0, size = 0, offset = 0;
+  char *data = nullptr;
+  Shadow *shadow = nullptr; // null: nobody else can interfere
+  if (space == Space::Shared) {
+    size = group.shared.size();
+    data = group.shared.data();
+    shadow = &group.sharedShadow;
+  } else if (space == Space::Param) {
+    size = group.launch.parameters.size();
+    // Only reads are decoded.
+    data = const_cast<char *>(group.launch.parameters.data());
+  } else if (space == Space::Global && mask && !instruction.isNonCoherent) {
+    if (const Region *region =
+            regionOf(at[unsigned(__builtin_ctz(mask))], bytes)) {
+      Memory &memory = group.machine.memory();
+      start = region->start;
+      size = region->bytes;
+      offset = memory.offset(start);
+      data = memory.data(start);
+      shadow = &memory.shadow();
+    }
+  }
+  Actor who = actor(instruction, space, 0);
+  for (uint32_t rest = mask; rest;) {
+    const unsigned lane = unsigned(__builtin_ctz(rest));
+    const uint64_t address = at[lane], place = address - start;
+    rest &= rest - 1;
+    if (bytes > size || place > size - bytes || (address & (bytes - 1))) {
+      places[lane] =
+          access(instruction, space, address, bytes, lane, isWrite, false);
+      continue;
+    }
+    places[lane] = data + place;
+    // Lanes that read the same are neighbours, or those of the other half.
+    who.several = false;
+    auto readsToo = [&](unsigned other) {
+      if (other >= kLanes || !(rest >> other & 1) || at[other] != address)
+        return false;
+      rest &= ~(1u << other);
+      places[other] = data + place;
+      return who.several = true;
+    };
+    if constexpr (!isWrite) {
+      for (unsigned next = lane + 1; readsToo(next);)
+        ++next;
+      readsToo(lane + kLanes / 2);
+    }
+    if (!shadow)
+      continue;
+    who.thread = index * kLanes + lane;
+    const Conflict conflict = isWrite
+                                  ? shadow->write(offset + place, bytes, who)
+                                  : shadow->read(offset + place, bytes, who);
+    if (conflict.kind == Conflict::None)
+      continue;
+    // Of those who read, one that is not the writer itself.
+    unsigned teller = lane;
+    while (who.several && conflict.kind == Conflict::Threads &&
+           (index * kLanes + teller == conflict.thread ||
+            at[teller] != address || !(mask >> teller & 1)))
+      ++teller;
+    tell(conflict, instruction, space, address, bytes, teller, isWrite);
+  }
 }
 
 const char *Warp::read(const Instruction &instruction, Space space,
@@ -439,6 +519,16 @@ const char *Warp::read(const Instruction &instruction, Space space,
 char *Warp::write(const Instruction &instruction, Space space, uint64_t address,
                   unsigned bytes, unsigned lane) {
   return access(instruction, space, address, bytes, lane, true, false);
+}
+
+void Warp::readLanes(const Instruction &instruction, uint32_t mask,
+                     unsigned bytes, const char *(&from)[kLanes]) {
+  accessLanes<false>(instruction, mask, bytes, from);
+}
+
+void Warp::writeLanes(const Instruction &instruction, uint32_t mask,
+                      unsigned bytes, char *(&to)[kLanes]) {
+  accessLanes<true>(instruction, mask, bytes, to);
 }
 
 } // namespace hone::ptx

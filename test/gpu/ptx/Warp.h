@@ -40,12 +40,17 @@ public:
   uint32_t &predicate(uint32_t place) { return *lanes<uint32_t>(place); }
 
   /// Where the machine has what a lane reads or writes, `bytes` in all, null
-  /// after a fault.
+  /// after a fault. `byWarp`: all lanes get it.
   const char *read(const Instruction &instruction, Space space,
                    uint64_t address, unsigned bytes, unsigned lane,
                    bool byWarp = false);
   char *write(const Instruction &instruction, Space space, uint64_t address,
               unsigned bytes, unsigned lane);
+  /// The same for the lanes in `mask`, at the address of operand 0.
+  void readLanes(const Instruction &instruction, uint32_t mask, unsigned bytes,
+                 const char *(&from)[kLanes]);
+  void writeLanes(const Instruction &instruction, uint32_t mask, unsigned bytes,
+                  char *(&to)[kLanes]);
 
   /// Of lane `lane`: the address that the instruction's operand `index` gives.
   uint64_t address(const Instruction &instruction, unsigned index,
@@ -97,11 +102,19 @@ private:
   bool isBarrier(const Instruction &instruction) const;
   /// The innermost lanes that still live; false: none do.
   bool resume();
+  /// The allocation that has these bytes; null: none.
+  const Region *regionOf(uint64_t address, unsigned bytes);
   char *locate(const Instruction &instruction, Space &space, uint64_t address,
                unsigned bytes, unsigned lane, uint64_t &offset);
-  Actor actor(const Instruction &instruction, unsigned lane) const;
+  Actor actor(const Instruction &instruction, Space space, unsigned lane) const;
   char *access(const Instruction &instruction, Space space, uint64_t address,
                unsigned bytes, unsigned lane, bool isWrite, bool byWarp);
+  template <bool isWrite, typename Place>
+  void accessLanes(const Instruction &instruction, uint32_t mask,
+                   unsigned bytes, Place (&places)[kLanes]);
+  void tell(const Conflict &conflict, const Instruction &instruction,
+            Space space, uint64_t address, unsigned bytes, unsigned lane,
+            bool isWrite);
 
   /// Lanes that wait until others are where they meet.
   struct Path {

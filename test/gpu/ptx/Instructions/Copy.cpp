@@ -27,6 +27,23 @@ uint64_t targetOf(Warp &warp, const Instruction &instruction, unsigned lane) {
          uint64_t(int64_t(int32_t(instruction.immediate)));
 }
 
+/// Reads what there is of the source: part(at, from, bytes). False: a fault.
+template <typename Part>
+bool readSource(Warp &warp, const Warp::Copy &copy, Part part) {
+  for (unsigned i = 0; i < copy.sourceBytes;) {
+    const unsigned bytes = copy.sourceBytes == copy.bytes ? copy.bytes
+                           : copy.sourceBytes - i >= 4    ? 4
+                                                          : 1;
+    const char *from = warp.read(*copy.instruction, Space::Global,
+                                 copy.from + i, bytes, copy.lane);
+    if (!from)
+      return false;
+    part(i, from, bytes);
+    i += bytes;
+  }
+  return true;
+}
+
 // Operands: target, source, and how many bytes of the source there are.
 void runCopy(Warp &warp, const Instruction &instruction, uint32_t mask) {
   countConflicts(
@@ -54,12 +71,8 @@ void runCopy(Warp &warp, const Instruction &instruction, uint32_t mask) {
                    std::to_string(copy.bytes) + " bytes of the source");
         return;
       }
-      for (unsigned i = 0; i < copy.sourceBytes;) {
-        const unsigned part = copy.sourceBytes - i >= 4 ? 4 : 1;
-        if (!warp.read(instruction, Space::Global, copy.from + i, part, lane))
-          return;
-        i += part;
-      }
+      if (!readSource(warp, copy, [](unsigned, const char *, unsigned) {}))
+        return;
     }
     warp.copies.push_back(copy);
   });
@@ -68,13 +81,9 @@ void runCopy(Warp &warp, const Instruction &instruction, uint32_t mask) {
 void land(Warp &warp, const Warp::Copy &copy) {
   const Instruction &instruction = *copy.instruction;
   char bytes[16] = {};
-  for (unsigned i = 0; i < copy.sourceBytes;) {
-    const unsigned part = copy.sourceBytes - i >= 4 ? 4 : 1;
-    if (const char *from = warp.read(instruction, Space::Global, copy.from + i,
-                                     part, copy.lane))
-      memcpy(bytes + i, from, part);
-    i += part;
-  }
+  readSource(warp, copy, [&](unsigned at, const char *from, unsigned part) {
+    memcpy(bytes + at, from, part);
+  });
   if (char *to = warp.write(instruction, Space::Shared, copy.to, copy.bytes,
                             copy.lane))
     memcpy(to, bytes, copy.bytes);

@@ -14,58 +14,25 @@ void countShared(Warp &warp, const Instruction &instruction, uint32_t mask,
     });
 }
 
-/// Whether all lanes take part and have one address: then one of them reads,
-/// for the warp.
-bool isUniform(Warp &warp, const Instruction &instruction, uint32_t mask) {
-  if (mask != ~0u)
-    return false;
-  const uint64_t first = warp.address(instruction, 0, 0);
-  bool isSame = true;
-  for (unsigned lane = 1; lane < kLanes; ++lane)
-    isSame &= warp.address(instruction, 0, lane) == first;
-  return isSame;
-}
-
-/// Calls store(lane, from) with where each lane's bytes are, null after a
-/// fault.
-template <typename Store>
-void readLanes(Warp &warp, const Instruction &instruction, uint32_t mask,
-               unsigned bytes, Store store) {
-  if (isUniform(warp, instruction, mask) && instruction.space != Space::Local &&
-      instruction.space != Space::Generic) {
-    const char *from =
-        warp.read(instruction, instruction.space,
-                  warp.address(instruction, 0, 0), bytes, 0, /*byWarp=*/true);
-    for (unsigned lane = 0; lane < kLanes; ++lane)
-      store(lane, from);
-    return;
-  }
-  eachLane(mask, [&](unsigned lane) {
-    store(lane, warp.read(instruction, instruction.space,
-                          warp.address(instruction, 0, lane), bytes, lane));
-  });
-}
-
 // Operands: the address, then the elements.
 void runLoad(Warp &warp, const Instruction &instruction, uint32_t mask) {
   const unsigned part = instruction.elementBytes,
                  bytes = part * instruction.elements;
   countShared(warp, instruction, mask, 0, bytes);
-  readLanes(
-      warp, instruction, mask, bytes, [&](unsigned lane, const char *from) {
-        for (unsigned i = 0; i < instruction.elements; ++i) {
-          const unsigned width = instruction.widths[1 + i];
-          char *to =
-              warp.lanes<char>(instruction.operands[1 + i]) + lane * width;
-          uint64_t bits = 0;
-          if (from)
-            memcpy(&bits, from + i * part, part);
-          if (instruction.isSigned && part < 8)
-            bits =
-                uint64_t(int64_t(bits << (64 - 8 * part)) >> (64 - 8 * part));
-          memcpy(to, &bits, width);
-        }
-      });
+  const char *from[kLanes];
+  warp.readLanes(instruction, mask, bytes, from);
+  eachLane(mask, [&](unsigned lane) {
+    for (unsigned i = 0; i < instruction.elements; ++i) {
+      const unsigned width = instruction.widths[1 + i];
+      char *to = warp.lanes<char>(instruction.operands[1 + i]) + lane * width;
+      uint64_t bits = 0;
+      if (from[lane])
+        memcpy(&bits, from[lane] + i * part, part);
+      if (instruction.isSigned && part < 8)
+        bits = uint64_t(int64_t(bits << (64 - 8 * part)) >> (64 - 8 * part));
+      memcpy(to, &bits, width);
+    }
+  });
 }
 
 /// Elements as wide as their registers.
@@ -73,19 +40,16 @@ template <typename T>
 void runLoadWhole(Warp &warp, const Instruction &instruction, uint32_t mask) {
   const unsigned elements = instruction.elements;
   countShared(warp, instruction, mask, 0, elements * sizeof(T));
-  // The address may be in a register that is written.
-  T values[8][kLanes];
-  readLanes(warp, instruction, mask, elements * sizeof(T),
-            [&](unsigned lane, const char *from) {
-              for (unsigned i = 0; i < elements; ++i) {
-                values[i][lane] = 0;
-                if (from)
-                  memcpy(&values[i][lane], from + i * sizeof(T), sizeof(T));
-              }
-            });
+  static constexpr T zeros[32 / sizeof(T)] = {};
+  const char *from[kLanes];
+  warp.readLanes(instruction, mask, elements * sizeof(T), from);
   for (unsigned i = 0; i < elements; ++i) {
     T *to = warp.lanes<T>(instruction.operands[1 + i]);
-    eachLane(mask, [&](unsigned lane) { to[lane] = values[i][lane]; });
+    eachLane(mask, [&](unsigned lane) {
+      const char *at =
+          from[lane] ? from[lane] : reinterpret_cast<const char *>(zeros);
+      memcpy(&to[lane], at + i * sizeof(T), sizeof(T));
+    });
   }
 }
 
@@ -93,11 +57,11 @@ void runStore(Warp &warp, const Instruction &instruction, uint32_t mask) {
   const unsigned part = instruction.elementBytes,
                  bytes = part * instruction.elements;
   countShared(warp, instruction, mask, 0, bytes);
+  char *to[kLanes];
+  warp.writeLanes(instruction, mask, bytes, to);
   eachLane(mask, [&](unsigned lane) {
-    char *to = warp.write(instruction, instruction.space,
-                          warp.address(instruction, 0, lane), bytes, lane);
-    for (unsigned i = 0; to && i < instruction.elements; ++i)
-      memcpy(to + i * part,
+    for (unsigned i = 0; to[lane] && i < instruction.elements; ++i)
+      memcpy(to[lane] + i * part,
              warp.lanes<char>(instruction.operands[1 + i]) +
                  lane * instruction.widths[1 + i],
              part);

@@ -122,6 +122,55 @@ TEST(Faults, LanesOfAWarpRaceToo) {
   }
 }
 
+/// Where all lanes have one address, the machine reads once for all of them.
+TEST(Faults, WhatOneLaneWritesIsNotThereForAWarpThatReadsItAtOnce) {
+  const std::string write =
+      "setp.eq.u32 %p0, %r0, 0;\n@%p0 st.shared.b32 [%d2], %r0; // OR HERE\n";
+  const std::string read = "ld.shared.b32 %r1, [%d2]; // HERE\n";
+  for (const Options &options : allSchedules()) {
+    RunPtx run(kernel(write + read), options);
+    run.launch({run.allocate(128)});
+    bool found = false;
+    for (const Fault &fault : run.machine->faults())
+      found |= fault.kind == Fault::Race;
+    EXPECT_TRUE(found);
+    RunPtx synchronized(kernel(write + "bar.warp.sync -1;\n" + read), options);
+    EXPECT_TRUE(synchronized.launch({synchronized.allocate(128)}))
+        << synchronized.error;
+  }
+}
+
+/// As rows and columns of a tile do: lanes with one address are read at once.
+TEST(Faults, LanesThatReadTheSameInGroups) {
+  struct {
+    const char *index;
+    unsigned (*of)(unsigned lane);
+  } const groups[] = {
+      {"shr.u32 %r1, %r0, 4;\n", [](unsigned lane) { return lane >> 4; }},
+      {"and.b32 %r1, %r0, 15;\n", [](unsigned lane) { return lane & 15; }},
+      {"shr.u32 %r1, %r0, 1;\n", [](unsigned lane) { return lane >> 1; }}};
+  for (const auto &group : groups) {
+    const std::string read =
+        "xor.b32 %r2, %r0, 64;\nst.shared.b32 [%d3], %r2;\nbar.sync 0;\n" +
+        std::string(group.index) +
+        "mul.wide.u32 %d5, %r1, 4;\nadd.s64 %d5, %d2, %d5;\n"
+        "ld.shared.b32 %r3, [%d5]; // OR HERE\nst.global.b32 [%d4], %r3;\n";
+    for (const Options &options : allSchedules()) {
+      RunPtx run(kernel(read), options);
+      const uint64_t out = run.allocate(128);
+      ASSERT_TRUE(run.launch({out})) << run.error;
+      const auto values = run.download<uint32_t>(out, 32);
+      for (unsigned lane = 0; lane < 32; ++lane)
+        EXPECT_EQ(values[lane], group.of(lane) ^ 64);
+    }
+    // Lane 0 writes what another one of its group reads.
+    expectFault(kernel(read + "setp.eq.u32 %p0, %r0, 0;\n"
+                              "@%p0 st.shared.b32 [%d5], %r0; // HERE\n"),
+                Fault::Race,
+                [](RunPtx &run) { run.launch({run.allocate(128)}); });
+  }
+}
+
 TEST(Faults, AWriteAfterAReadNeedsABarrier) {
   expectFault(kernel("st.shared.b32 [%d3], %r0;\nbar.sync 0;\n"
                      "ld.shared.b32 %r1, [%d2]; // OR HERE\n"
