@@ -16,6 +16,8 @@ using namespace cuda;
 
 /// Shared memory of a workgroup that no kernel has to ask for.
 static constexpr uint32_t OrdinaryShared = 48 * 1024;
+/// Shows what uses a device.
+static constexpr const char *Tool = "nvidia-smi";
 /// Launches between which nobody waits only to know their times.
 static constexpr size_t TimedLaunches = 512;
 
@@ -76,7 +78,9 @@ CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
   size_t free = 0, total = 0;
   if (device->failure == kSuccess)
     device->note(driver.memoryInfo(&free, &total));
-  HONE_TRY(device->failed());
+  if (const Code code = device->failure; code != kSuccess)
+    return description.name.notOpened(code == kOutOfMemory,
+                                      driver.describe(code), Tool);
   if (const uint64_t needed = room.arenaBytes + DeviceWeights::bytesOf(module);
       free < needed)
     return description.name.tooSmall(free, needed, room.smallestPlan);
@@ -110,7 +114,7 @@ CudaDevice::~CudaDevice() {
 
 Status CudaDevice::failed() const {
   if (buffers.isStuck())
-    return description.name.stuck("nvidia-smi");
+    return description.name.stuck(Tool);
   return failure == kSuccess
              ? Status::ok()
              : description.name.stopped(driver.describe(failure));

@@ -59,6 +59,16 @@ Status DeviceName::codeRefused(const std::string &who,
                 "please report it with the driver's message");
 }
 
+Status DeviceName::notOpened(bool isFull, const std::string &why,
+                             const std::string &where) const {
+  return Status(isFull ? ErrorCode::DeviceMemoryTooSmall
+                       : ErrorCode::DeviceFailed,
+                place(), "cannot be opened: " + why,
+                "see " + where +
+                    " for other programs that use the device; the run has not "
+                    "begun");
+}
+
 Status DeviceName::stopped(const std::string &why) const {
   return Status(ErrorCode::DeviceFailed, place(), "stopped: " + why,
                 "the same command resumes from the newest checkpoint");

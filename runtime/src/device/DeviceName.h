@@ -36,6 +36,10 @@ struct DeviceName {
   Status refused(uint64_t bytes, const std::string &why) const;
   /// DeviceCodeRefused; `who` is the driver with its version.
   Status codeRefused(const std::string &who, const std::string &why) const;
+  /// DeviceFailed or, of one whose memory `isFull`, DeviceMemoryTooSmall: the
+  /// driver gives no access. `where` shows what occupies the device.
+  Status notOpened(bool isFull, const std::string &why,
+                   const std::string &where) const;
   /// DeviceFailed.
   Status stopped(const std::string &why) const;
   /// DeviceStuck; `where` shows what occupies the device.

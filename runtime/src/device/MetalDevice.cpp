@@ -12,6 +12,8 @@ namespace hone::rt {
 
 using namespace metal;
 
+/// Shows what uses a device.
+static constexpr const char *Tool = "Activity Monitor's GPU history";
 /// Launches in a command buffer, after which the device may begin with them.
 static constexpr unsigned LaunchesAtOnce = 128;
 /// Command buffers that the device may have: a queue has room for 64.
@@ -45,7 +47,8 @@ MetalDevice::open(const hone_module &module, int number, RoomNeeded room) {
                                         describeBytes(most));
   device->queue = driver.newQueue(description.device);
   if (!device->queue)
-    return description.name.stopped("it gives no command queue");
+    return description.name.notOpened(/*isFull=*/false,
+                                      "it gives no command queue", Tool);
   // Here and not in load(): a text that is refused has to be known before a run
   // writes anything.
   HONE_TRY(device->loadCode(module));
@@ -68,7 +71,7 @@ MetalDevice::~MetalDevice() {
 
 Status MetalDevice::failed() const {
   if (isStuck)
-    return description.name.stuck("Activity Monitor's GPU history");
+    return description.name.stuck(Tool);
   return failure.empty() ? Status::ok() : description.name.stopped(failure);
 }
 
