@@ -18,7 +18,7 @@ std::unique_ptr<Recorder> Recorder::fromEnvironment() {
   FILE *file = fopen(path.c_str(), "wb");
   if (!file) {
     perror(path.c_str());
-    return nullptr;
+    exit(2);
   }
   fputs(kCaseHeader, file);
   return std::unique_ptr<Recorder>(new Recorder(file));

@@ -25,7 +25,24 @@ namespace {
 struct Settings {
   static uint64_t number(const char *name, uint64_t otherwise) {
     const char *text = getenv(name);
-    return text ? strtoull(text, nullptr, 10) : otherwise;
+    if (!text)
+      return otherwise;
+    char *end = nullptr;
+    const uint64_t value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end) {
+      fprintf(stderr, "%s cannot be '%s'\n", name, text);
+      exit(2);
+    }
+    return value;
+  }
+  static Order orderOf(uint64_t number) {
+    if (number <= 2)
+      return number == 0   ? Order::Ascending
+             : number == 1 ? Order::Descending
+                           : Order::Random;
+    fprintf(stderr, "HONE_METAL_ORDER cannot be %llu\n",
+            (unsigned long long)number);
+    exit(2);
   }
   uint64_t devices = number("HONE_METAL_DEVICES", 1);
   uint64_t memory = number("HONE_METAL_MEMORY", 16ull << 30);
@@ -37,9 +54,7 @@ struct Settings {
   uint64_t refusedAllocation = number("HONE_METAL_REFUSE_ALLOCATION", 0);
   uint64_t lostLaunch = number("HONE_METAL_LOSE_AT_LAUNCH", 0);
   uint64_t stuckLaunch = number("HONE_METAL_STICK_AT_LAUNCH", 0);
-  Order order = number("HONE_METAL_ORDER", 0) == 0   ? Order::Ascending
-                : number("HONE_METAL_ORDER", 0) == 1 ? Order::Descending
-                                                     : Order::Random;
+  Order order = orderOf(number("HONE_METAL_ORDER", 0));
 };
 
 const Settings settings;

@@ -80,6 +80,22 @@ cuda::Code Driver::flush(bool waits) {
   return isStuck ? cuda::kNotReady : sticky;
 }
 
+/// A barrier that is not there would be dropped from nothing.
+static void checkDropped(const Module &module, const Options &options) {
+  if (options.droppedKernel.empty())
+    return;
+  const Kernel *kernel = module.find(options.droppedKernel);
+  unsigned barriers = 0;
+  if (kernel)
+    for (const Instruction &each : kernel->code)
+      barriers += each.kind == Kind::Barrier;
+  if (options.droppedBarrier < barriers)
+    return;
+  fprintf(stderr, "HONE_PTX_DROP: kernel %s has %u barriers\n",
+          options.droppedKernel.c_str(), barriers);
+  exit(2);
+}
+
 const Module *Driver::load(std::string_view text, std::string &log) {
   const Module *module = machine()->load(text, log);
   if (!module)
@@ -92,8 +108,10 @@ const Module *Driver::load(std::string_view text, std::string &log) {
     log = ".target " + module->target + " on a device of capability " +
           std::to_string(options.capability / 10) + "." +
           std::to_string(options.capability % 10);
-  else
+  else {
+    checkDropped(*module, options.machine);
     return module;
+  }
   machine()->unload(module);
   return nullptr;
 }
