@@ -12,6 +12,7 @@ other stays nominal there (passes/plan/MachineProfile.h).
 import json
 import statistics
 
+import disk_rate
 from family_costs import FamilyCosts
 from hone_program import HoneProgram
 from workload import Workload
@@ -103,6 +104,9 @@ def measure(config, bin_dir, folder, threads, repetitions, steps, stored=STORED)
     if min(slower, per_fill, *profile.values()) <= 0:
         raise RuntimeError("the times do not fit together: the machine was "
                            "busy; try again, or with more --repetitions")
+    disk = disk_rate.measure(folder)
+    if disk:
+        profile["disk_bytes_per_second"] = disk
     return {**profile, "threads": threads,
             "step_seconds": max(statistics.median(costs.beside), 0.0),
             "families": costs.learn()}

@@ -239,16 +239,17 @@ def TileRows : HonePass<"hone-tile-rows"> {
 }
 
 def OffloadInputs : HonePass<"hone-offload-inputs"> {
-  let summary = "block inputs rest in a file between forward and backward";
+  let summary = "what backwards read rests in a file after the forward";
   let description = [{
-    Needs: a verified step. Guarantees: in every entry, the first `inputs` values
-    that a block computes and that calls far apart read are written to the file
-    of offloaded values beside the calls that follow, and read again beside the
-    call before the backward that needs them. Numbers do not change.
+    Needs: a verified step. Guarantees: in every entry, what the first `inputs`
+    calls make and calls far apart read, results and what is kept for a backward,
+    is written to the file of offloaded values beside the calls that follow, and
+    read again beside the call before the backward that needs it. What is narrower
+    than a sixteenth of a call's first result stays. Numbers do not change.
   }];
   let options = [
     Option<"inputs", "inputs", "int64_t", /*default=*/"0",
-           "how many, the first ones; more than there are: all">
+           "how many calls, the first ones; more than there are: all">
   ];
 }
 

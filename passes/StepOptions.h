@@ -21,8 +21,9 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       llvm::cl::desc("block inputs that are kept in bfloat16")};
   Option<int64_t> offloadedInputs{
       *this, "offloaded-inputs", llvm::cl::init(0),
-      llvm::cl::desc("block inputs that rest in a file between forward and "
-                     "backward, as in hone-offload-inputs")};
+      llvm::cl::desc(
+          "layers whose input and kept values rest in a file between "
+          "forward and backward, as in hone-offload-inputs")};
   Option<bool> rematerialize{
       *this, "rematerialize", llvm::cl::init(false),
       llvm::cl::desc("compute cheap values again where they are read late")};

@@ -203,13 +203,11 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
   int64_t mapped = memory->mappedPeak(threads);
   return PlanCost{
       memory->budgeted(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
-      costs.seconds(
-          memory->families,
-          imported->hasAttr(HoneDialect::getRoundedProductsAttrName())) +
-          // Taken to go on beside kernels, but for the copies to and from the
-          // system's cache.
-          2.0 * double(memory->offloaded.perBatch) /
-              costs.rates.bytesPerSecond};
+      costs.secondsWithFile(
+          costs.seconds(
+              memory->families,
+              imported->hasAttr(HoneDialect::getRoundedProductsAttrName())),
+          memory->offloaded.perBatch)};
 }
 
 PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {

@@ -41,7 +41,7 @@ struct PlanRequest {
   const rt::Budget &memory;   ///< see MemoryPlan::budgeted
   const rt::Budget &resident; ///< Bytes, or nothing is asked for
   bool mayRound;   ///< block inputs and inner values may be kept in bfloat16
-  bool mayOffload; ///< as many block inputs as need be may rest in a file
+  bool mayOffload; ///< what layers leave may rest in a file
   enum class Streaming { Never, Always, Planned } streaming;
   /// Where the budgets are from, for messages.
   std::string memoryPlace, residentPlace;

@@ -77,10 +77,12 @@ Result<MachineCosts> hone::readProfile(const std::string &path,
       {"other_flops_per_second", &costs.rates.otherFlopsPerSecond},
       {"bytes_per_second", &costs.rates.bytesPerSecond},
       {"fills_per_second", &costs.rates.fillsPerSecond},
+      {"disk_bytes_per_second", &costs.diskBytesPerSecond},
       {"launch_seconds", &costs.rates.launchSeconds}};
   for (auto [name, rate] : all) {
     const rt::Json *value = parsed.isObject() ? parsed.find(name) : nullptr;
     if (!value && (rate == &costs.rates.bfloat16FlopsPerSecond ||
+                   rate == &costs.diskBytesPerSecond ||
                    rate == &costs.rates.launchSeconds))
       continue;
     bool good = value && value->isNumber() && std::isfinite(value->number()) &&

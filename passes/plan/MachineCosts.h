@@ -10,6 +10,8 @@
 
 #include "passes/plan/StepCounts.h"
 
+#include <algorithm>
+
 namespace hone {
 
 /// Seconds for one each of what kernels of a family ask for.
@@ -25,6 +27,8 @@ struct FamilyCosts {
 struct MachineCosts {
   MachineProfile rates;
   std::map<std::string, FamilyCosts> families;
+  /// Of a file that values rest in, written or read, the slower of both.
+  double diskBytesPerSecond = 1e9;
   double stepSeconds = 0;  ///< of a step, beside its counted kernels
   std::string digest = {}; ///< SHA-256 of the file; empty: nominal rates
   int64_t threads = 0;     ///< that were measured; 0: unknown
@@ -46,6 +50,18 @@ struct MachineCosts {
       sum += seconds(family, counts, bfloat16Products);
     return sum;
   }
+  /// Of a step that computes for `computing` seconds and beside that writes so
+  /// many bytes to a file and reads them again: the one beside the forwards of
+  /// layers, a third of it at the least, the other beside their backwards. What
+  /// the disk does not reach in that time is waited for.
+  double secondsWithFile(double computing, int64_t bytes) const {
+    const double late = double(bytes) / diskBytesPerSecond - computing / 3;
+    // Each way a core copies all of it.
+    return computing + 2 * double(bytes) / copiedBytesPerSecond +
+           2 * std::max(late, 0.0);
+  }
+  /// By a thread beside those that compute.
+  static constexpr double copiedBytesPerSecond = 1e10;
 };
 
 } // namespace hone

@@ -541,7 +541,7 @@ std::string MemoryPlan::table(int64_t threads) const {
   if (offloaded.perBatch)
     line(os, "offloaded", offloaded.perBatch,
          "in " + std::to_string(offloaded.values) +
-             " block inputs, written to a file and read in each batch");
+             " values, written to a file and read in each batch");
   if (!onDevice)
     writeMore();
   if (choice) {

@@ -2,7 +2,7 @@
 //
 // A value is written while the call runs that reads it last in the forward, and
 // read while the one before its backward runs: with a file that keeps up nobody
-// waits, and one input more is in memory than is in use.
+// waits, and one layer's values more are in memory than are in use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +32,19 @@ struct Rest {
 /// waits for the file to be written and the one that it is read beside.
 static constexpr size_t shortestRest = 3;
 
-/// Where `result` rests, if it is what a block computes (what it keeps for its
-/// own backward besides comes after that) and calls alone read it.
+/// A value narrower than such a part of what its block computes is not worth a
+/// request: h of an adapter, or a log-sum-exp.
+static constexpr int64_t widestShare = 16;
+
+static int64_t rowBytes(Value value) { return bytesAtRows(value.getType(), 1); }
+
+/// Where `result` rests, if calls alone read it.
 static std::optional<Rest>
 findRest(OpResult result, const llvm::DenseMap<Operation *, size_t> &numbers) {
   auto type = dyn_cast<RankedTensorType>(result.getType());
-  if (result.getResultNumber() != 0 || !type || !hasRows(type) ||
-      type.getNumDynamicDims() != 1)
+  if (!type || !hasRows(type) || type.getNumDynamicDims() != 1 ||
+      rowBytes(result) * widestShare <
+          rowBytes(result.getOwner()->getResult(0)))
     return std::nullopt;
   const size_t made = numbers.lookup(result.getOwner());
   SmallVector<size_t> uses = {made};
@@ -69,32 +75,34 @@ int64_t offloadInputs(EntryOp entry, int64_t most, int64_t rows) {
     numbers[call] = i;
   OpBuilder builder(entry.getContext());
   int64_t count = 0, offset = 0;
-  for (CallOp call : calls) {
-    if (count == most)
-      break;
-    if (call.getNumResults() == 0)
-      continue;
-    std::optional<Rest> rest = findRest(call->getResult(0), numbers);
-    if (!rest)
-      continue;
-    ++count;
-    Value value = rest->value;
-    CallOp before = calls[rest->begin], after = calls[rest->end];
-    builder.setInsertionPointAfter(call);
-    OffloadOp::create(builder, call.getLoc(), value, offset);
+  Operation *last = nullptr; ///< after which the next begins
+  auto offload = [&](const Rest &rest) {
+    Value value = rest.value;
+    CallOp before = calls[rest.begin], after = calls[rest.end];
+    builder.setInsertionPointAfter(last);
+    last = OffloadOp::create(builder, last->getLoc(), value, offset);
     builder.setInsertionPointAfter(before);
     AwaitOp::create(builder, before.getLoc(), value);
-    builder.setInsertionPoint(calls[rest->end - 1]);
+    builder.setInsertionPoint(calls[rest.end - 1]);
     Value read = ReloadOp::create(builder, after.getLoc(), value.getType(),
                                   builder.getI64IntegerAttr(offset));
     builder.setInsertionPoint(after);
     AwaitOp::create(builder, after.getLoc(), read);
     value.replaceUsesWithIf(read, [&](OpOperand &use) {
       auto found = numbers.find(use.getOwner());
-      return found != numbers.end() && found->second >= rest->end;
+      return found != numbers.end() && found->second >= rest.end;
     });
     offset +=
         llvm::alignTo(bytesAtRows(value.getType(), rows), OffloadOp::alignment);
+  };
+  for (CallOp call : calls) {
+    if (count == most)
+      break;
+    last = call;
+    for (OpResult result : call->getResults())
+      if (std::optional<Rest> rest = findRest(result, numbers))
+        offload(*rest);
+    count += last != call;
   }
   return count;
 }

@@ -1,8 +1,9 @@
-//===- OffloadInputs.h - Block inputs that rest in a file -----------------===//
+//===- OffloadInputs.h - What the forward leaves rests in a file ----------===//
 //
 // Between its last use in the forward and its first in the backward a block's
-// input is read by nobody. Its file is written and read beside the calls around
-// that time, and its memory is free in between.
+// input, or what a block keeps for its own backward, is read by nobody. It is
+// written to a file and read again beside the calls around that time, and its
+// memory is free in between.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,8 @@
 
 namespace hone {
 
-/// Offloads the first `most` block inputs of `entry` that this frees memory of;
-/// returns how many there are. `rows`: the most that a batch has.
+/// Offloads what the first `most` calls of `entry` make that rests long enough;
+/// returns how many such calls there are. `rows`: the most that a batch has.
 int64_t offloadInputs(EntryOp entry, int64_t most, int64_t rows);
 
 /// What a module offloads, with hone.max_rows rows.

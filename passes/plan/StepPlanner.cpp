@@ -55,6 +55,10 @@ bool StepPlanner::fits(const StepPlan &plan, int64_t budget) {
   return found && found->peakBytes <= budget;
 }
 
+bool StepPlanner::isWorthIt(const StepPlan &plan, const StepPlan &other) {
+  return cost(plan)->seconds < (1 - leastGain) * cost(other)->seconds;
+}
+
 template <typename Predicate>
 int64_t StepPlanner::largest(int64_t most, Predicate holds) const {
   int64_t low = 0, high = most + 1; // holds(low), not holds(high)
@@ -86,17 +90,58 @@ std::optional<StepPlan> StepPlanner::withInputsAgain(StepPlan plan,
   }));
 }
 
-std::optional<StepPlan> StepPlanner::withInputsInFile(StepPlan plan,
+std::optional<StepPlan> StepPlanner::withFewestInFile(StepPlan plan,
                                                       int64_t budget) {
   auto inMemory = [&](int64_t count) {
     StepPlan other = plan;
     other.offloadedInputs = layers - count;
     return other;
   };
-  if (!mayOffload || !fits(inMemory(0), budget))
+  if (!fits(inMemory(0), budget))
     return std::nullopt;
   return inMemory(largest(
       layers, [&](int64_t count) { return fits(inMemory(count), budget); }));
+}
+
+StepPlan StepPlanner::mix(StepPlan plan,
+                          std::vector<StepPlan::Keeping> runs) const {
+  for (const StepPlan::Keeping &run : runs)
+    if (run.layers > 0 && !(run.policy == kinds.front()))
+      plan.keeping.push_back(run);
+  return plan;
+}
+
+std::optional<StepPlan> StepPlanner::withValuesInFile(const StepPlan &plan,
+                                                      int64_t budget) {
+  auto inFile = [&](ResidualPolicy least, ResidualPolicy most, int64_t count) {
+    return withFewestInFile(mix(plan, {{least, layers - count}, {most, count}}),
+                            budget);
+  };
+  std::optional<StepPlan> best;
+  auto offer = [&](const std::optional<StepPlan> &other) {
+    if (other && (!best || isWorthIt(*other, *best)))
+      best = other;
+  };
+  for (const ResidualPolicy &kind : kinds)
+    offer(inFile(kinds.front(), kind, layers));
+  if (!best)
+    return best;
+  // A disk that does not keep up with all layers may with some of them. Each is
+  // worth it while the step gets faster.
+  const ResidualPolicy least =
+      best->keeping.empty() ? kinds.front() : best->keeping.front().policy;
+  auto computing = [&](ResidualPolicy kind) {
+    std::optional<PlanCost> found = cost(mix(plan, {{kind, layers}}));
+    return found ? found->seconds : std::numeric_limits<double>::max();
+  };
+  for (const ResidualPolicy &most : kinds)
+    if (computing(most) < (1 - leastGain) * cost(*best)->seconds)
+      offer(inFile(least, most, largest(layers, [&](int64_t count) {
+                     auto fewer = inFile(least, most, count - 1);
+                     auto more = inFile(least, most, count);
+                     return fewer && more && isFaster(*more, *fewer);
+                   })));
+  return best;
 }
 
 StepPlan StepPlanner::withExactInputs(StepPlan plan, int64_t budget) {
@@ -136,13 +181,8 @@ lowerHull(const std::vector<std::optional<PlanCost>> &points) {
 }
 
 StepPlan StepPlanner::withKeptValues(const StepPlan &plan, int64_t budget) {
-  // Layers by kind, in the order in which they run.
   auto mix = [&](std::vector<StepPlan::Keeping> runs) {
-    StepPlan mixed = plan;
-    for (const StepPlan::Keeping &run : runs)
-      if (run.layers > 0 && !(run.policy == kinds.front()))
-        mixed.keeping.push_back(run);
-    return mixed;
+    return this->mix(plan, std::move(runs));
   };
   std::vector<std::optional<PlanCost>> uniform;
   for (const ResidualPolicy &kind : kinds)
@@ -183,13 +223,17 @@ StepPlan StepPlanner::withKeptValues(const StepPlan &plan, int64_t budget) {
 }
 
 std::optional<StepPlan> StepPlanner::bestWithin(const StepPlan &tiles,
-                                                int64_t budget) {
-  if (!fits(tiles, budget)) {
-    if (std::optional<StepPlan> plan = withInputsInFile(tiles, budget))
-      return plan;
-    return withInputsAgain(tiles, budget);
-  }
-  return withExactInputs(withKeptValues(tiles, budget), budget);
+                                                int64_t budget,
+                                                bool &mayUseFile) {
+  std::optional<StepPlan> inFile;
+  if (mayUseFile)
+    inFile = withValuesInFile(tiles, budget);
+  // Lower tiles would save memory that the file saves already.
+  mayUseFile &= !inFile;
+  if (!fits(tiles, budget))
+    return inFile ? inFile : withInputsAgain(tiles, budget);
+  StepPlan plan = withExactInputs(withKeptValues(tiles, budget), budget);
+  return inFile && isWorthIt(*inFile, plan) ? *inFile : plan;
 }
 
 StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
@@ -204,6 +248,7 @@ StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
 
 std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
   std::optional<StepPlan> best;
+  bool mayUseFile = mayOffload;
   for (int64_t rows : tileHeights) {
     StepPlan low;
     low.tileRows = low.forwardTileRows = rows;
@@ -211,7 +256,7 @@ std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
     // Memory goes to kept values first, or to higher forward tiles.
     StepPlan high = fits(low, budget) ? withForwardTiles(low, budget) : low;
     for (const StepPlan &tiles : {low, high}) {
-      std::optional<StepPlan> found = bestWithin(tiles, budget);
+      std::optional<StepPlan> found = bestWithin(tiles, budget, mayUseFile);
       if (!found)
         continue;
       StepPlan plan = withForwardTiles(*found, budget);

@@ -37,8 +37,9 @@ struct StepPlan {
   int64_t tileRows = 0, forwardTileRows = 0;
   std::vector<Keeping> keeping; ///< in the order of the layers
   int64_t recomputedInputs = 0;
-  int64_t roundedInputs = 0;   ///< kept in bfloat16
-  int64_t offloadedInputs = 0; ///< rest in a file
+  int64_t roundedInputs = 0; ///< kept in bfloat16
+  /// Layers, from the first, whose input and kept values rest in a file.
+  int64_t offloadedInputs = 0;
 
   /// As the option `residuals` of hone-derive-backward.
   std::string residuals(int64_t layers) const;
@@ -70,12 +71,16 @@ struct PlanCost {
 /// A plan that recomputes inputs lets no layer keep more: an input is the
 /// cheapest memory of all, since a block's inner values are wider than its
 /// input and one forward of a block computes them all. Where rounding is
-/// allowed, it comes before anything is computed again. So do inputs that rest
-/// in a file, where that is allowed: a plan has as few of them as it can, since
-/// flash wears out, and then computes no input again.
+/// allowed, it comes before anything is computed again. So does a file, where
+/// that is allowed: layers then keep more than there is memory for, as far as
+/// the disk keeps up. Flash wears out, so a plan has as few layers in the file
+/// as the budget allows, and none if that does not save `leastGain` of the
+/// time.
 class StepPlanner {
 public:
   /// Judges a plan; nothing if the model has no such plan.
+  static constexpr double leastGain = 0.01;
+
   using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
 
   /// `layers` calls have a forward and a backward apart; what they keep may be
@@ -104,16 +109,26 @@ public:
 private:
   bool fits(const StepPlan &plan, int64_t budget);
   bool isFaster(const StepPlan &plan, const StepPlan &other);
+  /// Whether `plan`, which writes more to a file, is as much faster.
+  bool isWorthIt(const StepPlan &plan, const StepPlan &other);
   /// The largest value of `count` from 0 to `most` for which `plan` satisfies
   /// `holds`, which must be true at 0.
   template <typename Predicate>
   int64_t largest(int64_t most, Predicate holds) const;
-  std::optional<StepPlan> bestWithin(const StepPlan &tiles, int64_t budget);
+  /// `mayUseFile` becomes false once a plan does.
+  std::optional<StepPlan> bestWithin(const StepPlan &tiles, int64_t budget,
+                                     bool &mayUseFile);
   /// `plan`, whose layers keep inputs only, with the fewest of them computed
   /// again.
   std::optional<StepPlan> withInputsAgain(StepPlan plan, int64_t budget);
-  /// `plan`, whose layers keep inputs only, with the fewest of them in a file.
-  std::optional<StepPlan> withInputsInFile(StepPlan plan, int64_t budget);
+  /// `plan` with as few layers in a file as fit.
+  std::optional<StepPlan> withFewestInFile(StepPlan plan, int64_t budget);
+  /// `plan`, whose layers keep inputs only, with layers that keep more and rest
+  /// in a file.
+  std::optional<StepPlan> withValuesInFile(const StepPlan &plan,
+                                           int64_t budget);
+  /// `plan` with layers of kinds, in the order in which they run.
+  StepPlan mix(StepPlan plan, std::vector<StepPlan::Keeping> runs) const;
   /// `plan`, which fits, with layers that keep more.
   StepPlan withKeptValues(const StepPlan &plan, int64_t budget);
   /// `plan`, which fits, with the fewest rounded inputs.

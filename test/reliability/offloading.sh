@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # offloading.sh MODEL WORK
 #
-# Block inputs that rest in a file change no bit, for any number of threads, with
+# What layers leave in a file changes no bit, for any number of threads, with
 # fewer rows, and after kills; the run takes no more memory than is planned, and
 # tells the bytes that it writes. A disk that is full, or that fails later, ends
 # the run with its checkpoints intact.
@@ -57,6 +57,17 @@ in_backward=(train.optimizer_in_backward=true train.max_grad_norm=0 weights.stre
 honec spec.yaml -o kept-in-backward --set train.optimizer_in_backward=true
 train kept-in-backward whole-in-backward --threads 1
 together in-backward whole-in-backward "${in_backward[@]}" train.activation_offloading=true
+# What layers keep beside their inputs, of all layers and of the first.
+honec spec.yaml -o keeping --set train.residuals=full
+train keeping whole-keeping --threads 1
+together offloads-kept whole-keeping train.residuals=full train.activation_offloading=true
+honec spec.yaml -o some --set train.residuals=full --step-options="offloaded-inputs=1"
+train some run-some --threads 3
+[[ $(digest_of run-some) == $(digest_of whole-keeping) ]] || fail "some: other bits"
+written() { grep -oE '"offloaded_bytes": *[0-9]+' "$1" | head -n 1 | grep -oE '[0-9]+'; }
+inputs=$(written on-1.jsonl) kept=$(written run-offloads-kept.jsonl) some=$(written run-some.jsonl)
+((some > 0 && some < kept && inputs < kept)) || fail "written: $inputs of inputs, $kept with kept values, $some of one layer"
+echo "kept values of all layers and of some: same bits"
 echo "streamed, updated in the backward: same bits"
 
 for program in kept offloaded; do

@@ -152,6 +152,16 @@ TEST(CostEstimate, KernelsAreThePartsOfAStep) {
   EXPECT_EQ(sum.launches, step.launches);
 }
 
+// A third of 3 s each way is beside what computes, at a byte in 1 ns.
+TEST(MachineCosts, AStepWaitsForWhatADiskDoesNotReach) {
+  MachineCosts costs;
+  costs.diskBytesPerSecond = 1e9;
+  const double copies = 2e9 / MachineCosts::copiedBytesPerSecond;
+  EXPECT_NEAR(costs.secondsWithFile(3, 0), 3, 1e-9);
+  EXPECT_NEAR(costs.secondsWithFile(3, 1000000000), 3 + copies, 1e-9);
+  EXPECT_NEAR(costs.secondsWithFile(3, 2000000000), 3 + 2 * copies + 2, 1e-9);
+}
+
 // Products take 4 s here, the bytes of an addition 8 s.
 TEST(StepFloor, SaysWhichKernelIsLongestAndWhatBoundsIt) {
   MachineCosts costs;

@@ -7,9 +7,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <numeric>
 #include <sys/resource.h>
+#include <thread>
+#ifdef __linux__
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+#endif
 #include <vector>
 
 using namespace hone::rt;
@@ -84,6 +94,72 @@ TEST(Offloading, GivesAllOfItAndTakesItBack) {
   second->await(value.data());
   EXPECT_EQ(value, valueOf(7));
 }
+
+// Longer than what it passes through, at an address that is no block's.
+TEST(Offloading, TakesValuesOfAnyLengthFromAnyAddress) {
+  TemporaryFolder folder;
+  constexpr size_t length = 2 * Offloading::BounceBytes + 4097;
+  constexpr uint64_t slot = Offloading::BounceBytes * 3;
+  auto file = std::move(Offloading::create(folder.path, 2 * slot).value());
+  std::vector<char> memory(length + 2, 'x');
+  std::iota(memory.begin() + 1, memory.end() - 1, char(0));
+  const std::vector<char> before = memory;
+  file->write(memory.data() + 1, length, slot);
+  file->await(memory.data() + 1);
+  std::fill(memory.begin() + 1, memory.end() - 1, 'y');
+  file->read(memory.data() + 1, length, slot);
+  file->await(memory.data() + 1);
+  EXPECT_TRUE(file->settle().isOk());
+  EXPECT_EQ(memory, before);
+}
+
+#ifdef __linux__
+/// How many pages of the open file without a name in `folder` are cached.
+static size_t cachedPages(const std::string &folder, size_t bytes) {
+  for (const auto &each :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;
+    const std::string target =
+        std::filesystem::read_symlink(each.path(), closed).string();
+    if (target.rfind(folder, 0) != 0)
+      continue;
+    const int file = open(each.path().c_str(), O_RDONLY);
+    void *mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+    std::vector<unsigned char> pages((bytes + 4095) / 4096);
+    EXPECT_EQ(mincore(mapped, bytes, pages.data()), 0);
+    munmap(mapped, bytes);
+    close(file);
+    return size_t(std::count_if(pages.begin(), pages.end(),
+                                [](unsigned char page) { return page & 1; }));
+  }
+  ADD_FAILURE() << "no such file";
+  return 0;
+}
+
+// There it would take the memory that it frees.
+TEST(Offloading, LeavesNothingInTheSystemsCache) {
+  TemporaryFolder folder;
+  struct statfs system;
+  ASSERT_EQ(statfs(folder.path.c_str(), &system), 0);
+  if (system.f_type == TMPFS_MAGIC)
+    GTEST_SKIP() << "the folder is in memory itself";
+  constexpr size_t bytes = 4 * Offloading::BounceBytes;
+  auto file = std::move(Offloading::create(folder.path, bytes).value());
+  std::vector<char> value(bytes, 'x');
+  for (int i = 0; i < 2; ++i) {
+    file->write(value.data(), bytes, 0);
+    file->read(value.data(), bytes, 0);
+  }
+  ASSERT_TRUE(file->settle().isOk());
+  // Where it is cached on the way, the last read may not have been let go yet.
+  size_t cached = bytes;
+  for (int i = 0; i < 100 && cached > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    cached = cachedPages(folder.path, bytes);
+  }
+  EXPECT_EQ(cached, 0u);
+}
+#endif
 
 TEST(Offloading, RefusesAFolderThatIsNotThere) {
   TemporaryFolder folder;

@@ -260,3 +260,86 @@ TEST(StepPlanner, OffloadsAsFewInputsAsTheBudgetNeeds) {
   // Without a budget nothing is written.
   EXPECT_EQ(planner.fastest().offloadedInputs, 0);
 }
+
+namespace {
+/// 6 layers as ToyModel's, without tiles, and a file: of `inTime` bytes that
+/// are written the step waits for none, of others 0.1 s each. A layer's values
+/// that are on their way are in memory.
+struct FileModel {
+  double inTime;
+
+  std::optional<PlanCost> operator()(const StepPlan &plan) const {
+    if (plan.recomputedInputs > 0)
+      return std::nullopt;
+    double seconds = 200;
+    std::vector<int64_t> bytes;
+    for (const auto &[policy, count] : plan.keeping)
+      for (const Gain &gain : ToyModel::gains(false))
+        if (gain.policy == policy) {
+          bytes.insert(bytes.end(), size_t(count), 10 + gain.bytes);
+          seconds -= gain.seconds * double(count);
+        }
+    if (bytes.size() > size_t(ToyModel::layers))
+      return std::nullopt;
+    bytes.insert(bytes.begin(), size_t(ToyModel::layers) - bytes.size(), 10);
+    int64_t peak = 40, widest = 0;
+    double written = 0;
+    for (size_t layer = 0; layer < bytes.size(); ++layer)
+      if (layer < size_t(plan.offloadedInputs)) {
+        widest = std::max(widest, bytes[layer]);
+        written += double(bytes[layer]);
+      } else {
+        peak += bytes[layer];
+      }
+    return PlanCost{peak + widest,
+                    seconds + 0.1 * std::max(written - inTime, 0.0)};
+  }
+
+  StepPlanner planner() const {
+    return {ToyModel::layers, false, /*mayOffload=*/true, 32, 32, *this};
+  }
+
+  /// The least seconds within `budget` of all plans whose layers are of one
+  /// kind or two.
+  double fastest(int64_t budget) const {
+    double best = 1e9;
+    ToyModel::forEachMix(
+        {}, ToyModel::gains(false), ToyModel::layers, [&](StepPlan plan) {
+          for (; plan.offloadedInputs <= ToyModel::layers;
+               ++plan.offloadedInputs)
+            if (auto cost = (*this)(plan); cost && cost->peakBytes <= budget)
+              best = std::min(best, cost->seconds);
+        });
+    return best;
+  }
+};
+} // namespace
+
+// 40 bytes, 210 of each layer in memory and 210 on their way.
+TEST(StepPlanner, KeepsInAFileWhatMemoryHasNoRoomFor) {
+  StepPlan plan = *FileModel{1e9}.planner().fastestWithin(40 + 3 * 210);
+  EXPECT_EQ(plan.residuals(6), "full");
+  EXPECT_EQ(plan.offloadedInputs, 4);
+}
+
+TEST(StepPlanner, WritesNoMoreThanTheDiskKeepsUpWith) {
+  for (double inTime : {0, 100, 300, 500, 800}) {
+    const FileModel model{inTime};
+    StepPlanner planner = model.planner();
+    for (int64_t budget = 100; budget <= 1300; budget += 29) {
+      PlanCost cost = *planner.cost(*planner.fastestWithin(budget));
+      EXPECT_LE(cost.peakBytes, budget);
+      // What one layer gains, and what is not worth writing for.
+      EXPECT_LE(cost.seconds, model.fastest(budget) + 10 + 2)
+          << budget << " with " << inTime;
+    }
+  }
+}
+
+TEST(StepPlanner, WritesNothingForLessThanAHundredth) {
+  // All layers fit with `products`; with `full` the step is 2 % faster.
+  const int64_t budget = 40 + 6 * 140;
+  EXPECT_EQ(FileModel{0}.planner().fastestWithin(budget)->offloadedInputs, 0);
+  EXPECT_EQ(FileModel{1e9}.planner().fastestWithin(budget)->residuals(6),
+            "full");
+}

@@ -1,9 +1,10 @@
 //===- Offloading.cpp - Values of a step that rest in a file --------------===//
 //
-// A value has been written, for who waits, once the system has a copy. The
-// thread then still brings that copy to the disk, before it begins with the
-// next: so no more than one value is in the system's cache, and a disk that
-// does not keep up slows the step down instead of filling memory.
+// A value that does not pass the cache by has been written, for who waits, once
+// the system has a copy. The thread then still brings that copy to the disk,
+// before it begins with the next: so no more than one value is in the system's
+// cache, and a disk that does not keep up slows the step down instead of
+// filling memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace hone::rt {
 
@@ -51,6 +53,8 @@ Offloading::create(const std::string &folder, uint64_t bytes) {
   }
   if (platform::Error error = platform::reserve(made->file, bytes))
     return refused("reserving room", error);
+  made->isDirect = platform::passCacheBy(made->file, true);
+  made->bounce = std::make_unique<Bounce>();
   if (std::error_code error =
           made->thread.start(HONE_THREAD_STACK_BYTES, enter, made.get()))
     return Status(ErrorCode::NoThread, "train.activation_offloading",
@@ -110,7 +114,7 @@ Status Offloading::settle() {
                 errorIsOfWrite ? remedyFor(error) : "check the disk");
 }
 
-platform::Error Offloading::run(const Request &request) const {
+platform::Error Offloading::transfer(const Request &request) const {
   if (request.isWrite)
     return platform::writeAt(file, request.start, request.bytes,
                              request.offset);
@@ -122,6 +126,40 @@ platform::Error Offloading::run(const Request &request) const {
     done += some;
   }
   return {};
+}
+
+// The file has room for whole blocks.
+platform::Error Offloading::transferDirectly(const Request &request) const {
+  constexpr uint64_t block = platform::directBlock;
+  char *const piece = bounce->bytes;
+  for (uint64_t done = 0; done < request.bytes;) {
+    const uint64_t bytes =
+        std::min<uint64_t>(sizeof bounce->bytes, request.bytes - done);
+    const uint64_t whole = (bytes + block - 1) / block * block;
+    if (request.isWrite) {
+      std::memcpy(piece, request.start + done, bytes);
+      std::memset(piece + bytes, 0, whole - bytes);
+    }
+    if (platform::Error error =
+            transfer({piece, whole, request.offset + done, request.isWrite}))
+      return error;
+    if (!request.isWrite)
+      std::memcpy(request.start + done, piece, bytes);
+    done += bytes;
+  }
+  return {};
+}
+
+platform::Error Offloading::run(const Request &request) {
+  if (isDirect) {
+    platform::Error error = transferDirectly(request);
+    // Some file systems say only now that they want other blocks.
+    if (error != std::errc::invalid_argument)
+      return error;
+    platform::passCacheBy(file, false);
+    isDirect = false;
+  }
+  return transfer(request);
 }
 
 void Offloading::fail(platform::Error reason, bool isWrite) {
@@ -151,6 +189,8 @@ void Offloading::serve() {
       fail(did, request.isWrite);
     ++ended;
     changed.notify_all();
+    if (isDirect)
+      continue;
     lock.unlock();
     const platform::Error lost =
         platform::dropCache(file, request.offset, request.bytes);
@@ -164,7 +204,7 @@ void Offloading::serve() {
 static constexpr uint64_t pieceBytes = 16 * 1024;
 
 Status Offloading::visit(
-    const std::function<Status(const char *part, uint64_t size)> &to) const {
+    const std::function<Status(const char *part, uint64_t size)> &to) {
   char piece[pieceBytes];
   for (uint64_t offset = 0; offset < fileBytes; offset += pieceBytes) {
     const uint64_t bytes = std::min(pieceBytes, fileBytes - offset);
@@ -179,9 +219,14 @@ Status Offloading::visit(
 }
 
 Status Offloading::fill(uint64_t offset, const char *part, uint64_t size) {
+  // Parts are of any size.
+  if (isDirect)
+    platform::passCacheBy(file, false);
   platform::Error failure = platform::writeAt(file, part, size, offset);
   if (!failure)
     failure = platform::dropCache(file, offset, size);
+  if (isDirect)
+    isDirect = platform::passCacheBy(file, true);
   return failure ? Status(ErrorCode::WriteFailed, folder,
                           "writing offloaded activations failed: " +
                               failure.message(),

@@ -3,9 +3,9 @@
 // One thread writes and reads them in the order in which it is asked, beside
 // the kernels. The file has no name, so it goes with the process however that
 // ends, and room for all of it from the start, so that a full disk is known
-// before the first step. What is written is brought to the disk at once, and
-// dropped from the system's cache: else it would take the memory that it is to
-// free.
+// before the first step. Values pass the system's cache by: there they would
+// take the memory that they are to free. Where the file system has no such way,
+// what is written is brought to the disk at once and dropped from the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,9 @@ namespace hone::rt {
 
 class Offloading {
 public:
+  /// Of memory that values pass through on their way.
+  static constexpr uint64_t BounceBytes = 256 * 1024;
+
   /// A file of `bytes` bytes in `folder`. Errors: CannotCreate, NoThread.
   static Result<std::unique_ptr<Offloading>> create(const std::string &folder,
                                                     uint64_t bytes);
@@ -51,7 +54,7 @@ public:
   /// Once it is settled: all of it, piece by piece, and the same the other way.
   /// Errors: of the function; ReadFailed; WriteFailed.
   Status
-  visit(const std::function<Status(const char *part, uint64_t size)> &to) const;
+  visit(const std::function<Status(const char *part, uint64_t size)> &to);
   Status fill(uint64_t offset, const char *part, uint64_t size);
 
 private:
@@ -60,19 +63,28 @@ private:
     uint64_t bytes, offset;
     bool isWrite;
   };
-  /// A call begins one or two, and waits for them before many more begin.
-  static constexpr uint64_t mostRequests = 16;
+  /// A call begins one or two for each value that a layer keeps, and waits for
+  /// them before many more begin.
+  static constexpr uint64_t mostRequests = 64;
+  struct Bounce {
+    alignas(platform::directBlock) char bytes[BounceBytes];
+  };
 
   Offloading() = default;
   static void *enter(void *self);
   void serve();
   void post(const Request &request);
-  platform::Error run(const Request &request) const;
+  platform::Error run(const Request &request);
+  platform::Error transfer(const Request &request) const;
+  platform::Error transferDirectly(const Request &request) const;
   void fail(platform::Error error, bool isWrite);
 
   platform::File file;
   std::string folder;
   uint64_t fileBytes = 0, written = 0;
+  bool isDirect = false; ///< passes the cache by
+  /// What is transferred directly, since values lie at any address.
+  std::unique_ptr<Bounce> bounce;
   platform::Thread thread;
   bool isStarted = false;
 

@@ -3,6 +3,7 @@
 #include "module/ProcessMemory.h"
 
 #include "device/LaunchList.h"
+#include "device/Offloading.h"
 #include "device/UploadBuffers.h"
 #include "formats/Safetensors.h"
 #include "formats/TensorMemory.h"
@@ -105,7 +106,8 @@ uint64_t processBytes(const ProcessFacts &facts) {
   // sequence, of a prompt, and of two more renderings of it, while they grow.
   const uint64_t sampling = facts.logits * 5 + facts.positions * 48 +
                             (facts.logits == 0 ? 0 : ConversationBytes);
-  const uint64_t offloading = facts.offloads ? HONE_THREAD_STACK_BYTES : 0;
+  const uint64_t offloading =
+      facts.offloads ? HONE_THREAD_STACK_BYTES + Offloading::BounceBytes : 0;
   return ProgramBytes + tables + sampling + offloading +
          std::max({PreparationBytes, savingOf(facts), openingOf(facts),
                    comparingOf(facts)});

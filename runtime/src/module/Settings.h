@@ -127,9 +127,9 @@ struct TrainSettings : MethodSettings {
       Readers::ofTrainingAlone({"backprop"})};
   Word activation_offloading{*this, "activation_offloading", "false",
       Bits::None, SetBy::Spec,
-      "block inputs rest in a file beside the run between forward and backward, "
-      "which writes and reads as many bytes in each batch as the plan says; "
-      "planned: only as many as train.memory_budget needs",
+      "what layers leave for the backward rests in a file beside the run, which "
+      "writes and reads as many bytes in each batch as the plan says; planned: as "
+      "many as make the step fastest within train.memory_budget",
       {{"false", "true", "planned"}},
       Readers::ofTrainingAlone({"backprop"})};
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,

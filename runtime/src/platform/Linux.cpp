@@ -64,6 +64,13 @@ Error reserve(const File &file, uint64_t size) {
   return error == EOPNOTSUPP ? file.truncate(size) : errorOf(error);
 }
 
+bool passCacheBy(const File &file, bool passes) {
+  const int flags = ::fcntl(file.handle(), F_GETFL);
+  return flags >= 0 &&
+         ::fcntl(file.handle(), F_SETFL,
+                 passes ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
 Error dropCache(const File &file, uint64_t offset, uint64_t size) {
   constexpr unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                            SYNC_FILE_RANGE_WAIT_AFTER;

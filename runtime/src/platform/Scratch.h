@@ -21,6 +21,12 @@ Error reserve(const File &file, uint64_t size);
 Error writeAt(const File &file, const void *bytes, uint64_t size,
               uint64_t offset);
 
+/// From now on what is read and written passes the system's cache by, or no
+/// longer does. Places in the file, sizes and addresses are then multiples of
+/// `directBlock`. False: this file knows no such way.
+bool passCacheBy(const File &file, bool passes);
+constexpr uint64_t directBlock = 4096;
+
 /// Brings what is cached of [offset, offset + size) to the disk and lets the
 /// cache go, as far as the system does either. An error for what could not be
 /// written.
