@@ -2,6 +2,7 @@
 
 #include "targets/gpu/GpuKernels.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,6 +28,11 @@ std::string GpuKernels::refusal(Operation *op) const {
         int64_t most = *mostHeadFeatures(attention, device);
         if (features <= most)
           return {};
+        // The message has what all of the program's ops have room for.
+        op->getParentOfType<ModuleOp>().walk([&](Operation *other) {
+          if (std::optional<int64_t> room = mostHeadFeatures(other, device))
+            most = std::min(most, *room);
+        });
         return "expected heads of at most " + std::to_string(most) +
                " features, for which a workgroup has memory, but found " +
                std::to_string(features);
