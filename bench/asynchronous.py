@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from children import end_with_parent
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -76,7 +78,8 @@ def train(options, folder, engine, out, modules, seed):
     for k, command in enumerate(commands):
         log = open(run / f"log{k}", "w")
         running.append(subprocess.Popen([str(a) for a in command], stdout=log,
-                                        stderr=subprocess.STDOUT))
+                                        stderr=subprocess.STDOUT,
+                                        preexec_fn=end_with_parent))
     if any([each.wait() for each in running]):
         sys.exit("\n".join(path.read_text() for path in sorted(run.glob("log*"))))
     found = losses(run / "module1/steps.jsonl")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 from build_tools import FmaProbe, ReadProbe, run_checked
+from children import end_with_parent
 from contestant import Contestant, Repetition
 from other_load import OtherLoad, children_seconds
 from process_memory import MemoryWatch
@@ -127,7 +128,8 @@ class HoneProgram:
         log.unlink(missing_ok=True)
         process = subprocess.Popen(
             self.command(contestant.threads, data) + ["--log", log],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            preexec_fn=end_with_parent)
         try:
             with MemoryWatch(process.pid) as watch, \
                     OtherLoad(children_seconds) as load:

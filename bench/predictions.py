@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+from children import end_with_parent
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Bits a second and milliseconds one way.
 LINKS = {"loopback": None, "100 Mbit/s, 10 ms": (100e6, 10), "20 Mbit/s, 50 ms": (20e6, 50)}
@@ -99,7 +101,8 @@ def commands(options, folder, name, link, out):
     if link:
         relay = subprocess.Popen(
             [sys.executable, ROOT / "test/exchange/relay.py", f"localhost:{port}", "1", "--delay",
-             str(link[1]), "--rate", str(int(link[0] / 8))], text=True, stdout=subprocess.PIPE)
+             str(link[1]), "--rate", str(int(link[0] / 8))], text=True, stdout=subprocess.PIPE,
+            preexec_fn=end_with_parent)
         dialled = int(relay.stdout.readline())
     keys = folder / "keys"
     first = ["taskset", "-c", 0, program / names[0] / "train", "--connect", f"localhost:{dialled}",
@@ -119,7 +122,8 @@ def measure(options, folder, name, link):
     for i, line in enumerate(lines):
         log = open(out / f"log{i}", "w")
         running.append(subprocess.Popen([str(a) for a in line], stdout=log,
-                                        stderr=subprocess.STDOUT))
+                                        stderr=subprocess.STDOUT,
+                                        preexec_fn=end_with_parent))
     failed = [each.wait() for each in running]
     if relay:
         relay.send_signal(signal.SIGTERM)

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from children import end_with_parent
+
 
 def compile_programs(options, folder, dtype):
     spec = folder / f"{dtype}.yaml"
@@ -57,11 +59,11 @@ def train(options, folder, programs, seed):
     server = subprocess.Popen(
         [str(a) for a in [programs / "server/train", "--serve", f"unix:{socket}", "--output",
                           f"{out}-server", *common[2:]]],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=end_with_parent)
     client = subprocess.run(
         [str(a) for a in [programs / "client/train", "--connect", f"unix:{socket}", "--data",
                           options.data, "--output", out, *common]],
-        text=True, capture_output=True)
+        text=True, capture_output=True, preexec_fn=end_with_parent)
     if client.returncode or server.wait():
         sys.exit(client.stdout + client.stderr + server.stderr.read())
     return moved(out / "adapter_model.safetensors")

@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+from children import end_with_parent
+
 
 def run(command):
-    done = subprocess.run([str(a) for a in command], text=True, capture_output=True)
+    done = subprocess.run([str(a) for a in command], text=True, capture_output=True,
+                          preexec_fn=end_with_parent)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -21,7 +24,7 @@ def train_together(out, folder, client, both=()):
     server = subprocess.Popen(
         [str(a) for a in [out / "server/train", "--serve", f"unix:{socket}", *common,
                           "--output", folder / "server"]],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
     try:
         said = run([out / "client/train", "--connect", f"unix:{socket}", *common, *client,
                     "--output", folder / "client"])

@@ -13,13 +13,16 @@ import subprocess
 import sys
 import time
 
+from children import end_with_parent
+
 
 def run(arguments, folder, more):
     """Seconds, exit code and output of one process."""
     before = time.monotonic()
     done = subprocess.run([arguments.train, "--data", arguments.data, "--output",
                            str(folder), "--steps", str(arguments.steps)]
-                          + arguments.more + more, capture_output=True, text=True)
+                          + arguments.more + more, capture_output=True, text=True,
+                          preexec_fn=end_with_parent)
     return time.monotonic() - before, done.returncode, done.stdout + done.stderr
 
 
