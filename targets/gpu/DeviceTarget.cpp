@@ -25,6 +25,9 @@ tile::Blocks DeviceTarget::blocks() const {
   // A row for each subgroup, and a workgroup for each multiprocessor.
   blocks.rowGroup = 8;
   blocks.updateElements = 4096;
+  // An adapter's h and u are long chains of few sums: the fewer in a workgroup,
+  // the more run at a time. Below that, reading A and B again costs more.
+  blocks.narrowRows = 16;
   // An adapter's h and u, of each projection.
   blocks.apartColumns = 64;
   return blocks;

@@ -199,6 +199,7 @@ struct DistributeTiles
     for (Operation &op : body)
       ops.push_back(&op);
     simt::DeviceFeatures device;
+    device.sharedBytes = sharedBytes;
     device.copiesInFlight = copiesInFlight;
     device.matrixUnits = matrixUnits;
     simt::KernelState state(getOperation(), device);

@@ -73,6 +73,10 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
     type and rows begin at multiples of 16 bytes. A product that is `rounded` is
     `nvvm.mma.sync`'s with `matrix-units`.
 
+    A product with `few_rows` and a small result has its blocks of terms dealt
+    out to subgroups, which have stages of their own, in half of `shared-bytes`
+    at most; the workgroup joins their sums in order.
+
     What each thread does alone, and code that has its barriers, is in an
     `scf.execute_region`: no other barrier goes into one.
   }];
@@ -89,6 +93,8 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
            "terms are copied to shared memory while others are multiplied">,
     Option<"matrixUnits", "matrix-units", "bool", "false",
            "subgroups multiply matrices of bfloat16">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
+           "shared memory of a workgroup, at most">,
   ];
 }
 

@@ -14,10 +14,12 @@
 #include "targets/gpu/ProductLowering.h"
 
 #include "targets/gpu/StagedSide.h"
+#include "targets/gpu/TileShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -25,25 +27,9 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
 
-/// Threads along a side of the square.
-static constexpr int64_t kSide = 16;
-/// Neighbours of a thread in the square.
-static constexpr int64_t kNeighbours = 4;
 /// Terms in one turn of the innermost loop: with fewer, the loop itself is more
 /// than a tenth of it.
 static constexpr int64_t kUnrolled = 8;
-/// Rows or columns of a tile, at most, without matrix units.
-static constexpr int64_t kMostPlaces = 64;
-
-// Matrices of a matrix unit: 16 x 8 sums of 16 terms.
-static constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8,
-                         kMatrixTerms = 16;
-/// Subgroups along the rows and columns of a tile.
-static constexpr int64_t kSubgroupRows = 2, kSubgroupColumns = 4;
-static constexpr int64_t kMostMatrixPlaces = 128;
-
-static_assert(kSide * kSide == kThreads);
-static_assert(kSubgroupRows * kSubgroupColumns == kSubgroups);
 
 /// What `value` is at most, if that can be seen.
 static std::optional<int64_t> upperBound(Value value) {
@@ -57,48 +43,20 @@ static std::optional<int64_t> upperBound(Value value) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
+/// The tile of `op`, and of all products on its `c`.
+static TileShape shapeOf(tile::ProductOp op, bool byMatrices) {
+  return TileShape::of(upperBound(op.getM()).value_or(kMostPlaces),
+                       int64_t(op.getColumns()), byMatrices);
+}
+
 namespace {
-
-/// Which tile products on one `c` compute at once, and who has what of it.
-struct TileShape {
-  int64_t rows, columns;
-  bool byMatrices; ///< sums are where matrix units have them
-
-  static TileShape of(tile::ProductOp op, bool byMatrices) {
-    return of(upperBound(op.getM()).value_or(kMostMatrixPlaces),
-              int64_t(op.getColumns()), byMatrices);
-  }
-  static TileShape of(int64_t rows, int64_t columns, bool byMatrices) {
-    auto side = [&](int64_t places, int64_t least) {
-      int64_t most = byMatrices ? kMostMatrixPlaces : kMostPlaces;
-      while (least < most && least < places)
-        least *= 2;
-      return least;
-    };
-    if (!byMatrices)
-      return {side(rows, kSide), side(columns, kSide), false};
-    // Lanes load two matrices of terms side by side.
-    return {side(rows, kSubgroupRows * kMatrixRows),
-            side(columns, kSubgroupColumns * 2 * kMatrixColumns), true};
-  }
-
-  int64_t rowsEach() const {
-    return rows / (byMatrices ? kSubgroupRows * 8 : kSide);
-  }
-  int64_t columnsEach() const {
-    return columns / (byMatrices ? kSubgroupColumns * 4 : kSide);
-  }
-  /// See StagedSide.
-  static int64_t group(int64_t each, bool byMatrices) {
-    return !byMatrices && each >= kNeighbours ? kNeighbours : 2;
-  }
-};
 
 class ProductLowering {
 public:
-  /// Code goes before `op`, or to `place`.
+  /// Code goes before `op`, or to `place`. `most`: stages in shared memory.
   ProductLowering(tile::ProductOp op, const TileShape &shape, const Team &team,
-                  OpBuilder::InsertPoint place = {});
+                  OpBuilder::InsertPoint place = {},
+                  int64_t most = kStagesInFlight);
 
   /// body(i, j) for each tile of the result, from row and column `i`, `j` of
   /// the op on.
@@ -109,6 +67,8 @@ public:
   SmallVector<Value> addTo(Value i, Value j, ValueRange had);
   /// Stores them.
   void finish(Value i, Value j, ValueRange sums);
+  /// addTo() for the only tile, with blocks of terms over subgroups.
+  SmallVector<Value> addSplit(const BlockSplit &split, ValueRange had);
 
 private:
   int64_t sums() const { return shape.rowsEach() * shape.columnsEach(); }
@@ -127,9 +87,15 @@ private:
     return b.min(i, b.sub(count, b.index(1)));
   }
   void forEachSum(function_ref<void(unsigned, Value, Value)> body);
-
   /// What a sum that had `old` is with the next block of terms.
   SmallVector<Value> joined(ValueRange old, ValueRange sums, Value isFirst);
+  /// Code of the team waits for its threads.
+  void barrier();
+  /// Stages of both sides begin at `offset` of `memory`.
+  void begin(Value memory, Value offset, Value i, Value j);
+  int64_t stagesBytes() const {
+    return left.bytes(stages) + right.bytes(stages);
+  }
   /// Carries `values` through the stages of the terms in [from, to), which are
   /// there when body(slot, t, values) multiplies them.
   SmallVector<Value>
@@ -152,7 +118,8 @@ private:
   StagedSide left, right;
   const bool hasCopies;
   const int64_t stages;
-  SmallVector<Value> rowsOf, columnsOf; ///< of this thread, in a tile
+  SmallVector<Value> rowsOf, columnsOf;           ///< of this thread, in a tile
+  SmallVector<int64_t> rowOffsets, columnOffsets; ///< from its first ones
 };
 
 } // namespace
@@ -172,7 +139,8 @@ int64_t simt::productBytes(int64_t rows, int64_t columns,
 }
 
 ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
-                                 const Team &team, OpBuilder::InsertPoint place)
+                                 const Team &team, OpBuilder::InsertPoint place,
+                                 int64_t most)
     : op(op), shape(shape), b(op, team, place),
       element(op.getC().getType().getElementType()),
       stagedType(usesMatrixUnits(op, team) ? Type(b.getBF16Type()) : element),
@@ -181,30 +149,36 @@ ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
       right(op, StagedSide::Right, shape.columns, stagedType,
             TileShape::group(shape.columnsEach(), shape.byMatrices), b),
       hasCopies(left.isInFlight() || right.isInFlight()),
-      stages(hasCopies && isLong() ? kStagesInFlight : 1) {
-  const KernelState &state = team.state;
+      stages(hasCopies && isLong() ? most : 1) {
+  Value row, column;
   if (shape.byMatrices) {
+    Value lane = team.state.lane, four = b.index(4);
     auto [down, across] = subgroupBegin();
-    Value row = b.add(down, b.div(state.lane, b.index(4)));
-    Value column =
-        b.add(across, b.mul(b.rem(state.lane, b.index(4)), b.index(2)));
+    row = b.add(down, b.div(lane, four));
+    column = b.add(across, b.mul(b.rem(lane, four), b.index(2)));
     for (int64_t r = 0; r < shape.rowsEach(); ++r)
-      rowsOf.push_back(b.add(row, b.index(8 * r)));
+      rowOffsets.push_back(8 * r);
     for (int64_t c = 0; c < shape.columnsEach(); ++c)
-      columnsOf.push_back(b.add(column, b.index(8 * (c / 2) + c % 2)));
-    return;
+      columnOffsets.push_back(8 * (c / 2) + c % 2);
+  } else {
+    auto spread = [&](Value thread, int64_t threads, int64_t each,
+                      SmallVectorImpl<int64_t> &offsets) {
+      int64_t neighbours = std::min(each, kNeighbours);
+      for (int64_t i = 0; i < each; ++i)
+        offsets.push_back(i % neighbours +
+                          i / neighbours * neighbours * threads);
+      return b.mul(thread, b.index(neighbours));
+    };
+    Value member = team.member(), across = b.index(shape.across);
+    row =
+        spread(b.div(member, across), shape.down, shape.rowsEach(), rowOffsets);
+    column = spread(b.rem(member, across), shape.across, shape.columnsEach(),
+                    columnOffsets);
   }
-  auto spread = [&](Value thread, int64_t each,
-                    SmallVectorImpl<Value> &places) {
-    int64_t neighbours = std::min(each, kNeighbours);
-    Value first = b.mul(thread, b.index(neighbours));
-    for (int64_t i = 0; i < each; ++i)
-      places.push_back(
-          b.add(first,
-                b.index(i % neighbours + i / neighbours * neighbours * kSide)));
-  };
-  spread(b.div(state.thread, b.index(kSide)), shape.rowsEach(), rowsOf);
-  spread(b.rem(state.thread, b.index(kSide)), shape.columnsEach(), columnsOf);
+  for (int64_t offset : rowOffsets)
+    rowsOf.push_back(b.add(row, b.index(offset)));
+  for (int64_t offset : columnOffsets)
+    columnsOf.push_back(b.add(column, b.index(offset)));
 }
 
 std::pair<Value, Value> ProductLowering::subgroupBegin() {
@@ -229,21 +203,30 @@ SmallVector<Value> ProductLowering::multiply(Value slot, ValueRange sums) {
   // Short products stand among others, whose places are in registers, too.
   bool isLarge = rowsOf.size() * columnsOf.size() > 16;
   int64_t unrolled = isLarge ? 2 : isLong() ? kUnrolled : kUnrolled / 2;
+  // All of an address but the term is known before the loop: one multiply-add
+  // is left of it.
+  auto beginOf = [&](StagedSide &side, ArrayRef<Value> places) {
+    return side.isAlongTerms ? Value() : side.from(slot, places.front());
+  };
+  Value ofLeft = beginOf(left, rowsOf), ofRight = beginOf(right, columnsOf);
+  auto load = [&](StagedSide &side, Value from, Value t, ArrayRef<Value> places,
+                  ArrayRef<int64_t> offsets) {
+    SmallVector<Value> values;
+    for (auto [place, offset] : llvm::zip_equal(places, offsets))
+      values.push_back(from
+                           ? b.load(from, {t, b.index(offset)})
+                           : b.load(side.stages, side.indices(slot, t, place)));
+    return values;
+  };
   return b.foldRolled(
       b.index(0), b.index(terms()), unrolled, sums,
       [&](Value first, ValueRange before) {
         SmallVector<Value> next(before);
         for (int64_t i = 0; i < unrolled; ++i) {
           Value t = b.add(first, b.index(i));
-          auto load = [&](StagedSide &side, ArrayRef<Value> places) {
-            SmallVector<Value> values;
-            for (Value place : places)
-              values.push_back(
-                  b.load(side.stages, side.indices(slot, t, place)));
-            return values;
-          };
-          SmallVector<Value> as = load(left, rowsOf),
-                             ws = load(right, columnsOf);
+          SmallVector<Value> as = load(left, ofLeft, t, rowsOf, rowOffsets),
+                             ws = load(right, ofRight, t, columnsOf,
+                                       columnOffsets);
           for (auto [number, sum] : llvm::enumerate(next))
             sum = math::FmaOp::create(b, as[number / ws.size()],
                                       ws[number % ws.size()], sum);
@@ -319,6 +302,19 @@ SmallVector<Value> ProductLowering::multiplyMatrices(Value slot,
   return next;
 }
 
+void ProductLowering::barrier() {
+  if (!b.team.isSubgroup) {
+    mlir::gpu::BarrierOp::create(b);
+    return;
+  }
+  NVVM::SyncWarpOp::create(b, arith::ConstantIntOp::create(b, -1, 32));
+}
+
+void ProductLowering::begin(Value memory, Value offset, Value i, Value j) {
+  left.begin(memory, offset, stages, i);
+  right.begin(memory, b.add(offset, b.index(left.bytes(stages))), stages, j);
+}
+
 SmallVector<Value> ProductLowering::forEachStage(
     Value from, Value to, ValueRange values,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
@@ -329,24 +325,27 @@ SmallVector<Value> ProductLowering::forEachStage(
   auto slotOf = [&](Value t) { return b.rem(b.div(t, step), b.index(stages)); };
   Value length = b.sub(to, from);
   Value delay = b.index(ahead * terms());
+  // Of whole stages none has terms of two blocks.
+  bool areWhole = static_cast<int64_t>(op.getTerms()) % terms() == 0;
+  Value end = areWhole ? Value(op.getK()) : to;
   return b.fold(
       b.index(0), b.add(length, delay), terms(), values,
       [&](Value at, ValueRange carried) -> SmallVector<Value> {
         if (ahead)
           NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
-        mlir::gpu::BarrierOp::create(b);
+        barrier();
         // The stage that was here before is multiplied.
         b.when(b.isLess(at, length), [&] {
           Value t = b.add(from, at), slot = slotOf(at);
-          left.bring(slot, t, to, leftPadding);
-          right.bring(slot, t, to, 0.0);
+          left.bring(slot, t, end, leftPadding);
+          right.bring(slot, t, end, 0.0);
         });
         if (!ahead) {
           if (hasCopies) {
             NVVM::CpAsyncCommitGroupOp::create(b);
             NVVM::CpAsyncWaitGroupOp::create(b, 0);
           }
-          mlir::gpu::BarrierOp::create(b);
+          barrier();
           return body(b.index(0), b.add(from, at), carried);
         }
         // Each turn is a group of copies, with none in it at the end.
@@ -438,14 +437,12 @@ SmallVector<Value> ProductLowering::joined(ValueRange old, ValueRange sums,
 }
 
 SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
-  int64_t leftBytes = left.bytes(stages);
-  Value memory = b.team.state.stages(leftBytes + right.bytes(stages));
+  Value memory = b.team.state.stages(stagesBytes());
   Value zero = b.index(0), k = op.getK();
   auto blockTerms = static_cast<int64_t>(op.getTerms());
   SmallVector<Type> types(sums(), element);
   return b.alone(types, [&]() -> SmallVector<Value> {
-    left.begin(memory, 0, stages, i);
-    right.begin(memory, leftBytes, stages, j);
+    begin(memory, zero, i, j);
     // How many terms are added at a time is a matrix unit's affair.
     if (multipliesMatrices())
       return forEachStage(zero, k, had,
@@ -505,6 +502,76 @@ SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
   });
 }
 
+SmallVector<Value> ProductLowering::addSplit(const BlockSplit &split,
+                                             ValueRange had) {
+  const KernelState &state = b.team.state;
+  const Team subgroup{b.team.state, /*isSubgroup=*/true};
+  SmallVector<Type> types(sums(), element);
+  return b.alone(types, [&]() -> SmallVector<Value> {
+    ProductLowering part(op, split.shape, subgroup, b.saveInsertionPoint(),
+                         split.stages);
+    // A subgroup's sums go where its stages were.
+    int64_t width = element.getIntOrFloatBitWidth() / 8;
+    int64_t sumsBytes = split.shape.rows * split.shape.columns * width;
+    int64_t bytes = std::max(part.stagesBytes(), sumsBytes);
+    Value memory = b.team.state.stages(split.parts * bytes);
+    auto type = MemRefType::get({split.parts, bytes / width}, element);
+    Value zero = b.index(0);
+    part.begin(memory, part.b.mul(state.subgroup, b.index(bytes)), zero, zero);
+    Value parts = memref::ViewOp::create(part.b, sharedType(type), memory, zero,
+                                         /*sizes=*/ValueRange());
+    auto place = [&](Value row, Value column) {
+      return b.add(b.mul(row, b.index(split.shape.columns)), column);
+    };
+    b.restoreInsertionPoint(part.b.saveInsertionPoint());
+
+    auto terms = static_cast<int64_t>(op.getTerms());
+    Value k = op.getK(), many = b.index(split.parts);
+    // A first block without terms is zero, so all products have one.
+    Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
+    auto turn = [&](Value start, ValueRange old) -> SmallVector<Value> {
+      Value from = b.add(start, b.mul(state.subgroup, b.index(terms)));
+      Value hasBlock = b.createOrFold<arith::AndIOp>(
+          b.isLess(state.subgroup, many), b.isLess(from, end));
+      b.when(hasBlock, [&] {
+        part.b.restoreInsertionPoint(b.saveInsertionPoint());
+        SmallVector<Value> block = part.forEachStage(
+            from, b.min(k, b.add(from, b.index(terms))), part.zeros(),
+            [&](Value slot, Value, ValueRange carried) {
+              return part.multiply(slot, carried);
+            });
+        part.barrier();
+        part.forEachSum([&](unsigned number, Value row, Value column) {
+          part.b.store(block[number], parts,
+                       {state.subgroup, place(row, column)});
+        });
+      });
+      barrier();
+      Value blocks = b.min(many, b.ceilDiv(b.sub(end, start), terms));
+      return b.fold(zero, blocks, 1, old, [&](Value at, ValueRange before) {
+        SmallVector<Value> next;
+        // Rows beyond the tile repeat its last one, and are not stored.
+        Value last = b.index(split.shape.rows - 1);
+        forEachSum([&](unsigned, Value row, Value column) {
+          next.push_back(b.load(parts, {at, place(b.min(row, last), column)}));
+        });
+        Value isFirst = b.isEqual(b.add(start, at), zero);
+        return joined(before, next, isFirst);
+      });
+    };
+    std::optional<int64_t> depth = upperBound(k);
+    if (depth && *depth <= split.parts * terms)
+      return turn(zero, had);
+    return b.fold(zero, end, split.parts * terms, had,
+                  [&](Value start, ValueRange old) {
+                    SmallVector<Value> next = turn(start, old);
+                    // Sums make room for stages.
+                    barrier();
+                    return next;
+                  });
+  });
+}
+
 /// body(0), if one tile's side is all of `size`, or for each tile.
 static void forEachTile(TeamBuilder &b, Value size, int64_t side,
                         function_ref<void(Value)> body) {
@@ -522,8 +589,26 @@ void ProductLowering::forEachTile(function_ref<void(Value, Value)> body) {
   });
 }
 
+/// How blocks of `op` are split, if they are. Others than those of few rows
+/// stand where shared memory is spoken for.
+static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
+  std::optional<int64_t> rows = upperBound(op.getM());
+  if (!op.getFewRows() || !rows || usesMatrixUnits(op, team))
+    return std::nullopt;
+  return BlockSplit::of(*rows, op.getColumns(), op.getTerms(),
+                        upperBound(op.getK()), team.state.device);
+}
+
 void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
-  TileShape shape = TileShape::of(op, usesMatrixUnits(op, team));
+  if (std::optional<BlockSplit> split = splitOf(op, team)) {
+    auto [rows, columns] = std::pair(split->shape.rows, split->shape.columns);
+    ProductLowering product(op, TileShape::dealtOut(rows, columns), team);
+    product.forEachTile([&](Value i, Value j) {
+      product.finish(i, j, product.addSplit(*split, product.before(i, j)));
+    });
+    return;
+  }
+  TileShape shape = shapeOf(op, usesMatrixUnits(op, team));
   ProductLowering product(op, shape, team);
   product.forEachTile([&](Value i, Value j) {
     product.finish(i, j, product.addTo(i, j, product.before(i, j)));
@@ -535,8 +620,8 @@ bool hone::simt::isOneTile(tile::ProductOp op) {
     return size && *size <= most;
   };
   int64_t columns = op.getColumns();
-  return isWithin(upperBound(op.getM()), kMostPlaces) &&
-         isWithin(upperBound(op.getN()).value_or(columns), kMostPlaces);
+  return isWithin(upperBound(op.getM()), kMostScalarPlaces) &&
+         isWithin(upperBound(op.getN()).value_or(columns), kMostScalarPlaces);
 }
 
 //===----------------------------------------------------------------------===//
@@ -551,11 +636,11 @@ public:
                 function_ref<LogicalResult(Operation *)> distribute)
       : chain(chain), team(team), distribute(distribute),
         products(chain.getProducts()),
-        shape(TileShape::of(products.front(),
-                            llvm::any_of(products,
-                                         [&](tile::ProductOp op) {
-                                           return usesMatrixUnits(op, team);
-                                         }))),
+        shape(shapeOf(products.front(), llvm::any_of(products,
+                                                     [&](tile::ProductOp op) {
+                                                       return usesMatrixUnits(
+                                                           op, team);
+                                                     }))),
         first(products.front(), shape, team,
               OpBuilder(chain).saveInsertionPoint()),
         b(first.b) {}

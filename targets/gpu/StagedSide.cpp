@@ -41,7 +41,8 @@ StagedSide::Way StagedSide::wayOf() {
   auto [strides, offset] = from.getStridesAndOffset();
   int64_t row = strides.front() * from.getElementTypeBitWidth();
   if (ShapedType::isDynamic(strides.front()) || strides.back() != 1 ||
-      (isRight && !op.getPrologue().empty()))
+      (isRight && !op.getPrologue().empty()) ||
+      (!isAlongTerms && places % chunk() != 0))
     return Way::Single;
   if (isRight && op.getBits()) {
     bool isWhole = row % (chunk() * int64_t(*op.getBits())) == 0 &&
@@ -58,8 +59,9 @@ StagedSide::Way StagedSide::wayOf() {
 
 MemRefType StagedSide::memoryType(int64_t stages) const {
   if (isAlongTerms)
-    return MemRefType::get(
-        {stages, places / group, group * termsOf(type) + chunk()}, type);
+    return MemRefType::get({stages, int64_t(llvm::divideCeil(places, group)),
+                            group * termsOf(type) + chunk()},
+                           type);
   return MemRefType::get({stages, termsOf(type), places + chunk()}, type);
 }
 
@@ -68,12 +70,23 @@ int64_t StagedSide::bytes(int64_t stages) const {
   return memory.getNumElements() * memory.getElementTypeBitWidth() / 8;
 }
 
-void StagedSide::begin(Value memory, int64_t offset, int64_t count,
-                       Value place) {
+void StagedSide::begin(Value buffer, Value offset, int64_t count, Value place) {
+  memory = buffer;
+  begins = offset;
   stages = memref::ViewOp::create(b, sharedType(memoryType(count)), memory,
-                                  b.index(offset), /*sizes=*/ValueRange());
+                                  offset, /*sizes=*/ValueRange());
   first = place;
   hasChunks = way == Way::Single ? Value() : beginsChunks();
+}
+
+Value StagedSide::from(Value slot, Value place) {
+  MemRefType stage =
+      MemRefType::get(memoryType(1).getShape().drop_front(), type);
+  int64_t width = type.getIntOrFloatBitWidth() / 8;
+  Value start = b.mul(slot, b.index(stage.getNumElements() * width));
+  Value at = b.add(start, b.mul(place, b.index(width)));
+  return memref::ViewOp::create(b, sharedType(stage), memory, b.add(begins, at),
+                                /*sizes=*/ValueRange());
 }
 
 SmallVector<Value> StagedSide::indices(Value slot, Value term, Value place) {
@@ -196,8 +209,9 @@ void StagedSide::bring(Value slot, Value t, Value end, double padding) {
   };
   Value thread = b.team.member();
   int64_t chunks = kChunksOfStage * places;
-  for (int64_t from = 0; from + kThreads <= chunks; from += kThreads)
+  int64_t threads = b.team.size();
+  for (int64_t from = 0; from + threads <= chunks; from += threads)
     bringAt(b.add(thread, b.index(from)));
-  if (chunks < kThreads)
+  if (chunks < threads)
     b.when(b.isLess(thread, b.index(chunks)), [&] { bringAt(thread); });
 }

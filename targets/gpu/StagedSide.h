@@ -43,7 +43,7 @@ public:
   int64_t bytes(int64_t stages) const;
   /// Its stages are in shared memory from byte `offset` of `memory` on, and its
   /// first place is `place` of the op's.
-  void begin(mlir::Value memory, int64_t offset, int64_t stages,
+  void begin(mlir::Value memory, mlir::Value offset, int64_t stages,
              mlir::Value place);
   /// Brings the terms from `t` on into stage `slot`; what is not of [0, end) is
   /// `padding`. Copies in flight are the thread's own to wait for.
@@ -51,6 +51,10 @@ public:
   /// Where the element of a term and a place of a stage is in `stages`.
   llvm::SmallVector<mlir::Value> indices(mlir::Value slot, mlir::Value term,
                                          mlir::Value place);
+
+  /// Stage `slot` from `place` on: element [t, i] is term t of the place i
+  /// further on. It is for places that are neighbours in memory.
+  mlir::Value from(mlir::Value slot, mlir::Value place);
 
   /// Terms are neighbours in memory, here and there.
   const bool isAlongTerms;
@@ -92,6 +96,7 @@ private:
   const mlir::Type type;
   TeamBuilder &b;
   const Way way;
+  Value memory, begins; ///< where stages are, and from which byte on
   Value first, hasChunks;
 };
 

@@ -202,7 +202,8 @@ std::string Machine::report() const {
     text += "kernel " + key.second + ": " + std::to_string(counts.launches) +
             " launches, " + std::to_string(counts.workgroups) +
             " workgroups, " + std::to_string(instructions) +
-            " instructions of warps\n" + notes;
+            " instructions of warps, at most " +
+            std::to_string(counts.longestWarp) + " of one\n" + notes;
   }
   text += "barriers: " + std::to_string(barriers) +
           ", not needed: " + std::to_string(redundant) +

@@ -58,6 +58,7 @@ struct Options {
 /// What a kernel did, in all launches.
 struct KernelCounts {
   uint64_t launches = 0, workgroups = 0;
+  uint64_t longestWarp = 0; ///< instructions of a warp in a workgroup, at most
   std::vector<uint64_t> executed;  ///< by instruction: how often by a warp
   std::vector<uint64_t> conflicts; ///< extra accesses to a bank, by instruction
   std::vector<bool> needed; ///< by instruction: a barrier that was needed

@@ -29,6 +29,7 @@ Workgroup::Workgroup(Machine &machine, const Launch &launch)
     }
     warps.push_back(std::make_unique<Warp>(*this, i, file));
   }
+  instructions.resize(count);
   order.resize(count);
   std::iota(order.begin(), order.end(), 0);
   if (machine.options().order == Order::Descending)
@@ -84,6 +85,7 @@ bool Workgroup::run(std::array<uint32_t, 3> at) {
   startTime = epoch = needed = machine.tick();
   lastBarrier = kNone;
   instructionsLeft = machine.options().instructionLimit;
+  std::fill(instructions.begin(), instructions.end(), 0);
   if (!shared.empty())
     sharedShadow.setWritten(0, shared.size(), false);
   for (unsigned i = 0; i < warps.size(); ++i) {
@@ -97,8 +99,12 @@ bool Workgroup::run(std::array<uint32_t, 3> at) {
     unsigned ended = 0;
     for (unsigned number : order) {
       Warp &warp = *warps[number];
+      const uint64_t left = instructionsLeft;
       if (warp.living() == 0 || warp.run() == Warp::Ended)
         ++ended;
+      instructions[number] += left - instructionsLeft;
+      launch.counts->longestWarp =
+          std::max(launch.counts->longestWarp, instructions[number]);
       if (instructionsLeft == 0)
         return false;
     }

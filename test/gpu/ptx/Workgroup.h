@@ -21,7 +21,8 @@ public:
   uint32_t startTime = 0, epoch = 0, needed = 0;
   std::vector<char> shared;
   Shadow sharedShadow;
-  uint64_t instructionsLeft = 0; ///< until it is stuck
+  uint64_t instructionsLeft = 0;      ///< until it is stuck
+  std::vector<uint64_t> instructions; ///< by warp
 
 private:
   void fillSpecials(Warp &warp, unsigned number);

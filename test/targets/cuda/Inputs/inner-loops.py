@@ -1,7 +1,8 @@
 """inner-loops.py ARCHITECTURE FOLDER < lowered.mlir: what ptxas makes of products.
 
 Prints for each kernel the registers of a thread, and for each innermost loop with
-multiply-adds in it how many of its instructions they are, in whole percent.
+multiply-adds in it how many of its instructions they are, in whole percent that
+are reached.
 """
 
 import collections
@@ -41,5 +42,5 @@ for section in sass.split(".text.")[1:]:
         counts = collections.Counter(opcodes[begin:end + 1])
         is_innermost = not any(begin <= b and e < end for b, e in loops)
         if is_innermost and counts["FFMA"]:
-            share = 100 * counts["FFMA"] / (end + 1 - begin)
-            print(f"{kernel}: {counts['FFMA']} of {end + 1 - begin}, {share:.0f} %")
+            share = 100 * counts["FFMA"] // (end + 1 - begin)
+            print(f"{kernel}: {counts['FFMA']} of {end + 1 - begin}, {share} %")

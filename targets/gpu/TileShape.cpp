@@ -1,0 +1,83 @@
+//===- TileShape.cpp - Who has which sums of a product --------------------===//
+//
+// See TileShape.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/gpu/TileShape.h"
+
+#include "targets/gpu/StagedSide.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace hone;
+using namespace hone::simt;
+
+/// Threads along a side of a workgroup's square.
+static constexpr int64_t kSide = 16;
+/// Sums of a lane, at most, where a subgroup has a tile of its own: of larger
+/// tiles every thread of a workgroup has enough to do.
+static constexpr int64_t kMostSums = 32;
+
+static_assert(kSide * kSide == kThreads);
+static_assert(kSubgroupRows * kSubgroupColumns == kSubgroups);
+
+TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
+  auto side = [&](int64_t places, int64_t least) {
+    int64_t most = byMatrices ? kMostPlaces : kMostScalarPlaces;
+    while (least < most && least < places)
+      least *= 2;
+    return least;
+  };
+  if (!byMatrices)
+    return {side(rows, kSide), side(columns, kSide), kSide, kSide, false};
+  // Lanes load two matrices of terms side by side. A quarter of a subgroup's
+  // lanes is along the rows of a matrix, two sums of a lane along its columns.
+  return {side(rows, kSubgroupRows * kMatrixRows),
+          side(columns, kSubgroupColumns * 2 * kMatrixColumns),
+          kSubgroupRows * 8, kSubgroupColumns * 4, true};
+}
+
+TileShape TileShape::dealtOut(int64_t rows, int64_t columns) {
+  int64_t across = std::min(columns, kThreads), down = kThreads / across;
+  return {std::max(rows, down), columns, down, across, false};
+}
+
+std::optional<BlockSplit> BlockSplit::of(int64_t rows, int64_t columns,
+                                         int64_t terms,
+                                         std::optional<int64_t> depth,
+                                         const DeviceFeatures &device) {
+  TileShape shape = {int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(rows, 1))),
+                     int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(columns, 1))),
+                     1, 1, false};
+  while (shape.rows * shape.columns < kLanes)
+    shape.columns *= 2;
+  if (shape.rows * shape.columns > kMostSums * kLanes ||
+      std::max(shape.rows, shape.columns) > kMostScalarPlaces)
+    return std::nullopt;
+  // As many sums along a lane's rows as along its columns: so it loads least.
+  shape.down = shape.rows;
+  shape.across = shape.columns;
+  while (shape.down * shape.across > kLanes) {
+    bool hasFewerRows = shape.rowsEach() <= shape.columnsEach();
+    if (shape.down > 1 && (hasFewerRows || shape.across == 1))
+      shape.down /= 2;
+    else
+      shape.across /= 2;
+  }
+  int64_t blocks = depth ? llvm::divideCeil(*depth, terms) : kSubgroups;
+  BlockSplit split = {shape, std::min(blocks, kSubgroups), 1};
+  // So that two workgroups have room.
+  int64_t stage = stageBytes(shape.rows) + stageBytes(shape.columns);
+  auto fits = [&](int64_t parts, int64_t stages) {
+    return parts * stages * stage <= device.sharedBytes / 2;
+  };
+  while (split.parts > 1 && !fits(split.parts, 1))
+    split.parts /= 2;
+  if (split.parts < 2)
+    return std::nullopt;
+  while (device.copiesInFlight && split.stages < kStagesInFlight &&
+         fits(split.parts, 2 * split.stages))
+    split.stages *= 2;
+  return split;
+}

@@ -1,0 +1,65 @@
+//===- TileShape.h - Who has which sums of a product ----------------------===//
+//
+// Shapes of tiles and what follows from them, without any IR.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "targets/gpu/Kernel.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace hone::simt {
+
+/// Neighbours of a thread, at most, in the grid of those that share a tile.
+inline constexpr int64_t kNeighbours = 4;
+/// Rows or columns of any tile, at most.
+inline constexpr int64_t kMostPlaces = 128;
+/// Of a tile without matrix units: a thread has 16 sums.
+inline constexpr int64_t kMostScalarPlaces = 64;
+
+// Matrices of a matrix unit: 16 x 8 sums of 16 terms.
+inline constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8,
+                         kMatrixTerms = 16;
+/// Subgroups along the rows and columns of a tile, with matrix units.
+inline constexpr int64_t kSubgroupRows = 2, kSubgroupColumns = 4;
+
+/// Which tile products on one `c` compute at once, and who has what of it.
+struct TileShape {
+  int64_t rows, columns;
+  int64_t down, across; ///< threads along the rows and columns
+  bool byMatrices;      ///< sums are where matrix units have them
+
+  /// A workgroup's, for a product of up to `rows` x `columns`.
+  static TileShape of(int64_t rows, int64_t columns, bool byMatrices);
+  /// A workgroup's whose threads each have whole columns, and neighbours have
+  /// neighbours: for sums that are there already.
+  static TileShape dealtOut(int64_t rows, int64_t columns);
+
+  int64_t rowsEach() const { return rows / down; }
+  int64_t columnsEach() const { return columns / across; }
+  /// See StagedSide.
+  static int64_t group(int64_t each, bool byMatrices) {
+    return !byMatrices && each >= kNeighbours ? kNeighbours : 2;
+  }
+};
+
+/// Blocks of terms over the subgroups of a workgroup: each of them has a whole
+/// tile of sums of its own, and terms in shared memory of its own.
+struct BlockSplit {
+  TileShape shape; ///< a subgroup's
+  int64_t parts;   ///< subgroups that have a block at a time
+  int64_t stages;  ///< of a subgroup, in shared memory
+
+  /// For a product of up to `rows` x `columns` with blocks of `terms` of
+  /// `depth` terms, if that is known. None if the tile is large enough for all
+  /// threads, if there is one block only, or if there is no room for two.
+  static std::optional<BlockSplit> of(int64_t rows, int64_t columns,
+                                      int64_t terms,
+                                      std::optional<int64_t> depth,
+                                      const DeviceFeatures &device);
+};
+
+} // namespace hone::simt

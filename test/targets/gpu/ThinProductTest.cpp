@@ -1,0 +1,215 @@
+//===- ThinProductTest.cpp - Blocks of terms over subgroups ---------------===//
+//
+// Products of few rows or columns, as adapters have them, with the shapes of
+// Qwen2.5-0.5B at 256 tokens. Without `few_rows` they are computed as any
+// other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/targets/TileProgram.h"
+#include "test/targets/gpu/DeviceProgram.h"
+
+#include "targets/gpu/TileShape.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+#include <cstring>
+#include <random>
+
+using namespace hone;
+using hone::simt::BlockSplit;
+using hone::simt::DeviceFeatures;
+
+namespace {
+
+struct Product {
+  const char *name;
+  int64_t rows, columns, depth, terms;
+  bool transposeA = false, transposeW = false;
+  bool accumulates = false;
+  bool isRowCountKnown = true; ///< else terms are as many as rows of the batch
+  const char *w = "f32", *element = "f32";
+};
+
+} // namespace
+
+/// h, u, dA, dB and a bias.
+static const Product kProducts[] = {
+    {"h", 16, 8, 4864, 992, false, true},
+    {"u", 16, 8, 4864, 992, false, false},
+    {"dA", 8, 64, 256, 32, true, false, true, false},
+    {"dA of bf16", 8, 64, 256, 32, true, false, true, false, "bf16"},
+    {"dB", 64, 8, 256, 32, true, false, true, false},
+    {"bias", 1, 64, 256, 32, false, false, true, false},
+    {"no sums before", 8, 64, 256, 32, true, false, false, false},
+    {"rank 16", 16, 64, 256, 32, true, false, true, false},
+    {"odd sizes", 5, 37, 250, 32, true, false, true, false},
+    {"odd blocks", 7, 3, 333, 30, false, true},
+    {"many blocks", 3, 6, 777, 32, false, false},
+    {"f64", 8, 32, 256, 32, true, false, true, false, "f64", "f64"},
+};
+
+static int64_t bytesOf(llvm::StringRef type) {
+  return type == "f64" ? 8 : type == "f32" ? 4 : 2;
+}
+
+namespace {
+/// Where the matrices are, in bytes.
+struct Layout {
+  explicit Layout(const Product &p)
+      : w(align(p.rows * p.depth * 8)), c(w + align(p.columns * p.depth * 8)),
+        end(c + align(p.rows * p.columns * 8)) {}
+  static int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  int64_t w, c, end;
+};
+} // namespace
+
+static std::string textOf(const Product &p, bool isThin) {
+  Layout at(p);
+  auto matrix = [](int64_t rows, int64_t columns, llvm::StringRef type) {
+    return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
+  };
+  std::string a = p.transposeA ? matrix(p.depth, p.rows, p.element)
+                               : matrix(p.rows, p.depth, p.element);
+  std::string w = p.transposeW ? matrix(p.columns, p.depth, p.w)
+                               : matrix(p.depth, p.columns, p.w);
+  std::string c = matrix(p.rows, p.columns, p.element);
+  std::string text =
+      arenaView("a", 0, a) + arenaView("w", at.w, w) + arenaView("c", at.c, c);
+  text += llvm::formatv(
+      "%m = arith.constant {0} : index\n%n = arith.constant {1} : index\n"
+      "%depth = arith.constant {2} : index\n"
+      "tile.parallel (%p) in (%c1) {{\n"
+      "tile.product %c[%c0, %c0], %a[%c0, %c0], %w[%c0, %c0] "
+      "size(%m, %n, {3}) in [{4}, {1}]{5}{6}{7}{8} : {9}, {10}, {11}\n}",
+      p.rows, p.columns, p.depth, p.isRowCountKnown ? "%depth" : "%rows",
+      p.terms, p.accumulates ? " accumulate" : "",
+      p.transposeA ? " transpose_a" : "", p.transposeW ? " transpose_w" : "",
+      isThin ? " few_rows" : "", c, a, w);
+  return entryFunction(text);
+}
+
+static std::vector<char> arenaOf(const Product &p, char *&aligned) {
+  Layout at(p);
+  std::vector<char> storage(at.end + 64);
+  aligned = align64(storage.data());
+  std::mt19937 random(5);
+  auto fill = [&](int64_t from, int64_t to, llvm::StringRef type) {
+    for (int64_t i = from, bytes = bytesOf(type); i + bytes <= to; i += bytes) {
+      double value = random() / 2147483648.0 - 1;
+      float narrow = static_cast<float>(value);
+      if (bytes == 8)
+        memcpy(aligned + i, &value, 8);
+      else
+        memcpy(aligned + i, reinterpret_cast<char *>(&narrow) + 4 - bytes,
+               bytes);
+    }
+  };
+  fill(0, at.w, p.element);
+  fill(at.w, at.c, p.w);
+  fill(at.c, at.end, p.element);
+  return storage;
+}
+
+static std::string resultOf(const Product &p, const char *arena) {
+  return std::string(arena + Layout(p).c,
+                     p.rows * p.columns * bytesOf(p.element));
+}
+
+namespace {
+struct Outcome {
+  std::string result;
+  uint64_t longestWarp = 0;
+};
+} // namespace
+
+static Outcome runOn(llvm::StringRef target, const Product &p, bool isThin,
+                     int64_t rows, const ptx::Options &options = {}) {
+  char *arena;
+  std::vector<char> storage = arenaOf(p, arena);
+  DeviceProgram program(textOf(p, isThin), Layout(p).end, target, options);
+  EXPECT_EQ(program.run(arena, rows), "");
+  Outcome run{resultOf(p, arena)};
+  if (target != "metal")
+    for (const auto &[key, counts] : program.machine().counts())
+      run.longestWarp = std::max(run.longestWarp, counts.longestWarp);
+  return run;
+}
+
+/// Whatever order warps run in, with any number of terms.
+TEST(ThinProduct, HasTheReferencesBits) {
+  for (const Product &p : kProducts) {
+    SCOPED_TRACE(p.name);
+    for (int64_t rows : {int64_t(0), int64_t(1), int64_t(33), p.depth}) {
+      if (p.isRowCountKnown && rows != p.depth)
+        continue;
+      char *arena;
+      std::vector<char> storage = arenaOf(p, arena);
+      TileProgram reference(textOf(p, true), "reference");
+      reference.run(arena, rows);
+      std::string want = resultOf(p, arena);
+      for (const char *target :
+           {"nvptx64-nvidia-cuda:sm_75", "nvptx64-nvidia-cuda:sm_80", "metal"})
+        EXPECT_TRUE(runOn(target, p, true, rows).result == want)
+            << target << ", " << rows << " rows";
+      for (ptx::Order order : {ptx::Order::Descending, ptx::Order::Random}) {
+        ptx::Options options;
+        options.order = order;
+        options.lanesOneByOne = order == ptx::Order::Random;
+        Outcome other =
+            runOn("nvptx64-nvidia-cuda:sm_80", p, true, rows, options);
+        EXPECT_TRUE(other.result == want)
+            << "another order, " << rows << " rows";
+      }
+    }
+  }
+}
+
+/// What the last warp of a workgroup executes is at most this share of what it
+/// would, if all of them had walked all terms.
+TEST(ThinProduct, IsSplitOverSubgroups) {
+  const std::pair<const char *, double> most[] = {
+      {"h", 0.6},  {"u", 0.6},    {"dA", 0.6},
+      {"dB", 0.5}, {"bias", 0.5}, {"rank 16", 0.8},
+  };
+  for (auto [name, share] : most)
+    for (const Product &p : kProducts)
+      if (p.name == llvm::StringRef(name)) {
+        const char *target = "nvptx64-nvidia-cuda:sm_80";
+        uint64_t all = runOn(target, p, false, p.depth).longestWarp;
+        uint64_t split = runOn(target, p, true, p.depth).longestWarp;
+        RecordProperty(p.name, llvm::formatv("{0} of {1}", split, all).str());
+        EXPECT_LE(split, share * all)
+            << p.name << ": " << split << " of " << all;
+      }
+}
+
+TEST(BlockSplit, GivesEachLaneASquareOfSums) {
+  DeviceFeatures device{163 * 1024, /*copiesInFlight=*/true};
+  auto split = BlockSplit::of(8, 64, 32, std::nullopt, device);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->parts, 8);
+  EXPECT_EQ(split->shape.down * split->shape.across, simt::kLanes);
+  EXPECT_EQ(split->shape.rowsEach(), 4);
+  EXPECT_EQ(split->shape.columnsEach(), 4);
+}
+
+TEST(BlockSplit, HasAsManyPartsAsBlocks) {
+  DeviceFeatures device{163 * 1024, /*copiesInFlight=*/true};
+  EXPECT_EQ(BlockSplit::of(16, 8, 992, 4864, device)->parts, 5);
+  EXPECT_FALSE(BlockSplit::of(16, 8, 896, 896, device)) << "one block";
+  EXPECT_FALSE(BlockSplit::of(64, 64, 32, 256, device)) << "a large tile";
+}
+
+/// Two workgroups have room on a multiprocessor.
+TEST(BlockSplit, TakesHalfOfSharedMemory) {
+  DeviceFeatures device{64 * 1024};
+  auto split = BlockSplit::of(8, 64, 32, std::nullopt, device);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->parts, 4);
+  EXPECT_EQ(split->stages, 1);
+  device.sharedBytes = 8 * 1024;
+  EXPECT_FALSE(BlockSplit::of(8, 64, 32, std::nullopt, device));
+}
