@@ -143,12 +143,26 @@ static void endAtExit() {
   }
 }
 
+/// LLVM ends a program whose thread is refused as a bug of it.
+static void onFatalError(void *, const char *reason, bool) {
+  if (!llvm::StringRef(reason).contains("pthread_create")) {
+    llvm::errs() << "LLVM ERROR: " << reason << "\n"; // and it aborts
+    return;
+  }
+  llvm::sys::RunInterruptHandlers(); // LLVM's own temporaries
+  rt::endProcess(ErrorCode::NoThread, "threads",
+                 "expected a thread of the compiler but the system refused it\n"
+                 "  help: raise the limit on threads or memory (ulimit -u, "
+                 "ulimit -v, a control group)");
+}
+
 void hone::beginTool() {
   rt::startProcess();
   rt::installSigbusHandler();
   installSignals();
   llvm::install_bad_alloc_error_handler(
       [](void *, const char *, bool) { std::get_new_handler()(); });
+  llvm::install_fatal_error_handler(onFatalError);
   llvm::outs(); // made before the next line, so that it still is at exit
   llvm::errs();
   std::atexit(endAtExit);
@@ -186,6 +200,8 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
     return commandLineError(command, usage, problem);
   }
   llvm::errs() << problem; // such as a note
+  HONE_TRY(checkEmptyArguments(command, {argv + 1, argv + argc},
+                               given.ConsumeAfterOpt != nullptr));
   for (auto [name, option] : llvm::cl::getRegisteredOptions(given))
     if (option->getNumOccurrences() > 1 &&
         option->getNumOccurrencesFlag() == llvm::cl::Optional)

@@ -70,3 +70,32 @@ Status hone::commandLineError(StringRef command, StringRef usage,
                  help);
   return error(command.str(), said.str(), help);
 }
+
+Status hone::checkEmptyArguments(const std::string &command,
+                                 const std::vector<std::string> &arguments,
+                                 bool passesOn) {
+  const auto isOption = [](StringRef text) {
+    return text.size() > 1 && text.starts_with("-");
+  };
+  // The command itself is no argument of it.
+  const size_t first = command.find(' ') != std::string::npos ? 1 : 0;
+  for (size_t i = first; i < arguments.size(); ++i) {
+    const StringRef argument = arguments[i];
+    std::string place;
+    if (argument == "--")
+      break;
+    if (argument.empty())
+      place =
+          i > first && isOption(arguments[i - 1]) ? arguments[i - 1] : command;
+    else if (isOption(argument) && argument.find('=') == argument.size() - 1)
+      place = argument.drop_back().str();
+    else if (passesOn && !isOption(argument))
+      break;
+    if (!place.empty())
+      return Status(ErrorCode::WrongOption, place,
+                    "expects a value but got an empty text",
+                    "give one, or leave it out; a variable of the shell may "
+                    "be empty");
+  }
+  return Status::ok();
+}

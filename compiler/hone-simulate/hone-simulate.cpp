@@ -99,14 +99,8 @@ named(const std::string &option, const std::string &given,
                              : "the programs are " + names);
 }
 
-/// Those of numbers and paths: a script whose variable is empty, or a 0, asks
-/// for no default.
+/// Those of numbers. A 0 asks for no default.
 static Status checkOptions(const Options &options) {
-  for (const cl::opt<std::string> *each :
-       {&options.rate, &options.latency, &options.svg})
-    if (each->getNumOccurrences() && each->empty())
-      return wrong("--" + each->ArgStr.str(), "expects a value but got none",
-                   "leave it out for the default");
   if (options.ranks.getNumOccurrences() &&
       (options.ranks < 1 || options.ranks > kMostPrograms))
     return wrong("--ranks " + std::to_string(options.ranks),

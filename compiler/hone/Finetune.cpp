@@ -16,6 +16,7 @@
 #include "compiler/hone/RunChoice.h"
 #include "formats/JsonFile.h"
 #include "platform/Files.h"
+#include "program/Arguments.h"
 #include "program/Options.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -369,6 +370,18 @@ static Status checkOverrides(const Spec &spec, const std::string &path,
   return Status::ok();
 }
 
+/// That train has the options in `arguments`, which are its own, and reads
+/// their values: said before anything is compiled. What goes together it knows
+/// itself. Errors: WrongOption.
+static Status checkArguments(const Spec &spec,
+                             const std::vector<std::string> &arguments) {
+  rt::Options known = rt::Options::defaults(spec);
+  std::vector<std::string> names;
+  return rt::readArguments(
+      arguments, known.all(), known.compiledIn(),
+      [](const rt::Setting &) { return Status::ok(); }, names);
+}
+
 /// Shows in the report what the model says before training and after it. With
 /// streamed weights that would take too long.
 static void sayTexts(const std::string &output, const Spec &spec,
@@ -440,20 +453,22 @@ Result<int> hone::finetune(const FinetuneRequest &request,
                     "the run in " + output + " reads its data otherwise",
                     "give -o another folder, or change " +
                         inFolder(output, kRunOptions));
-  Result<CachedPrograms> found = toolchain.find(run.source);
+  const std::vector<std::string> options = joinOptions(chosenOptions, given);
+  std::vector<std::string> arguments{"--data", request.data, "--output",
+                                     output};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  Status unread = checkArguments(spec, arguments);
+  Result<CachedPrograms> found = unread.isOk() ? toolchain.find(run.source)
+                                               : Result<CachedPrograms>(unread);
   if (!found.isOk() && isNew) {
     removeRunFolder(output);
     llvm::errs() << "note: nothing is left in " << output
                  << "; the next command chooses anew\n";
   }
   HONE_ASSIGN(const CachedPrograms programs, std::move(found));
-  const std::vector<std::string> options = joinOptions(chosenOptions, given);
   sayPlan(programs.plan, spec, data, options);
   llvm::outs() << "\n";
 
-  std::vector<std::string> arguments{"--data", request.data, "--output",
-                                     output};
-  arguments.insert(arguments.end(), options.begin(), options.end());
   const std::string chat = shellCommand({"hone", "chat", output});
   const bool opens = request.chats && hasTerminal();
   HONE_ASSIGN(const int code, runProgram(programs.path("train"), arguments));

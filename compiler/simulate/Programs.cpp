@@ -2,10 +2,14 @@
 
 #include "compiler/simulate/Programs.h"
 
+#include "platform/Thread.h"
+
 #include <algorithm>
-#include <thread>
 
 namespace hone::simulate {
+
+/// As much as the main thread of a program has by default.
+constexpr uint64_t kStackBytes = 8 << 20;
 
 Programs::Programs(uint32_t count, Link link) : network(count, link) {
   for (uint32_t i = 0; i < count; ++i)
@@ -60,23 +64,47 @@ void Programs::giveBack(Program &program) {
   program.turn.wait(lock, [&] { return program.hasTurn; });
 }
 
-Status Programs::run(const Body &body) {
-  Status failure = Status::ok();
-  std::vector<std::thread> threads;
-  for (auto &each : programs)
-    threads.emplace_back([this, &body, &failure, &program = *each] {
-      {
-        std::unique_lock<std::mutex> lock(mutex);
-        program.turn.wait(lock, [&] { return program.hasTurn; });
-      }
-      Status status = body(program);
-      std::lock_guard<std::mutex> lock(mutex);
-      if (failure.isOk())
-        failure = std::move(status);
-      program.hasEnded = true;
-      program.hasTurn = false;
-      returned.notify_one();
-    });
+void Programs::runOnThread(Program &program) {
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    program.turn.wait(lock, [&] { return program.hasTurn; });
+  }
+  // Without all of them there is nothing to simulate.
+  Status status = failure.isOk() ? (*body)(program) : Status::ok();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure.isOk())
+    failure = std::move(status);
+  program.hasEnded = true;
+  program.hasTurn = false;
+  returned.notify_one();
+}
+
+Status Programs::run(const Body &asked) {
+  body = &asked;
+  std::vector<rt::platform::Thread> threads;
+  for (auto &program : programs) {
+    const auto run = [](void *argument) -> void * {
+      auto &own = *static_cast<Program *>(argument);
+      own.all.runOnThread(own);
+      return nullptr;
+    };
+    rt::platform::Thread thread;
+    const std::error_code error =
+        failure.isOk() ? thread.start(kStackBytes, run, program.get())
+                       : std::error_code();
+    if (failure.isOk() && !error) {
+      threads.push_back(thread);
+      continue;
+    }
+    program->hasEnded = true;
+    if (failure.isOk())
+      failure = Status(ErrorCode::NoThread, "threads",
+                       "expected a thread for each program but the system "
+                       "refused one: " +
+                           error.message(),
+                       "raise the limit on threads (ulimit -u, a control "
+                       "group), or simulate fewer programs");
+  }
   auto isLeft = [](const auto &program) { return !program->hasEnded; };
   while (std::any_of(programs.begin(), programs.end(), isLeft)) {
     bool hasRun = false;
@@ -88,9 +116,9 @@ Status Programs::run(const Body &body) {
     if (!hasRun)
       isStuck = !network.advance();
   }
-  for (std::thread &thread : threads)
+  for (const rt::platform::Thread &thread : threads)
     thread.join();
-  return failure;
+  return std::move(failure);
 }
 
 } // namespace hone::simulate

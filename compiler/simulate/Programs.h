@@ -71,6 +71,8 @@ public:
 
 private:
   friend Program;
+  /// Waits for the first turn of `program`, and runs it.
+  void runOnThread(Program &program);
   /// Lets `program` run until it waits or ends.
   void letRun(Program &program);
   /// The calling program waits for its turn.
@@ -80,6 +82,8 @@ private:
   std::mutex mutex;
   std::condition_variable returned;
   bool isStuck = false;
+  const Body *body = nullptr;
+  Status failure = Status::ok(); ///< the first
   std::vector<std::unique_ptr<Program>> programs;
 };
 

@@ -4,13 +4,15 @@
 # However honec is stopped, its exit code is a documented one, and nothing of
 # this run is in the output folder or the temporary one; the files of an earlier
 # run are whole. Signals at moments all over a run, limits on file size, a full
-# and a closed standard output, a closed pipe.
+# and a closed standard output, a closed pipe, threads that are refused.
 set -euo pipefail
 
 model=$1 spec=$2
+here=$(dirname "${BASH_SOURCE[0]}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"
+"${CC:-cc}" -shared -fPIC -O1 "$here/RefuseThreads.c" -o "$work/refuse.so"
 
 honec() {
   TMPDIR=$work/tmp exec honec "$spec" --set model="$model" \
@@ -98,6 +100,11 @@ ends 'SIGTERM in a self-check' "$status" '0 143'
 status=0
 (ulimit -f 20 && honec --self-check) >"$out" 2>"$work/err" || status=$?
 ends '20 KiB of a self-check' "$status" 73
+
+status=0
+(export LD_PRELOAD=$work/refuse.so HONE_THREADS=0; honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
+ends 'no threads' "$status" 71
+[[ ! -e $work/new ]] || fail 'no threads: the folder is left'
 
 out=/dev/full
 expect 'a full standard output' 74 --stop-after=import

@@ -54,6 +54,22 @@ TEST(CommandLineError, CountsArguments) {
       "  help: write hone export RUN\n");
 }
 
+TEST(CommandLineError, EmptyTextsAreNoValues) {
+  const auto of = [](const char *command, std::vector<std::string> arguments,
+                     bool passesOn = false) {
+    const Status status = checkEmptyArguments(command, arguments, passesOn);
+    return status.isOk() ? std::string() : status.message().place;
+  };
+  EXPECT_EQ(of("honec", {"spec.yaml", "-o", "out", "--set", "a.b=c"}), "");
+  EXPECT_EQ(of("honec", {"spec.yaml", "-o", ""}), "-o");
+  EXPECT_EQ(of("honec", {"spec.yaml", "--target="}), "--target");
+  EXPECT_EQ(of("honec", {""}), "honec");
+  EXPECT_EQ(of("hone finetune", {"finetune", "model", ""}), "hone finetune");
+  EXPECT_EQ(of("hone finetune", {"finetune", "m", "d", "--", "--map", ""}), "");
+  EXPECT_EQ(of("hone generate", {"generate", "run", "--prompt", ""}, true), "");
+  EXPECT_EQ(of("hone generate", {"generate", ""}, true), "hone generate");
+}
+
 TEST(CommandLineError, WhatItDoesNotKnowIsSaidAsItIs) {
   EXPECT_EQ(of("hone: something new\n"),
             "error[H0101]: hone export: something "
