@@ -5,6 +5,7 @@
 #include "platform/Thread.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hone::simulate {
 
@@ -70,7 +71,7 @@ void Programs::runOnThread(Program &program) {
     program.turn.wait(lock, [&] { return program.hasTurn; });
   }
   // Without all of them there is nothing to simulate.
-  Status status = failure.isOk() ? (*body)(program) : Status::ok();
+  Status status = isRefused ? Status::ok() : (*body)(program);
   std::lock_guard<std::mutex> lock(mutex);
   if (failure.isOk())
     failure = std::move(status);
@@ -90,14 +91,14 @@ Status Programs::run(const Body &asked) {
     };
     rt::platform::Thread thread;
     const std::error_code error =
-        failure.isOk() ? thread.start(kStackBytes, run, program.get())
-                       : std::error_code();
-    if (failure.isOk() && !error) {
+        isRefused ? std::error_code()
+                  : thread.start(kStackBytes, run, program.get());
+    if (!isRefused && !error) {
       threads.push_back(thread);
       continue;
     }
     program->hasEnded = true;
-    if (failure.isOk())
+    if (!std::exchange(isRefused, true))
       failure = Status(ErrorCode::NoThread, "threads",
                        "expected a thread for each program but the system "
                        "refused one: " +

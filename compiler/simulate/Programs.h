@@ -82,6 +82,7 @@ private:
   std::mutex mutex;
   std::condition_variable returned;
   bool isStuck = false;
+  bool isRefused = false; ///< a thread for one of them
   const Body *body = nullptr;
   Status failure = Status::ok(); ///< the first
   std::vector<std::unique_ptr<Program>> programs;
