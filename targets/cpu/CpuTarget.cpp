@@ -60,7 +60,7 @@ void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
                         cpu.bfloat16Dots, cpu.bfloat16Unit}));
   // From here on vectors are final: canonicalising would take shuffle networks
   // apart.
-  pm.addPass(createApproximateMath());
+  pm.addPass(createApproximateMath({/*scalesVectors=*/cpu.vectorBits == 512}));
   pm.addPass(createExpandMath());
   // From here on nothing rounds as a C library chose.
   buildLlvmPipeline(pm);

@@ -170,9 +170,13 @@ Value hone::joinLanes(OpBuilder &b, Location loc, tile::Combine kind,
   return vector::ExtractOp::create(b, loc, vector, int64_t(0));
 }
 
+/// A maximum is the same in any order, and one chain of them waits for itself.
+static constexpr unsigned kMaximumChains = 4;
+
 namespace {
 
-/// Carries one accumulator for each result through the loops.
+/// Carries one accumulator for each result through the loops, and of maxima a
+/// few.
 class ReduceLowering {
 public:
   ReduceLowering(tile::ReduceOp op, const CpuDescription &cpu)
@@ -198,6 +202,9 @@ private:
     return values;
   }
   SmallVector<Value> scalarLoop(OpBuilder &b, Value lower);
+  std::pair<Value, SmallVector<Value>>
+  maximumChains(OpBuilder &b, BodyWidener &widener, const VectorRange &range,
+                const IRMapping &shared, unsigned lanes, ValueRange start);
   SmallVector<Value> wideLoop(OpBuilder &b, BodyWidener &widener,
                               const VectorRange &range, const IRMapping &shared,
                               unsigned lanes);
@@ -228,14 +235,51 @@ SmallVector<Value> ReduceLowering::scalarLoop(OpBuilder &b, Value lower) {
   return loop.getResults();
 }
 
+/// The loop over as many vectors as chains take; returns where it ends, and the
+/// maxima until there.
+std::pair<Value, SmallVector<Value>>
+ReduceLowering::maximumChains(OpBuilder &b, BodyWidener &widener,
+                              const VectorRange &range, const IRMapping &shared,
+                              unsigned lanes, ValueRange start) {
+  Value step = arith::ConstantIndexOp::create(b, loc, kMaximumChains * lanes);
+  Value rest = arith::RemUIOp::create(b, loc, range.whole, step);
+  Value end = arith::SubIOp::create(b, loc, range.whole, rest);
+  SmallVector<Value> starts;
+  for (unsigned chain = 0; chain < kMaximumChains; ++chain)
+    llvm::append_range(starts, start);
+  auto ofChain = [&](ValueRange values, unsigned chain) {
+    return values.slice(chain * kinds.size(), kinds.size());
+  };
+  auto loop = scf::ForOp::create(
+      b, loc, range.zero, end, step, starts,
+      [&](OpBuilder &b, Location loc, Value j, ValueRange maxima) {
+        SmallVector<Value> next;
+        for (unsigned chain = 0; chain < kMaximumChains; ++chain) {
+          Value lane = arith::ConstantIndexOp::create(b, loc, chain * lanes);
+          Value at = arith::AddIOp::create(b, loc, j, lane);
+          next.append(combineAll(b, ofChain(maxima, chain),
+                                 widener.emitWide(b, shared, at, {})));
+        }
+        scf::YieldOp::create(b, loc, next);
+      });
+  SmallVector<Value> joined(start);
+  for (unsigned chain = 0; chain < kMaximumChains; ++chain)
+    joined = combineAll(b, joined, ofChain(loop.getResults(), chain));
+  return {end, joined};
+}
+
 SmallVector<Value> ReduceLowering::wideLoop(OpBuilder &b, BodyWidener &widener,
                                             const VectorRange &range,
                                             const IRMapping &shared,
                                             unsigned lanes) {
   SmallVector<Value> start =
       identities(b, [&](Type type) { return VectorType::get(lanes, type); });
+  auto [from, joined] = std::pair(range.zero, start);
+  if (llvm::all_equal(kinds) && kinds.front() == tile::Combine::max)
+    std::tie(from, joined) =
+        maximumChains(b, widener, range, shared, lanes, start);
   auto loop = scf::ForOp::create(
-      b, loc, range.zero, range.whole, range.step, start,
+      b, loc, from, range.whole, range.step, joined,
       [&](OpBuilder &b, Location loc, Value j, ValueRange sums) {
         SmallVector<Value> values = widener.emitWide(b, shared, j, {});
         scf::YieldOp::create(b, loc, combineAll(b, sums, values));

@@ -9,6 +9,7 @@
 #include "targets/math/MathPasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -48,6 +49,18 @@ public:
   }
   Value toInteger(Value x) { return arith::FPToSIOp::create(b, intType, x); }
 
+  /// x * 2^n, rounded once, by AVX-512's instruction. `type` has its 16 lanes.
+  Value scaleByInstruction(Value x, Value n) {
+    Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1));
+    Value currentRounding =
+        arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
+    return LLVM::CallIntrinsicOp::create(
+               b, b.getLoc(), type,
+               b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+               ValueRange{x, n, x, all, currentRounding})
+        .getResult(0);
+  }
+
   /// 2^n for integers n in [-126, 127], by writing the exponent field.
   Value powerOfTwo(Value n) {
     Value biased = arith::AddIOp::create(b, n, integer(127));
@@ -72,7 +85,8 @@ private:
 };
 
 struct ApproximateExp : public OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ApproximateExp(MLIRContext *context, bool scalesVectors)
+      : OpRewritePattern(context), scalesVectors(scalesVectors) {}
 
   LogicalResult matchAndRewrite(math::ExpOp op,
                                 PatternRewriter &rewriter) const override {
@@ -89,7 +103,10 @@ struct ApproximateExp : public OpRewritePattern<math::ExpOp> {
 
     Value n = math::RoundEvenOp::create(
         b, f.multiply(x, f.number(1.44269504088896341f)));
-    n = f.choose(arith::CmpFPredicate::ORD, x, x, n, f.number(0.0f));
+    auto vector = dyn_cast<VectorType>(op.getType());
+    bool scales = scalesVectors && vector && vector.getNumElements() == 16;
+    if (!scales) // NaN is no integer.
+      n = f.choose(arith::CmpFPredicate::ORD, x, x, n, f.number(0.0f));
     // ln 2 in two parts: the first has so few bits that n times it is exact.
     Value r = f.fma(n, f.number(-0.693359375f), x);
     r = f.fma(n, f.number(2.12194440e-4f), r);
@@ -100,6 +117,10 @@ struct ApproximateExp : public OpRewritePattern<math::ExpOp> {
           1.6666665459e-1f, 5.0000001201e-1f, 1.0f, 1.0f})
       p = f.fma(p, r, f.number(coefficient));
 
+    if (scales) {
+      rewriter.replaceOp(op, f.scaleByInstruction(p, n));
+      return success();
+    }
     // Two factors, since 2^n alone may overflow or be subnormal.
     Value whole = f.toInteger(n);
     Value half = arith::ShRSIOp::create(b, whole, f.integer(1));
@@ -108,13 +129,18 @@ struct ApproximateExp : public OpRewritePattern<math::ExpOp> {
     rewriter.replaceOp(op, f.multiply(p, f.powerOfTwo(rest)));
     return success();
   }
+
+private:
+  bool scalesVectors;
 };
 
 struct ApproximateMath
     : public hone::impl::ApproximateMathBase<ApproximateMath> {
+  using ApproximateMathBase::ApproximateMathBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ApproximateExp>(&getContext());
+    patterns.add<ApproximateExp>(&getContext(), scalesVectors);
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == math::LogOp::getOperationName();
     });

@@ -16,7 +16,12 @@ def ApproximateMath : Pass<"hone-approximate-math"> {
     Scalars and vectors get the same polynomial, so a value does not depend on
     whether its loop was widened. f64 stays.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let options = [
+    Option<"scalesVectors", "scales-vectors", "bool", "false",
+           "whether AVX-512 multiplies by powers of two; changes no bit">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }

@@ -10,8 +10,11 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 
 using namespace hone;
 
@@ -222,6 +225,65 @@ TEST(TileMap, RoundsToBfloat16) {
     auto *halves = reinterpret_cast<uint16_t *>(arena.y);
     for (int j = 0; j < 50; ++j)
       ASSERT_EQ(halves[j], 0x3f80 + int(std::nearbyint(j / 4.0))) << j;
+  }
+}
+
+/// y = op(x) for each of x: in vectors, and in scalar loops.
+static void checkVectorsAreLikeScalars(Arena<float> &vectors,
+                                       const std::string &op,
+                                       const std::string &type) {
+  auto program = [&](const char *loop) {
+    return TileProgram(loopIR<float>(R"(
+      %to = tile.view %arena[%y_at] : !tile.memory -> memref<64x64x)" +
+                                     type + R"(>
+      )" + loop + R"( (%i, %j) in (%rows, %rows) {
+        %v = memref.load %x[%i, %j] : $M
+        %r = )" + op + R"(
+        memref.store %r, %to[%i, %j] : memref<64x64x)" +
+                                     type + R"(>
+      })"));
+  };
+  auto scalars = std::make_unique<Arena<float>>(vectors);
+  program("tile.map").run(&vectors, 64);
+  program("tile.each").run(scalars.get(), 64);
+  for (int64_t i = 0; i < vectors.elements; ++i)
+    ASSERT_EQ(std::memcmp(&vectors.y[i], &scalars->y[i], sizeof(float)), 0)
+        << i << ": " << vectors.y[i] << " and " << scalars->y[i];
+}
+
+// Where there is an instruction for powers of two, too; over results that
+// overflow and that are subnormal.
+TEST(TileMap, ExpOfVectorsIsThatOfScalars) {
+  auto arena = std::make_unique<Arena<float>>();
+  for (int64_t i = 0; i < arena->elements; ++i)
+    arena->x[i] = -110.0f + 0.05f * i;
+  checkVectorsAreLikeScalars(*arena, "math.exp %v : f32", "f32");
+}
+
+// Longer than the chains of a maximum together, and with what is no number.
+TEST(TileReduce, MaximaOfLongRows) {
+  for (const char *target : targets()) {
+    TileProgram program(loopIR<float>(R"(
+      %row = tile.view %arena[%c0] : !tile.memory -> memref<4096xf32>
+      %r = tile.reduce (%j) in (%rows) combine [max] : $T {
+        %v = memref.load %row[%j] : memref<4096xf32>
+        tile.yield %v : $T
+      }
+      memref.store %r, %y[%c0, %c0] : $M)"),
+                        target);
+    for (int64_t n : {1, 63, 64, 65, 128, 143, 192, 401}) {
+      Arena<float> arena;
+      std::fill(std::begin(arena.x), std::end(arena.x), 9.0f);
+      for (int64_t largest = 0; largest < n; largest += 5) {
+        std::fill_n(arena.x, n, -3.0f);
+        arena.x[largest] = -2.0f;
+        program.run(&arena, n);
+        ASSERT_EQ(arena.y[0], -2.0f) << n << " " << largest;
+        arena.x[largest] = std::nanf("");
+        program.run(&arena, n);
+        ASSERT_TRUE(std::isnan(arena.y[0])) << n << " " << largest;
+      }
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 // RUN: hone-opt %s --hone-approximate-math | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-approximate-math=scales-vectors=true | FileCheck %s --enable-var-scope --check-prefix=SCALES
 
 // Scalars and vectors are approximated alike.
 // CHECK-LABEL: func @f32
@@ -7,6 +8,11 @@
 // CHECK: math.fma {{.*}} : f32
 // CHECK: math.fma {{.*}} : vector<16xf32>
 // CHECK: return
+// With the instruction vectors need no exponent's bits.
+// SCALES-LABEL: func @f32
+// SCALES: arith.shli {{.*}} : i32
+// SCALES-NOT: arith.shli {{.*}} : vector
+// SCALES: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 func.func @f32(%x: f32, %v: vector<16xf32>) -> (f32, vector<16xf32>) {
   %a = math.exp %x : f32
   %b = math.exp %v : vector<16xf32>
