@@ -188,6 +188,9 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 // Adjoint
 //===----------------------------------------------------------------------===//
 
+/// Numbers of f32 in a cache line.
+static constexpr int64_t kLineNumbers = 16;
+
 /// ends[i] = the row after the last row that sees key i.
 static void emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
                         Value ends) {
@@ -306,9 +309,13 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
           k.each(count, [&](ValueRange point) {
             // Key `first + i` is seen by the queries from itself on.
             Value i = point[0], row = k.add(first, i);
-            Value seen = k.sub(k.loadIndex(in.ends, row), row);
-            k.map(seen, [&](ValueRange c) {
-              Value at = k.add(i, c[0]), query = k.add(row, c[0]);
+            Value end = k.sub(k.loadIndex(in.ends, row), first);
+            // From the beginning of a line on, which is faster to read and
+            // write; what is before the key itself becomes zero.
+            Value line = k.index(kLineNumbers);
+            Value from = k.mul(k.div(i, line), line);
+            k.map(k.sub(end, from), [&](ValueRange c) {
+              Value at = k.add(from, c[0]), query = k.add(first, at);
               Value p = k.mul(weightOf(k, k.load(weights, {i, at}), sizes.scale,
                                        k.load(in.maxima, {head, query})),
                               k.load(in.reciprocals, {head, query}));
@@ -317,7 +324,6 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
               k.store(p, weights, {i, at});
               k.store(k.mul(ds, sizes.scale), slopes, {i, at});
             });
-            Value end = k.add(i, seen);
             strips.zeroOutside(weights, i, i, end, queries);
             strips.zeroOutside(slopes, i, i, end, queries);
           });
