@@ -1,10 +1,18 @@
-//===- BFloat16.cpp - Operands of pairs -----------------------------------===//
+//===- BFloat16.cpp - Rounding to bfloat16 by an instruction --------------===//
 
 #include "targets/cpu/BFloat16.h"
+
+#include "targets/cpu/CpuPasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace hone {
+#define GEN_PASS_DEF_ROUNDTOBFLOAT16
+#include "targets/cpu/CpuPasses.h.inc"
+} // namespace hone
 
 using namespace mlir;
 using namespace hone;
@@ -33,3 +41,43 @@ Value hone::loadRoundedTerms(OpBuilder &b, Location loc, Type element,
       /*alignment=*/element.getIntOrFloatBitWidth() / 8);
   return roundToBFloat16(b, loc, numbers);
 }
+
+/// The same of a scalar, or of a vector with at most 16 numbers.
+static Value roundAny(OpBuilder &b, Location loc, Value numbers) {
+  auto wide = VectorType::get(kNumbers, b.getF32Type());
+  auto vector = dyn_cast<VectorType>(numbers.getType());
+  if (vector == wide)
+    return roundToBFloat16(b, loc, numbers);
+  if (!vector) {
+    Value same = vector::BroadcastOp::create(b, loc, wide, numbers);
+    return vector::ExtractOp::create(b, loc, roundToBFloat16(b, loc, same),
+                                     int64_t(0));
+  }
+  int64_t count = vector.getNumElements();
+  assert(vector.getRank() == 1 && count < kNumbers && "lanes of f32");
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = 0; lane < kNumbers; ++lane)
+    lanes.push_back(lane % count);
+  Value filled = vector::ShuffleOp::create(b, loc, numbers, numbers, lanes);
+  Value rounded = roundToBFloat16(b, loc, filled);
+  return vector::ShuffleOp::create(b, loc, rounded, rounded,
+                                   ArrayRef(lanes).take_front(count));
+}
+
+namespace {
+
+struct RoundToBFloat16
+    : public hone::impl::RoundToBFloat16Base<RoundToBFloat16> {
+  void runOnOperation() override {
+    getOperation()->walk([](arith::TruncFOp op) {
+      if (!getElementTypeOrSelf(op.getType()).isBF16() ||
+          !getElementTypeOrSelf(op.getIn().getType()).isF32())
+        return;
+      OpBuilder b(op);
+      op.replaceAllUsesWith(roundAny(b, op.getLoc(), op.getIn()));
+      op.erase();
+    });
+  }
+};
+
+} // namespace

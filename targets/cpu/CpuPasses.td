@@ -53,4 +53,16 @@ def LowerTiles : Pass<"hone-cpu-lower-tiles", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def RoundToBFloat16 : Pass<"hone-cpu-round-to-bfloat16"> {
+  let summary = "round to bfloat16 by the instruction for it";
+  let description = [{
+    For CPUs with bfloat16 dot products, whose operands are rounded by the same
+    instruction. Scalars take the way of vectors: subnormal numbers become zero
+    in both, so a value does not depend on whether its loop was widened.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif // HONE_TARGETS_CPU_CPUPASSES_TD

@@ -63,6 +63,8 @@ void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
   pm.addPass(createApproximateMath({/*scalesVectors=*/cpu.vectorBits == 512}));
   pm.addPass(createExpandMath());
   // From here on nothing rounds as a C library chose.
+  if (cpu.bfloat16Dots)
+    pm.addPass(createRoundToBFloat16());
   buildLlvmPipeline(pm);
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/Target.h"
 #include "test/targets/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -258,6 +259,43 @@ TEST(TileMap, ExpOfVectorsIsThatOfScalars) {
   for (int64_t i = 0; i < arena->elements; ++i)
     arena->x[i] = -110.0f + 0.05f * i;
   checkVectorsAreLikeScalars(*arena, "math.exp %v : f32", "f32");
+}
+
+/// The bits of x in f32, rounded to nearest even.
+static uint32_t roundedToBFloat16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+}
+
+static bool hasBFloat16Products() {
+  llvm::ExitOnError check("error: ");
+  return check(createTarget(TargetRequest::parse("native")))
+      ->hasBFloat16Products();
+}
+
+// Of every exponent, and what is no number.
+TEST(TileMap, VectorsAndScalarsRoundToBfloat16Alike) {
+  auto arena = std::make_unique<Arena<float>>();
+  for (uint32_t i = 0; i < arena->elements; ++i) {
+    uint32_t bits = i * 0x00100001u + i % 7 * 0x2000u;
+    std::memcpy(&arena->x[i], &bits, sizeof(bits));
+  }
+  checkVectorsAreLikeScalars(*arena, "arith.truncf %v : f32 to bf16", "bf16");
+  auto *halves = reinterpret_cast<uint16_t *>(arena->y);
+  for (int64_t i = 0; i < arena->elements; ++i) {
+    float x = arena->x[i], y;
+    uint32_t bits = uint32_t(halves[i]) << 16;
+    std::memcpy(&y, &bits, sizeof(bits));
+    // The instruction takes subnormal numbers for zero.
+    bool isZero = hasBFloat16Products() && std::fpclassify(x) == FP_SUBNORMAL;
+    if (std::isnan(x))
+      ASSERT_TRUE(std::isnan(y)) << i;
+    else if (isZero)
+      ASSERT_EQ(bits, std::signbit(x) ? 0x80000000u : 0u) << x;
+    else
+      ASSERT_EQ(bits, roundedToBFloat16(x)) << x;
+  }
 }
 
 // Longer than the chains of a maximum together, and with what is no number.
