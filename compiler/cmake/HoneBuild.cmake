@@ -143,13 +143,20 @@ function(hone_reuse_precompiled target name)
   endif()
 endfunction()
 
-foreach(name HonePrecompiled HoneTestsPrecompiled)
-  string(REPLACE Hone "" header ${name})
-  hone_precompile(${name} ${header}.h LINK hone_compiler_options)
+# hone_precompile_mlir(NAME HEADER [FLAGS flags...]): of HEADER, with MLIR and the
+# dialects in it.
+function(hone_precompile_mlir name header)
+  hone_precompile(${name} ${header} LINK hone_compiler_options ${ARGN})
   if(HONE_PRECOMPILED)
     add_dependencies(${name} HoneInterfacesIncGen HoneIncGen HoneTileIncGen)
   endif()
+endfunction()
+foreach(name HonePrecompiled HoneTargetsPrecompiled HoneTestsPrecompiled)
+  string(REPLACE Hone "" header ${name})
+  hone_precompile_mlir(${name} ${header}.h)
 endforeach()
+# What libraries of the compiler's half have; a folder may set another.
+set(HONE_LIBRARIES_PRECOMPILED HonePrecompiled)
 
 # hone_optimize(LEVEL FILES...): of a release of the compiler's half, or of tests.
 # That the precompiled header has another level matters to no code in it.
@@ -169,7 +176,7 @@ function(hone_library name)
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   else()
     target_link_libraries(${name} PUBLIC hone_compiler_options)
-    hone_reuse_precompiled(${name} HonePrecompiled)
+    hone_reuse_precompiled(${name} ${HONE_LIBRARIES_PRECOMPILED})
   endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
