@@ -59,9 +59,11 @@ CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
                   "is an sm_" + std::to_string(description.capability) +
                       " and the program's kernels are for sm_" +
                       std::to_string(needed),
-                  "compile with target.cpu: sm_" +
+                  // Of sm_89 that is sm_80: honec knows which there are.
+                  "compile with the newest target.cpu up to sm_" +
                       std::to_string(description.capability) +
-                      ", or take another --device");
+                      ", or for the processor if there is none, or take "
+                      "another --device");
 
   std::unique_ptr<CudaDevice> device(new CudaDevice(driver, description));
   DeviceNumber handle = 0;

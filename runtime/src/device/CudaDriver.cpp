@@ -11,17 +11,18 @@ using namespace cuda;
 
 static constexpr const char *Library = "libcuda.so.1";
 
-static Status noDriver(const std::string &why) {
+static Status noDriver(const std::string &why, const std::string &remedy) {
   return Status(ErrorCode::NoDriver, Library, why,
-                "install NVIDIA's driver, or compile for the processor: "
-                "leave out target.triple");
+                remedy + ", or compile for the processor: leave out "
+                         "target.triple");
 }
 
 Result<CudaDriver> CudaDriver::load() {
   std::string reason;
   void *library = platform::openLibrary(Library, reason);
   if (!library)
-    return noDriver("the driver cannot be loaded: " + reason);
+    return noDriver("the driver cannot be loaded: " + reason,
+                    "install NVIDIA's driver");
   CudaDriver driver;
   const char *missing = nullptr;
 #define HONE_CUDA_LOAD(name, symbol, parameters)                               \
@@ -37,7 +38,9 @@ Result<CudaDriver> CudaDriver::load() {
                       ", which those of CUDA 11.4 and later have",
                   "install a newer driver");
   if (Code code = driver.init(0); code != kSuccess)
-    return noDriver("the driver found no device: " + driver.describe(code));
+    return noDriver("the driver found no device: " + driver.describe(code),
+                    "see whether nvidia-smi lists one (a container must be "
+                    "given it: --gpus all)");
   (void)driver.driverVersion(&driver.version);
   return driver;
 }
