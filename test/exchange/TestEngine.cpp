@@ -8,9 +8,10 @@
 // HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
 // greeting, validated (the peer has all that it needs to save), or a command to
 // the others (step, evaluate, loss, save, durable, end, best), sent or
-// received; COUNT which of them; WHAT is kill; mute: from then on it lives but
-// sends no messages; or excess: it sends the frame with a message that ends in
-// its middle, which no schedule has.
+// received, or to-PEER, a message of a schedule to it; COUNT which of them;
+// WHAT is kill; mute: from then on it lives but sends no messages; or excess:
+// it sends the frame with a message that ends in its middle, which no schedule
+// has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +44,7 @@ struct hone_link {
   std::vector<char> in;  ///< of frames that are not whole yet
   std::vector<char> out; ///< of a frame that has not left
   std::string cuts;      ///< a file that has a byte for each
+  std::string peer;
 };
 
 namespace {
@@ -134,7 +136,8 @@ struct Event {
         isExcess = !strcmp(what, "excess");
   }
   /// "" for a frame that is none of them, or one of which there was a copy.
-  std::string nameOf(const char *frame, uint64_t size) {
+  /// `to` is who it is for; "" if it comes.
+  std::string nameOf(const char *frame, uint64_t size, const std::string &to) {
     static const char *const commands[] = {
         "step", "evaluate", "loss", "save", "durable", "end", "best", "best"};
     const auto kind = field<uint16_t>(frame, 6);
@@ -145,6 +148,8 @@ struct Event {
       const auto step = field<uint64_t>(frame, 24);
       return std::exchange(validated, step) == step ? "" : "validated";
     }
+    if (kind == 3 && field<uint32_t>(frame, 16) < 0xfffffffe)
+      return to.empty() ? "" : "to-" + to;
     // FNV-1a of "command", of the purpose of messages of no schedule
     if (kind != 3 || size != 72 + 16 ||
         field<uint32_t>(frame, 16) != 0xfffffffe ||
@@ -159,9 +164,9 @@ struct Event {
     return number < 8 ? commands[number] : "";
   }
   /// Of a frame that comes or goes; whether it is to be one of excess.
-  bool see(const char *frame, uint64_t size) {
+  bool see(const char *frame, uint64_t size, const std::string &to) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (count == 0 || nameOf(frame, size) != when || --count > 0)
+    if (count == 0 || nameOf(frame, size, to) != when || --count > 0)
       return false;
     if (isKill)
       raise(SIGKILL);
@@ -239,6 +244,7 @@ hone_link *openLink(const char *address, const char *self, const char *peer,
   auto *link = new hone_link;
   link->socket = made;
   link->cuts = std::string(address) + "/cuts";
+  link->peer = peer;
   if (pipe(link->wake) != 0)
     abort();
   return link;
@@ -249,7 +255,8 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     return -1;
   if (!link->out.empty())
     return 1;
-  const bool isExcess = event().see(static_cast<const char *>(bytes), size);
+  const bool isExcess =
+      event().see(static_cast<const char *>(bytes), size, link->peer);
   const auto kind = field<uint16_t>(static_cast<const char *>(bytes), 6);
   if (event().isMute && (kind == 3 || kind == 6)) // data, farewell
     return 0;
@@ -295,7 +302,7 @@ int64_t takeFrame(hone_link *link, void *bytes, uint64_t capacity) {
     return 0;
   memcpy(bytes, link->in.data() + sizeof(length), length);
   if (length >= 72)
-    event().see(static_cast<const char *>(bytes), length);
+    event().see(static_cast<const char *>(bytes), length, "");
   link->in.erase(link->in.begin(),
                  link->in.begin() + long(sizeof(length) + length));
   return int64_t(length);

@@ -85,6 +85,29 @@ grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
 same one2 $run client server
 echo 'a program that sends what no schedule has: 76, and the server lives on'
 
+# To another one that does not lead.
+prepare 3
+export HONE_TEST_EVENT='to-server 30 excess'
+patience=20
+train middle together3
+middle=$!
+unset HONE_TEST_EVENT
+for program in client server; do
+  train $program together3
+  printf -v $program %s $!
+done
+run=together3
+ends middle 76 "error\[H0818\].*'server'.*refuses what this one sent"
+train middle $run
+middle=$!
+for program in client middle server; do
+  ends $program 0
+done
+grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
+same one3 $run client middle server
+run=together2
+echo 'one that sends it to another that follows: 76, and both others live on'
+
 patience=2
 begin
 reaches 6

@@ -154,7 +154,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                    {std::chrono::milliseconds(100)},
                                    &events,
                                    &seen,
-                                   /*mayHalt=*/true});
+                                   /*mayHalt=*/true,
+                                   /*outlives=*/true});
     if (!session.isOk())
       return 0;
     for (uint64_t i = 0; i < 4; ++i) {

@@ -286,6 +286,79 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
   EXPECT_EQ(wire.sent[FrameKind::Data], 4u); // of 256 KiB
 }
 
+namespace {
+
+/// What is under way, and when it arrives; lost with the link.
+struct SlowWire {
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex;
+  std::map<std::string, std::deque<std::pair<Clock::time_point, std::string>>>
+      to;
+  unsigned sent = 0;
+};
+SlowWire slow;
+
+int sendSlowly(hone_link *link, const void *bytes, uint64_t size) {
+  std::lock_guard<std::mutex> lock(slow.mutex);
+  ++slow.sent;
+  slow.to[reinterpret_cast<End *>(link)->peer].emplace_back(
+      SlowWire::Clock::now() + std::chrono::milliseconds(2500),
+      std::string(static_cast<const char *>(bytes), size));
+  return 0;
+}
+int64_t takeSlowly(hone_link *link, void *bytes, uint64_t, int milliseconds) {
+  {
+    std::lock_guard<std::mutex> lock(slow.mutex);
+    auto &own = slow.to[reinterpret_cast<End *>(link)->self];
+    if (!own.empty() && own.front().first <= SlowWire::Clock::now()) {
+      const std::string frame = own.front().second;
+      own.pop_front();
+      memcpy(bytes, frame.data(), frame.size());
+      return int64_t(frame.size());
+    }
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  return 0;
+}
+
+} // namespace
+
+// Whoever gives up a link on which a greeting is under way greets for ever.
+TEST_F(SessionTest, ASlowLinkHasTheTimeToGreet) {
+  static const hone_engine engine = {
+      HONE_ENGINE_VERSION,
+      sizeof(hone_engine),
+      "slow",
+      openEnd,
+      sendSlowly,
+      takeSlowly,
+      [](hone_link *) {},
+      [](hone_link *link) {
+        auto *end = reinterpret_cast<End *>(link);
+        std::lock_guard<std::mutex> lock(slow.mutex);
+        slow.to[end->self].clear();
+        slow.to[end->peer].clear();
+        delete end;
+      },
+      0,
+      0,
+      /*is_ordered=*/1,
+      0};
+  bool haveMet[2] = {};
+  std::thread ends[2];
+  for (int i : {0, 1})
+    ends[i] = std::thread([&, i] {
+      Session::Peer own = i == 0 ? peer("a", "b") : peer("b", "a");
+      own.engine = &engine;
+      auto opened = Session::open(own);
+      haveMet[i] = opened.isOk();
+    });
+  for (std::thread &end : ends)
+    end.join();
+  EXPECT_TRUE(haveMet[0] && haveMet[1]);
+  EXPECT_LE(slow.sent, 50u); // they are far apart: a slow link has not the room
+}
+
 // Its checksum is right, but no schedule has such a frame.
 TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
   static const hone_engine wrong = {

@@ -24,10 +24,11 @@ static constexpr size_t kMostName = 128;
 /// For what was sent last to leave, when the process ends.
 static constexpr milliseconds kMostLeave{300};
 
-/// Both sides say that they are there, and permit the other to.
+/// Both sides say that they are there, and permit the other to. An answer comes
+/// after what is under way, a window of 64 KiB: over a minute at 1 KB/s.
 static const std::pair<const char *, int> kOfBothSides[] = {
     {GRPC_ARG_KEEPALIVE_TIME_MS, 20000},
-    {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000},
+    {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 120000},
     {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000},
     // Probing would let a slow receiver's window grow by 10 MiB on a fast
@@ -144,7 +145,7 @@ bool Network::serve(std::string &why) {
   builder.AddListeningPort(address.serve, credentials, &port);
   for (auto [name, value] : kOfBothSides)
     builder.AddChannelArgument(name, value);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 16);
   // Two programs at one port would share the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -30,6 +30,7 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
     told.events = &made->events;
     told.seen = &made->seen;
     told.mayHalt = peer == own.all.front();
+    told.outlives = !made->leads();
     // Among those who follow nobody decides.
     told.countsRestarts = told.mayHalt || made->leads();
     HONE_ASSIGN(std::unique_ptr<Session> session,

@@ -19,10 +19,14 @@ using std::chrono::milliseconds;
 static constexpr milliseconds kReminder{100}, kMostReminder{3200};
 /// Between two attempts to connect, at most; the first waits a 16th of it.
 static constexpr milliseconds kMostBackOff{2000};
+/// For the peer's greeting on a new link, which may be slow.
+static constexpr milliseconds kMostGreeting{60000};
 /// For acknowledgements of a program that ends, at most.
 static constexpr milliseconds kMostLeave{20000};
-/// After so long without a frame the peer is told that this side is there.
-static constexpr milliseconds kSignOfLife{1000};
+/// After so long without a frame the peer is told that this side is there; then
+/// after twice the time, up to the second: a slow link has room for more than
+/// that.
+static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
 /// The key of a greeting that says which process greets; it need not be equal.
 static constexpr const char *kIncarnation = ".incarnation";
 /// Messages that are remembered beyond what is posted: both sides' schedules
@@ -379,6 +383,7 @@ bool Session::connect() {
     std::lock_guard<std::mutex> lock(mutex);
     link = made;
     pending = 0;
+    silence = kSignOfLife;
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
@@ -416,16 +421,16 @@ void Session::encodeRefusal() {
 
 bool Session::greet() {
   const Clock::time_point begin = Clock::now();
-  Clock::time_point said;
+  Reminder said;
+  said.heard = {};
   bool isAlive = true;
-  while (isAlive && !isStopping() && Clock::now() - begin < kMostBackOff) {
+  while (isAlive && !isStopping() && Clock::now() - begin < kMostGreeting) {
     {
       std::lock_guard<std::mutex> lock(mutex);
       if (hasGreeting)
         return true;
     }
-    if (Clock::now() - said >= kReminder) {
-      said = Clock::now();
+    if (said.isDue(Clock::now())) {
       encodeGreeting(/*asks=*/true);
       bool hasSent;
       isAlive = sendPending(hasSent);
@@ -472,8 +477,9 @@ void Session::remind() {
     farewell = now;
     control.push_back({FrameKind::Farewell, {}, 0, 0});
   }
-  if (now - lastSent >= kSignOfLife) {
+  if (now - lastSent >= silence) {
     lastSent = now;
+    silence = std::min(2 * silence, kMostSilence);
     owesGreeting = true;
   }
   for (auto &[name, own] : receives) {
@@ -686,7 +692,7 @@ void Session::refuse(Status why) {
   const Message told = why.message();
   refusal = told.place + ": " + told.problem;
   owesRefusal = true;
-  if (self.mayHalt && self.events)
+  if (self.outlives && self.events)
     ++*self.events;
   else
     failure = std::move(why);

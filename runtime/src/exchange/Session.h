@@ -13,9 +13,9 @@
 // were not there before, or an answer to what was sent. That the peer is alive
 // is none, since its thread says so of a program that hangs.
 //
-// A peer that sends what no schedule has is told so and ends. If it is who asks
-// for rounds, this side lives on: it gives up the round and waits for another
-// process in the peer's place.
+// A peer that sends what no schedule has is told so and ends. Whoever does not
+// lead lives on: it gives up the round and waits for another process in the
+// peer's place. The one that leads ends.
 //
 // A thread moves frames while the step computes. All that is shared with it is
 // under one lock; the engine is the thread's alone, but for wake().
@@ -54,7 +54,8 @@ public:
     /// round. A wait ends once it is not `*seen`. Null: nothing does.
     std::atomic<uint64_t> *events = nullptr;
     const uint64_t *seen = nullptr;
-    bool mayHalt = false; ///< whether the peer is who asks for rounds
+    bool mayHalt = false;  ///< whether the peer is who asks for rounds
+    bool outlives = false; ///< a peer that sends what no schedule has
     bool countsRestarts = true;
   };
 
@@ -214,6 +215,7 @@ private:
   std::string reason;         ///< why there is no link
   Status failure = Status::ok();
   Clock::time_point lastProgress = Clock::now(), lastSent;
+  std::chrono::milliseconds silence{0}; ///< before the next sign of life
   Traffic total;
   const uint64_t incarnation;   ///< another one each time a program begins
   uint64_t peerIncarnation = 0; ///< 0: it has not greeted
