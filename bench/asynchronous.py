@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 from children import end_with_parent
+import settings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -91,15 +92,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("data")
-    parser.add_argument("--modules", type=int, nargs="+", default=[1, 2, 3, 5])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--directions", type=int, default=4)
+    parser.add_argument("--modules", type=settings.count, nargs="+", default=[1, 2, 3, 5])
+    parser.add_argument("--seeds", type=settings.whole(0), nargs="+", default=[1, 2, 3])
+    parser.add_argument("--steps", type=settings.count, default=200)
+    parser.add_argument("--directions", type=settings.count, default=4)
     parser.add_argument("--optimizer", default="sgd")
-    parser.add_argument("--rate", type=float, nargs="+", default=[1e-3])
-    parser.add_argument("--rank", type=int, default=4)
-    parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--length", type=int, default=64)
+    parser.add_argument("--rate", type=settings.positive, nargs="+", default=[1e-3])
+    parser.add_argument("--rank", type=settings.count, default=4)
+    parser.add_argument("--batch", type=settings.count, default=4)
+    parser.add_argument("--length", type=settings.count, default=64)
     parser.add_argument("--engine", type=pathlib.Path,
                         help="default: the tests', compiled here")
     options = parser.parse_args()

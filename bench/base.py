@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sysconfig
 
+import settings
 from build_tools import run_checked, run_main
 
 CONFIG = pathlib.Path(__file__).parents[1] / "examples/quickstart/config.json"
@@ -34,18 +35,18 @@ def parse_arguments():
     add("--data", type=pathlib.Path, nargs="+", metavar="FILE",
         help="text; default: the licences that every Debian machine has and "
              "the sources of Python's library")
-    add("--minutes", type=float, default=60, help="of training, by a "
+    add("--minutes", type=settings.positive, default=60, help="of training, by a "
         "measurement of a few steps before")
-    add("--steps", type=int, help="instead of --minutes")
-    add("--layers", type=int, default=24)
-    add("--hidden", type=int, default=256)
-    add("--batch", type=int, default=8)
-    add("--sequence", type=int, default=256)
-    add("--rate", type=float, default=1e-3)
+    add("--steps", type=settings.count, help="instead of --minutes")
+    add("--layers", type=settings.count, default=24)
+    add("--hidden", type=settings.count, default=256)
+    add("--batch", type=settings.count, default=8)
+    add("--sequence", type=settings.count, default=256)
+    add("--rate", type=settings.positive, default=1e-3)
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="a key of the spec")
-    add("--seed", type=int, default=1)
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add("--seed", type=settings.whole(0), default=1)
+    add("--threads", type=settings.count, default=len(os.sched_getaffinity(0)))
     add("--folder", type=pathlib.Path,
         help="empty, or with a run of the same arguments; default: "
              "BUILD/bench/base")

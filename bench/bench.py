@@ -37,12 +37,14 @@ def parse_arguments():
     add("--hone", action="append", metavar="KEY=VALUE[,KEY=VALUE]",
         help="measure Hone with these keys of the spec; repeatable; default:\n"
              "train.residuals=mesp and train.residuals=full")
-    add("--threads", default="1,2", help="of Hone; peers run on the most")
-    add("--sequence", type=int, help="tokens of a sequence; default: 256, or\n"
+    add("--threads", type=settings.counts, default=[1, 2],
+        metavar="N[,N]", help="of Hone; peers run on the most")
+    add("--sequence", type=settings.count, help="tokens of a sequence; default: 256, or\n"
                                      "128 for the small model")
     for name, value in (("batch", 1), ("rank", 8), ("alpha", 16),
                         ("steps", 5), ("warmup", 1), ("repetitions", 5)):
-        add(f"--{name}", type=int, default=value)
+        add(f"--{name}", default=value,
+            type=settings.whole(0) if name == "warmup" else settings.count)
     add("--optimizer", choices=["sgd", "adamw"], default="sgd")
     add("--peers", action="store_true",
         help="install the peers from the package index (PyTorch: 1.7 GB)")
@@ -55,7 +57,7 @@ def parse_arguments():
              "'torch bfloat16 compiled budget-0'; repeatable")
     add("--peer-filter", default="",
         help="only peers whose name has all of these words")
-    add("--profile", type=pathlib.Path, metavar="FILE",
+    add("--profile", type=settings.new_file, metavar="FILE",
         help="only measure this machine's rates, for target.profile of a spec")
     add("--folder", type=pathlib.Path,
         help="for models, environments and results; default: BUILD/bench")
@@ -126,7 +128,7 @@ def measure_peers(arguments, workload, rival, model, data, probe, folder,
 
 def measure_steps(arguments, workload, bin_dir, folder, results):
     probe = FmaProbe(bin_dir)
-    threads = [int(count) for count in arguments.threads.split(",")]
+    threads = arguments.threads
     environments, folder = folder, folder / workload.name
     folder.mkdir(exist_ok=True)
     model, data = folder / "model", folder / "data.jsonl"
@@ -168,8 +170,8 @@ def main():
     if arguments.profile:
         machine_profile.write(machine_profile.measure(
             config, bin_dir, folder,
-            max(int(count) for count in arguments.threads.split(",")),
-            arguments.repetitions, arguments.steps), arguments.profile)
+            max(arguments.threads), arguments.repetitions, arguments.steps),
+            arguments.profile)
         return
     output = folder / "results"
     output.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ import pathlib
 import shutil
 
 import report
+import settings
 from build_tools import FmaProbe, ReadProbe, run_checked, run_main
 from hone_program import HoneProgram
 from workload import Workload, find_config
@@ -42,10 +43,6 @@ def names(of):
     return parse
 
 
-def numbers(text):
-    return [int(number) for number in text.split(",")]
-
-
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="./dev bench --breakdown", description=__doc__,
@@ -54,19 +51,19 @@ def parse_arguments():
     add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="Qwen2.5-0.5B,Qwen2.5-1.5B",
         help="files, or names, separated by commas")
-    add("--tokens", type=numbers, default=[128, 256, 1024],
+    add("--tokens", type=settings.counts, default=[128, 256, 1024],
         help="of a sequence, separated by commas; default: 128,256,1024")
     add("--plans", type=names(PLANS), default=PLANS)
     add("--optimizers", type=names(["sgd", "adamw"]),
         default=["sgd", "adamw"])
-    add("--budget", type=int, metavar="MIB", help="of `planned`")
-    add("--share", type=float, default=0.43,
+    add("--budget", type=settings.count, metavar="MIB", help="of `planned`")
+    add("--share", type=settings.positive, default=0.43,
         help="of the plan of `full`, where there is no --budget")
-    add("--threads", type=int, default=2)
-    add("--steps", type=int, default=4, help="measured, after one more")
+    add("--threads", type=settings.count, default=2)
+    add("--steps", type=settings.count, default=4, help="measured, after one more")
     add("--folder", type=pathlib.Path,
         help="for models and results; default: BUILD/bench/breakdown")
-    add("--rows", type=int, default=16, help="kernels of a table")
+    add("--rows", type=settings.count, default=16, help="kernels of a table")
     add("--set", action="append", metavar="KEY=VALUE",
         help=f"keys of all specs in place of {SETTINGS[0]}")
     return parser.parse_args()

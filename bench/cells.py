@@ -50,7 +50,7 @@ def parse_arguments():
     add = parser.add_argument
     add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", action="append", help="default: Qwen2.5-0.5B and -1.5B")
-    add("--sequence", action="append", type=int,
+    add("--sequence", action="append", type=settings.count,
         help="tokens; default: 128, 256 and 1024")
     add("--optimizer", action="append", choices=["sgd", "adamw"],
         help="default: both")
@@ -64,13 +64,13 @@ def parse_arguments():
     add("--peers", action="store_true", help="install what is not there")
     add("--set", default=TWIN, metavar="KEY=VALUE,...",
         help=f"Hone's spec; default: {TWIN}")
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    add("--fastest", type=int, default=2,
+    add("--threads", type=settings.count, default=len(os.sched_getaffinity(0)))
+    add("--fastest", type=settings.count, default=2,
         help="as many peers take turns with Hone")
-    add("--rounds", type=int, default=3, help="quiet ones of each peer")
-    add("--tries", type=int, default=9, help="rounds at most of each peer")
-    add("--steps", type=int, default=3, help="of a repetition, after one more")
-    add("--for", type=float, default=float("inf"), dest="seconds",
+    add("--rounds", type=settings.count, default=3, help="quiet ones of each peer")
+    add("--tries", type=settings.count, default=9, help="rounds at most of each peer")
+    add("--steps", type=settings.count, default=3, help="of a repetition, after one more")
+    add("--for", type=settings.positive, default=float("inf"), dest="seconds",
         help="begin nothing after as many seconds")
     add("--prepare", action="store_true",
         help="only choose the fastest and compile: a machine that is quiet for\n"

@@ -15,6 +15,7 @@ import pathlib
 import resource
 import statistics
 
+import settings
 from build_tools import run_checked, run_main
 from hone_program import HoneProgram
 from workload import Workload, find_config
@@ -33,10 +34,10 @@ def parse_arguments():
     add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="small", help="a file, 'small', or a name")
     add("--only", default="mezo,fgd,lcsb", help="which, separated by commas")
-    add("--rounds", type=int, default=5)
-    add("--steps", type=int, default=4, help="measured in each round")
-    add("--sequence", type=int, default=256)
-    add("--threads", type=int, default=1)
+    add("--rounds", type=settings.count, default=5)
+    add("--steps", type=settings.count, default=4, help="measured in each round")
+    add("--sequence", type=settings.count, default=256)
+    add("--threads", type=settings.count, default=1)
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="a key of all specs")
     arguments = parser.parse_args()

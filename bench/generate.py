@@ -39,9 +39,9 @@ def parse_arguments():
     add("--hone", action="append", metavar="KEY=VALUE[,KEY=VALUE]",
         help="a program with these keys of the spec; repeatable; default: "
              "weights in bfloat16 and in int4, without an adapter")
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    add("--tokens", type=int, default=64, help="of one run")
-    add("--rounds", type=int, default=9)
+    add("--threads", type=settings.count, default=len(os.sched_getaffinity(0)))
+    add("--tokens", type=settings.count, default=64, help="of one run")
+    add("--rounds", type=settings.count, default=9)
     add("--folder", type=pathlib.Path, help="default: BUILD/bench")
     return parser.parse_args()
 

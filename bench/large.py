@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 
+import settings
 from build_tools import run_checked, run_main
 from workload import find_config
 
@@ -35,9 +36,9 @@ def parse_arguments():
     add = parser.add_argument
     add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="llama-3.1-70b", help="a file, or a name in bench/configs")
-    add("--tokens", type=int, default=256)
-    add("--threads", type=int, default=2)
-    add("--rank", type=int, default=8)
+    add("--tokens", type=settings.count, default=256)
+    add("--threads", type=settings.count, default=2)
+    add("--rank", type=settings.count, default=8)
     add("--budgets", default="1GiB,1280MiB", help="separated by commas")
     add("--folder", type=pathlib.Path, help="for the weights; default: in the build folder")
     add("--keep", action="store_true", help="leave weights and programs there")

@@ -16,6 +16,7 @@ import statistics
 import time
 
 import report
+import settings
 from build_tools import run_checked, run_main
 from workload import Workload, find_config
 
@@ -39,13 +40,13 @@ def parse_arguments():
         help="measure the planned program without the one of residuals: mebp")
     add("--model", action="append", choices=list(MESP),
         help="only this one; repeatable")
-    add("--sequence", action="append", type=int, help="only this length")
-    add("--share", type=float, default=3, metavar="N",
+    add("--sequence", action="append", type=settings.count, help="only this length")
+    add("--share", type=settings.positive, default=3, metavar="N",
         help="the budget is one N-th of the paper's figure")
-    add("--steps", type=int, default=2, help="of a measured run")
-    add("--turns", type=int, default=1,
+    add("--steps", type=settings.count, default=2, help="of a measured run")
+    add("--turns", type=settings.count, default=1,
         help="measured runs of each program; times are medians")
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add("--threads", type=settings.count, default=len(os.sched_getaffinity(0)))
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="another key of the spec")
     add("--folder", type=pathlib.Path)

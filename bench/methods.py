@@ -66,19 +66,19 @@ def parse_arguments():
     add("--model", type=pathlib.Path, default=shared / "stories260k")
     add("--data", type=pathlib.Path, default=shared / "wikitext2/valid.txt")
     add("--eval-data", type=pathlib.Path, default=shared / "wikitext2/test.txt")
-    add("--eval-lines", type=int, default=200,
+    add("--eval-lines", type=settings.whole(0), default=200,
         help="of the held-out file, from its beginning")
     add("--method", action="append", metavar="NAME[:KEY=VALUE,...]",
         help="instead of the list in methods.py; repeatable")
     add("--optimizers", choices=OPTIMIZERS,
         help="compare the optimizers of adapters, or of all weights")
-    add("--seeds", type=int, default=3)
-    add("--steps", type=int, default=1000)
-    add("--evaluations", type=int, default=10, help="of the held-out loss")
-    add("--sequence", type=int, default=128)
-    add("--batch", type=int, default=4)
-    add("--rank", type=int, default=8)
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add("--seeds", type=settings.count, default=3)
+    add("--steps", type=settings.count, default=1000)
+    add("--evaluations", type=settings.count, default=10, help="of the held-out loss")
+    add("--sequence", type=settings.count, default=128)
+    add("--batch", type=settings.count, default=4)
+    add("--rank", type=settings.count, default=8)
+    add("--threads", type=settings.count, default=len(os.sched_getaffinity(0)))
     add("--folder", type=pathlib.Path, help="default: BUILD/bench/methods")
     return parser.parse_args()
 

@@ -13,6 +13,7 @@ import pathlib
 import statistics
 import subprocess
 
+import settings
 from build_tools import run_checked, run_main
 from hone_program import HoneProgram
 from workload import Workload, find_config
@@ -28,11 +29,11 @@ def parse_arguments():
     add("commit", help="the older one")
     add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="small", help="a file, 'small', or a name")
-    add("--count", type=int, default=21, help="of pairs")
-    add("--steps", type=int, default=3, help="of each run, after one more")
-    add("--sequence", type=int, default=256)
+    add("--count", type=settings.count, default=21, help="of pairs")
+    add("--steps", type=settings.count, default=3, help="of each run, after one more")
+    add("--sequence", type=settings.count, default=256)
     add("--optimizer", default="adamw")
-    add("--threads", type=int, default=1)
+    add("--threads", type=settings.count, default=1)
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="a key of the spec")
     return parser.parse_args()

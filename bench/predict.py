@@ -35,9 +35,9 @@ def parse_arguments():
         help="budgets of plans as shares of what residuals: mesp needs")
     add("--set", default="weights.dtype=int4", metavar="KEY=VALUE[,KEY=VALUE]",
         help="keys of all specs")
-    add("--threads", type=int, default=2)
-    add("--steps", type=int, default=3, help="of each run, after one more")
-    add("--rounds", type=int, default=3)
+    add("--threads", type=settings.count, default=2)
+    add("--steps", type=settings.count, default=3, help="of each run, after one more")
+    add("--rounds", type=settings.count, default=3)
     add("--only-compile", action="store_true", help="and measure nothing")
     add("--folder", type=pathlib.Path, help="default: in the build folder")
     return parser.parse_args()

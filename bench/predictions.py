@@ -23,6 +23,7 @@ import tempfile
 import time
 
 from children import end_with_parent
+import settings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Bits a second and milliseconds one way.
@@ -158,12 +159,12 @@ def main():
     parser.add_argument("--schedule", nargs="+", choices=list(SCHEDULES),
                         default=list(SCHEDULES))
     parser.add_argument("--links", nargs="+", choices=list(LINKS), default=list(LINKS))
-    parser.add_argument("--hidden", type=int, default=256)
-    parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--length", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=9)
-    parser.add_argument("--warm", type=int, default=2, help="steps that are not counted")
+    parser.add_argument("--hidden", type=settings.count, default=256)
+    parser.add_argument("--layers", type=settings.count, default=8)
+    parser.add_argument("--batch", type=settings.count, default=8)
+    parser.add_argument("--length", type=settings.count, default=64)
+    parser.add_argument("--steps", type=settings.count, default=9)
+    parser.add_argument("--warm", type=settings.whole(0), default=2, help="steps that are not counted")
     parser.add_argument("--loopback", default="--rate 400MB/s --latency 200us",
                         help="options of hone-simulate for it")
     parser.add_argument("--loopback-mpi", default="--rate 400MB/s --latency 2500us",

@@ -1,5 +1,8 @@
-"""Keys of the spec as options give them: KEY=VALUE[,KEY=VALUE]."""
+"""Values of options: keys of the spec, KEY=VALUE[,KEY=VALUE], and numbers."""
 
+import argparse
+import math
+import pathlib
 import re
 
 
@@ -19,3 +22,42 @@ def check_names(option, names):
         if names.count(name) > 1:
             raise RuntimeError(f"{option}: expected different names but found "
                                f"'{name}' twice; give them one by one")
+
+
+def whole(least):
+    """The type of an option that takes a whole number of at least `least`."""
+    def read(text):
+        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number of at least {least}, found '{text}'")
+        return int(text)
+    return read
+
+
+count = whole(1)
+
+
+def counts(text):
+    """Some of them, separated by commas."""
+    return [count(part) for part in text.split(",")]
+
+
+def positive(text):
+    """A number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number > 0:
+        raise argparse.ArgumentTypeError(
+            f"expected a number above 0, found '{text}'")
+    return number
+
+
+def new_file(text):
+    """A path that can be written: said before what takes minutes."""
+    path = pathlib.Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(
+            f"expected a file in a folder that is there, found '{text}'")
+    return path

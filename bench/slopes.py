@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 from children import end_with_parent
+import settings
 
 
 def compile_programs(options, folder, dtype):
@@ -73,11 +74,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("data")
-    parser.add_argument("--seeds", type=int, default=12)
-    parser.add_argument("--below", type=int, default=1, help="the client's last layer")
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--length", type=int, default=64)
-    parser.add_argument("--scale", type=float, nargs="+", default=[1e-3, 1e-2])
+    parser.add_argument("--seeds", type=settings.count, default=12)
+    parser.add_argument("--below", type=settings.whole(0), default=1, help="the client's last layer")
+    parser.add_argument("--batch", type=settings.count, default=8)
+    parser.add_argument("--length", type=settings.count, default=64)
+    parser.add_argument("--scale", type=settings.positive, nargs="+", default=[1e-3, 1e-2])
     options = parser.parse_args()
     options.model = pathlib.Path(options.model).resolve()
     scales = options.scale

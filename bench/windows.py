@@ -14,6 +14,7 @@ import sys
 import time
 
 from children import end_with_parent
+import settings
 
 
 def run(arguments, folder, more):
@@ -31,8 +32,8 @@ def main():
     parser.add_argument("train")
     parser.add_argument("data")
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--for", dest="window", type=float, required=True)
-    parser.add_argument("--steps", type=int, default=1)
+    parser.add_argument("--for", dest="window", type=settings.positive, required=True)
+    parser.add_argument("--steps", type=settings.count, default=1)
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     arguments = parser.parse_args(given[:end])
