@@ -19,6 +19,7 @@ expect() { # expect WHAT [options of TRAIN]
 
 expect 'unknown option' "${good[@]}" --lerning-rate 1
 expect 'value out of range' "${good[@]}" --threads -1
+(ulimit -s 128 && expect 'a small stack' "${good[@]}")
 expect 'no data file' "${weights[@]}" --output run --data missing.jsonl
 expect 'no weights' --data data.jsonl --output run --weights missing.safetensors
 expect 'no weights beside the program' --data data.jsonl --output run

@@ -8,10 +8,12 @@
 #include "base/Process.h"
 
 #include "platform/Files.h"
+#include "platform/Stack.h"
 #include "platform/System.h"
 
 #include <atomic>
 #include <climits>
+#include <cstdint>
 #include <cstring>
 
 namespace hone::rt {
@@ -85,8 +87,15 @@ static void onNoMemory() {
              "group)");
 }
 
+/// More than programs need, which is 256 KiB, and the compiler, which is 512.
+constexpr uint64_t kLeastStack = 512 << 10;
+
 void startProcess() {
   platform::openStandardDescriptors();
+  if (platform::stackLimit() < kLeastStack)
+    endProcess(ErrorCode::NoMemory, "stack",
+               "expected a limit of 512 KiB or more but the system's is "
+               "lower\n  help: raise the limit on the stack (ulimit -s 8192)");
   std::set_new_handler(onNoMemory);
 }
 

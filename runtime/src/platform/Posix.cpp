@@ -4,6 +4,7 @@
 #include "platform/Pages.h"
 #include "platform/Scratch.h"
 #include "platform/Signals.h"
+#include "platform/Stack.h"
 #include "platform/System.h"
 #include "platform/Thread.h"
 
@@ -20,6 +21,7 @@
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <thread>
@@ -289,6 +291,13 @@ void openStandardDescriptors() {
   for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file)
     if (::fcntl(file, F_GETFD) < 0 && errno == EBADF)
       (void)::open("/dev/null", O_RDWR);
+}
+
+uint64_t stackLimit() {
+  rlimit limit;
+  return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+             ? UINT64_MAX
+             : limit.rlim_cur;
 }
 
 void exitAtOnce(int code) { ::_exit(code); }

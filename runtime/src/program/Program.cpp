@@ -490,9 +490,10 @@ static Status execute(const hone_module &compiled,
   return done.isOk() ? setup.peak.verdict() : done;
 }
 
-int runProgram(const hone_module &compiled, int argc, char **argv,
-               ProcessUse use, FindTask *findTask) {
-  startProcess();
+/// Apart from startProcess(), which refuses a stack that this does not fit on.
+[[gnu::noinline]] static int runStarted(const hone_module &compiled, int argc,
+                                        char **argv, ProcessUse use,
+                                        FindTask *findTask) {
   installSigbusHandler();
   installSignalHandlers();
   // Memory that is resident at the end of a phase is then its peak, which
@@ -520,6 +521,12 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
       outcome = status.exitCode();
   }
   return int(outcome);
+}
+
+int runProgram(const hone_module &compiled, int argc, char **argv,
+               ProcessUse use, FindTask *findTask) {
+  startProcess();
+  return runStarted(compiled, argc, argv, use, findTask);
 }
 
 } // namespace hone::rt
