@@ -18,6 +18,7 @@ import re
 import statistics
 import tempfile
 
+import settings
 from split_programs import run, train_together
 
 DATA = {"sst2": ("train_sample4000.jsonl", "dev.jsonl"), "rte": ("train.jsonl", "val.jsonl"),
@@ -81,14 +82,14 @@ def main():
                         default=pathlib.Path(os.environ.get("HONE_SHARED", "../shared")) / "data")
     parser.add_argument("--tasks", nargs="+", choices=DATA, default=list(DATA))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--below", type=int, default=2, help="layers of the client")
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--length", type=int, default=256)
-    parser.add_argument("--directions", type=int, default=10)
-    parser.add_argument("--first", type=float, default=3e-3, help="rate of AdamW")
-    parser.add_argument("--zeroth", type=float, default=1e-3, help="rate of MeZO's SGD")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--below", type=settings.count, default=2, help="layers of the client")
+    parser.add_argument("--steps", type=settings.count, default=500)
+    parser.add_argument("--batch", type=settings.count, default=16)
+    parser.add_argument("--length", type=settings.count, default=256)
+    parser.add_argument("--directions", type=settings.count, default=10)
+    parser.add_argument("--first", type=settings.positive, default=3e-3, help="rate of AdamW")
+    parser.add_argument("--zeroth", type=settings.positive, default=1e-3, help="rate of MeZO's SGD")
+    parser.add_argument("--seed", type=settings.whole(0), default=1)
     options = parser.parse_args()
     options.data = options.data.resolve()
     print("| task | method | accuracy | client | server | sent a step | received |"
