@@ -202,7 +202,7 @@ if __name__ == "__main__":
         signal.signal(number, signal.default_int_handler)
     try:
         main()
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         sys.exit(f"bench: {error}")
     except KeyboardInterrupt:
         sys.exit("bench: interrupted before there were results")

@@ -22,7 +22,7 @@ def run_main(main):
     """Runs a program's main(); what fails is one line."""
     try:
         sys.exit(main())
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:  # an OSError names its path
         sys.exit(f"bench: {error}")
 
 

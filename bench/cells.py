@@ -94,7 +94,12 @@ class Cell:
         self.known = {"machine": machine.describe(), "of": [],
                       "candidates": {}, "hone": {}, "rounds": []}
         if self.path.exists():
-            self.known = json.loads(self.path.read_text())
+            try:
+                self.known.update(json.loads(self.path.read_text()))
+            except (TypeError, ValueError):
+                raise RuntimeError(
+                    f"{self.path}: expected what --cells has measured; remove "
+                    "it to measure the cell again") from None
 
     def save(self):
         """Whole or not at all."""
