@@ -210,6 +210,14 @@ void StagedSide::bring(Value slot, Value t, Value end, double padding) {
   Value thread = b.team.member();
   int64_t chunks = kChunksOfStage * places;
   int64_t threads = b.team.size();
+  if (b.team.isSubgroup && chunks > threads) {
+    // As many addresses at a time as there are turns would take the registers
+    // of sums.
+    b.loopRolled(b.index(0), b.index(chunks / threads), [&](Value turn) {
+      bringAt(b.add(thread, b.mul(turn, b.index(threads))));
+    });
+    return;
+  }
   for (int64_t from = 0; from + threads <= chunks; from += threads)
     bringAt(b.add(thread, b.index(from)));
   if (chunks < threads)
