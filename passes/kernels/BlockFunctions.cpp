@@ -257,7 +257,10 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
     if (failed(place(op, scratch, maxRows)) ||
         (follower && failed(place(*follower, scratch, maxRows))))
       return failure();
-    KernelBuilder kernel(&op, builder, buffers, options.settings, rows, maxRows,
+    KernelSettings settings = options.settings;
+    if (options.kernels)
+      settings.blocks = options.kernels->blocksOf(&op, maxRows, settings);
+    KernelBuilder kernel(&op, builder, buffers, settings, rows, maxRows,
                          follower);
     if (auto tiles = dyn_cast<RowTilesOp>(op)) {
       if (failed(emitTiles(tiles, scratch, rows, maxRows)))

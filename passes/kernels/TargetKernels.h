@@ -22,6 +22,12 @@ public:
   /// false, with nothing emitted, leaves the op to the kernels of all targets.
   virtual bool emit(mlir::Operation *op, KernelBuilder &k) const = 0;
 
+  /// How loops over the products of `op` are cut, for at most `rows` rows.
+  virtual tile::Blocks blocksOf(mlir::Operation *, int64_t,
+                                const KernelSettings &settings) const {
+    return settings.blocks;
+  }
+
   /// What the target expects of `op` and what it found, where it has no code
   /// for an op of that size; empty: it has.
   virtual std::string refusal(mlir::Operation *) const { return {}; }

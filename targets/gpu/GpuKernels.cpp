@@ -2,6 +2,8 @@
 
 #include "targets/gpu/GpuKernels.h"
 
+#include "targets/gpu/TileShape.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -16,6 +18,30 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
         return true;
       })
       .Default(false);
+}
+
+tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
+                                  const KernelSettings &settings) const {
+  tile::Blocks blocks = settings.blocks;
+  if (!device.matrixUnits || !settings.roundsProducts)
+    return blocks;
+  auto widen = [&](Value result) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (!computeType(type.getElementType()).isF32() ||
+        !simt::hasWorkForLargeTiles(rows, type.getDimSize(1)))
+      return;
+    blocks.rows = blocks.columns = simt::kMostPlaces;
+  };
+  // What dropout does between two products of an adapter is done to all of a
+  // tile at once, which has to be one of other products, too.
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LinearOp, LinearAdjointOp>(
+          [&](auto linear) { widen(linear->getResult(0)); })
+      .Case<LoraLinearOp, LoraLinearAdjointOp>([&](auto linear) {
+        if (!linear.getDropout())
+          widen(linear->getResult(0));
+      });
+  return blocks;
 }
 
 std::string GpuKernels::refusal(Operation *op) const {

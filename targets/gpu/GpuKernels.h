@@ -16,6 +16,8 @@ public:
   explicit GpuKernels(const simt::DeviceFeatures &device) : device(device) {}
 
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
+  tile::Blocks blocksOf(mlir::Operation *op, int64_t rows,
+                        const KernelSettings &settings) const override;
   std::string refusal(mlir::Operation *op) const override;
 
 private:

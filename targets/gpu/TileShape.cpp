@@ -18,6 +18,8 @@ static constexpr int64_t kSide = 16;
 /// Sums of a lane, at most, where a subgroup has a tile of its own: of larger
 /// tiles every thread of a workgroup has enough to do.
 static constexpr int64_t kMostSums = 32;
+/// Of an H100 or H200.
+static constexpr uint64_t kMostMultiprocessors = 132;
 
 static_assert(kSide * kSide == kThreads);
 static_assert(kSubgroupRows * kSubgroupColumns == kSubgroups);
@@ -41,6 +43,12 @@ TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
 TileShape TileShape::dealtOut(int64_t rows, int64_t columns) {
   int64_t across = std::min(columns, kThreads), down = kThreads / across;
   return {std::max(rows, down), columns, down, across, false};
+}
+
+bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
+  return llvm::divideCeil(rows, kMostPlaces) *
+             llvm::divideCeil(columns, kMostPlaces) >=
+         kMostMultiprocessors;
 }
 
 std::optional<BlockSplit> BlockSplit::of(int64_t rows, int64_t columns,

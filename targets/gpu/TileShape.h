@@ -46,6 +46,12 @@ struct TileShape {
   }
 };
 
+/// Whether a result of `rows` x `columns`, cut into tiles of kMostPlaces, is
+/// work for all multiprocessors of the largest device. Such a tile takes half
+/// of the bytes for each multiply-add that one of 64 by 64 takes; but with
+/// fewer of them some multiprocessors would have none.
+bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
+
 /// Blocks of terms over the subgroups of a workgroup: each of them has a whole
 /// tile of sums of its own, and terms in shared memory of its own.
 struct BlockSplit {

@@ -9,6 +9,8 @@
 #include "test/targets/TileProgram.h"
 #include "test/targets/gpu/DeviceProgram.h"
 
+#include "targets/gpu/TileShape.h"
+
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
@@ -20,8 +22,8 @@ using namespace hone;
 
 namespace {
 
-/// Rows of the result at most, its columns, and room for terms.
-constexpr int64_t kRows = 64, kColumns = 64, kDepth = 128;
+/// Room for terms.
+constexpr int64_t kDepth = 128;
 constexpr int64_t kMatrixBytes = kDepth * kDepth * 4;
 constexpr int64_t kArenaBytes = 5 * kMatrixBytes;
 
@@ -31,6 +33,8 @@ struct Kind {
   bool isRounded = false;
   int64_t depth = kDepth;
   bool accumulates = false;
+  /// Of the result and its matrix, and how many columns are computed.
+  int64_t rows = 64, columns = 64, count = columns;
 };
 
 } // namespace
@@ -40,28 +44,30 @@ static std::string textOf(const Kind &kind) {
     return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
   };
   bool isPacked = kind.w[0] == 'i';
-  int64_t wRows = kind.transposeW ? kColumns : kDepth;
-  int64_t wColumns = kind.transposeW ? kDepth : kColumns;
-  std::string a = kind.transposeA ? matrix(kDepth, kRows, kind.a)
-                                  : matrix(kRows, kDepth, kind.a);
+  int64_t wRows = kind.transposeW ? kind.columns : kDepth;
+  int64_t wColumns = kind.transposeW ? kDepth : kind.columns;
+  std::string a = kind.transposeA ? matrix(kDepth, kind.rows, kind.a)
+                                  : matrix(kind.rows, kDepth, kind.a);
   int64_t bits = kind.w == std::string("i4") ? 4 : 8;
   std::string w = isPacked ? matrix(wRows, wColumns * bits / 8, "i8")
                            : matrix(wRows, wColumns, kind.w);
   std::string groups = matrix(wRows, wColumns / 32, "f32"),
-              c = matrix(kRows, kColumns, "f32");
+              c = matrix(kind.rows, kind.columns, "f32");
   std::string text = arenaView("a", 0, a) + arenaView("w", kMatrixBytes, w) +
                      arenaView("scales", 2 * kMatrixBytes, groups) +
                      arenaView("biases", 3 * kMatrixBytes, groups) +
                      arenaView("c", 4 * kMatrixBytes, c);
   text += llvm::formatv(
       "%most = arith.constant {0} : index\n%k = arith.constant {1} : index\n"
+      "%count = arith.constant {6} : index\n"
       "%m = arith.minui %rows, %most : index\n"
       "tile.parallel (%p) in (%c1) {{\n"
       "tile.product %c[%c0, %c0], %a[%c0, %c0], %w[%c0, %c0] "
-      "size(%m, %most, %k) in [64, 64] {2}{3}{4}{5}",
-      kColumns, kind.depth, kind.accumulates ? " accumulate" : "",
+      "size(%m, %count, %k) in [64, {7}] {2}{3}{4}{5}",
+      kind.rows, kind.depth, kind.accumulates ? " accumulate" : "",
       kind.transposeA ? " transpose_a" : "",
-      kind.transposeW ? " transpose_w" : "", kind.isRounded ? " rounded" : "");
+      kind.transposeW ? " transpose_w" : "", kind.isRounded ? " rounded" : "",
+      kind.count, kind.columns);
   if (isPacked)
     text +=
         llvm::formatv(" scales %scales biases %biases bits {0}", bits).str();
@@ -93,8 +99,9 @@ static std::vector<char> arenaOf(const Kind &kind) {
   return arena;
 }
 
-static std::vector<float> resultOf(const std::vector<char> &arena) {
-  std::vector<float> result(kRows * kColumns);
+static std::vector<float> resultOf(const Kind &kind,
+                                   const std::vector<char> &arena) {
+  std::vector<float> result(kind.rows * kind.columns);
   memcpy(result.data(), &arena[4 * kMatrixBytes], result.size() * 4);
   return result;
 }
@@ -125,11 +132,18 @@ static uint64_t executionsOf(const ptx::Machine &machine,
 /// Whole tiles come 16 bytes at a time, and into all banks.
 TEST(GpuProduct, HasNoBankConflicts) {
   const Kind kinds[] = {
-      {"f32", "f32", false, true},         {"f32", "f32", false, false},
-      {"f32", "f32", true, false},         {"f32", "i4", false, true},
-      {"f32", "i4", false, false},         {"f32", "i8", false, true},
-      {"bf16", "bf16", false, true, true}, {"bf16", "bf16", false, false, true},
+      {"f32", "f32", false, true},
+      {"f32", "f32", false, false},
+      {"f32", "f32", true, false},
+      {"f32", "i4", false, true},
+      {"f32", "i4", false, false},
+      {"f32", "i8", false, true},
+      {"bf16", "bf16", false, true, true},
+      {"bf16", "bf16", false, false, true},
       {"bf16", "i4", false, true, true},
+      // Tiles of 128 by 128.
+      {"bf16", "bf16", false, true, true, kDepth, false, 128, 128},
+      {"bf16", "bf16", false, false, true, kDepth, false, 128, 128},
   };
   ptx::Options options;
   options.countsBankConflicts = true;
@@ -138,14 +152,14 @@ TEST(GpuProduct, HasNoBankConflicts) {
     DeviceProgram program(textOf(kind), kArenaBytes,
                           "nvptx64-nvidia-cuda:sm_80", options);
     std::vector<char> arena = arenaOf(kind);
-    ASSERT_EQ(program.run(arena.data(), kRows), "");
+    ASSERT_EQ(program.run(arena.data(), kind.rows), "");
     EXPECT_EQ(conflictsOf(program.machine()), 0u);
     // Number by number, they would be stored so.
     if (kind.w[0] == 'i')
       continue;
     int64_t bytes = kind.isRounded ? 2 : 4;
     EXPECT_GE(int64_t(executionsOf(program.machine(), "cp.async.cg")),
-              2 * kRows * kDepth * bytes / (16 * ptx::kLanes));
+              (kind.rows + kind.columns) * kDepth * bytes / (16 * ptx::kLanes));
     EXPECT_EQ(executionsOf(program.machine(), "st.shared"), 0u);
   }
 }
@@ -163,17 +177,20 @@ TEST(GpuProduct, RoundedIsNearTheReference) {
       {"bf16", "i4", false, true, true, 100},
       {"bf16", "i8", false, false, true},
       {"f32", "bf16", false, false, true, 8},
+      {"bf16", "bf16", false, true, true, 99, true, 128, 128},
+      {"bf16", "bf16", false, false, true, kDepth, false, 101, 128, 90},
+      {"f32", "i4", false, true, true, 64, false, 97, 96, 65},
   };
   for (const Kind &kind : kinds) {
     std::string text = textOf(kind);
     SCOPED_TRACE(text);
-    for (int64_t rows : {7, 64}) {
+    for (int64_t rows : {int64_t(7), kind.rows}) {
       TileProgram reference(text, "reference");
       std::vector<char> storage(kArenaBytes + 64), first;
       char *arena = align64(storage.data());
       memcpy(arena, arenaOf(kind).data(), kArenaBytes);
       reference.run(arena, rows);
-      std::vector<float> want = resultOf({arena, arena + kArenaBytes});
+      std::vector<float> want = resultOf(kind, {arena, arena + kArenaBytes});
       for (auto order : {ptx::Order::Ascending, ptx::Order::Descending,
                          ptx::Order::Random}) {
         ptx::Options options;
@@ -187,12 +204,20 @@ TEST(GpuProduct, RoundedIsNearTheReference) {
         EXPECT_TRUE(first.empty() || bytes == first) << "another order";
         first = bytes;
       }
-      std::vector<float> got = resultOf(first);
+      std::vector<float> got = resultOf(kind, first);
       // Numbers are below 1, or below 256 where bytes are scaled.
       double most = kind.w[0] == 'i' ? 256 : 1;
       for (size_t i = 0; i < got.size(); ++i)
         ASSERT_NEAR(got[i], want[i], kind.depth * most * std::ldexp(1.0, -22))
-            << i / kColumns << ", " << i % kColumns;
+            << i / kind.columns << ", " << i % kind.columns;
     }
   }
+}
+
+/// With fewer tiles than multiprocessors they are 64 by 64.
+TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
+  EXPECT_TRUE(simt::hasWorkForLargeTiles(8192, 896));
+  EXPECT_TRUE(simt::hasWorkForLargeTiles(8192, 270));
+  EXPECT_FALSE(simt::hasWorkForLargeTiles(8192, 256));
+  EXPECT_FALSE(simt::hasWorkForLargeTiles(256, 4864));
 }
