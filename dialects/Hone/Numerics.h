@@ -30,6 +30,10 @@ constexpr int64_t kDropoutColumns = 256;
 /// Elements of one partial sum of the squares of a parameter's gradient.
 constexpr int64_t kSquaresBlock = 16384;
 
+/// Sums that an optimizer's sum over a row or a tensor begins as, and that are
+/// joined by halves; a power of two.
+constexpr int64_t kPartialSums = 256;
+
 /// Elements of a tensor that have one scale where an optimizer remembers bytes.
 constexpr int64_t kStateBlock = 256;
 

@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Sums of a row that are added up apart, and then by halves; a power of two.
-static constexpr int64_t kPartialSums = 256;
-
 namespace {
 /// A tensor's gradient, as a matrix, and what is done with it.
 class TensorStep {
@@ -52,20 +49,20 @@ public:
     return k.mul(wide, wide);
   }
   static MemRefType partialSums(KernelBuilder &k) {
-    return MemRefType::get(kPartialSums, k.getF64Type());
+    return MemRefType::get(numerics::kPartialSums, k.getF64Type());
   }
   /// The sum of `numberOf` of so many, at least one, in double: number `j` is
   /// added to partial sum `j mod kPartialSums`. A `tile.reduce` would have the
   /// order of its target.
   Value sum(Value count, function_ref<Value(Value)> numberOf) const {
-    Value most = k.index(kPartialSums), sums = k.min(count, most);
+    Value most = k.index(numerics::kPartialSums), sums = k.min(count, most);
     k.map(sums, [&](ValueRange j) { k.store(numberOf(j[0]), partial, j[0]); });
-    k.loop(most, count, kPartialSums, [&](Value first) {
+    k.loop(most, count, numerics::kPartialSums, [&](Value first) {
       k.map(k.min(most, k.sub(count, first)), [&](ValueRange j) {
         addTo(partial, j[0], numberOf(k.add(first, j[0])));
       });
     });
-    for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
+    for (int64_t half = numerics::kPartialSums / 2; half > 0; half /= 2) {
       // Those that have one to be joined with.
       Value from = k.index(half), end = k.min(sums, k.index(2 * half));
       Value pairs = k.sub(end, k.min(end, from));
