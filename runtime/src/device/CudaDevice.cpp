@@ -167,7 +167,8 @@ static std::string assembledCodePath(const hone_module &module,
 Status CudaDevice::loadCode(const hone_module &module) {
   auto refused = [&](const std::string &why) {
     return description.name.codeRefused(
-        "the driver, of CUDA " + describeCudaVersion(driver.version), why);
+        "the driver, of CUDA " + describeCudaVersion(driver.version) + ",",
+        why);
   };
   char log[4096] = "";
   LoadOption options[] = {kErrorLog, kErrorLogBytes};

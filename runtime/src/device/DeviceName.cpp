@@ -3,6 +3,7 @@
 #include "device/DeviceName.h"
 
 #include "base/ByteCount.h"
+#include "device/Patience.h"
 
 #include <cstdio>
 
@@ -55,7 +56,7 @@ Status DeviceName::refused(uint64_t bytes, const std::string &why) const {
 Status DeviceName::codeRefused(const std::string &who,
                                const std::string &why) const {
   return Status(ErrorCode::DeviceCodeRefused, place(),
-                who + ", refused the program's kernels: " + why,
+                who + " refused the program's kernels: " + why,
                 "please report it with the driver's message");
 }
 
@@ -75,7 +76,9 @@ Status DeviceName::stopped(const std::string &why) const {
 }
 
 Status DeviceName::stuck(const std::string &where) const {
-  return Status(ErrorCode::DeviceStuck, place(), "has not finished its work",
+  return Status(ErrorCode::DeviceStuck, place(),
+                "has not finished its work within " +
+                    std::to_string(devicePatience()) + " s",
                 "see " + where +
                     "; the same command resumes from the newest checkpoint");
 }

@@ -8,17 +8,17 @@
 
 namespace hone::rt {
 
-/// After which a device is stuck. No kernel takes a second.
-static std::chrono::seconds patience() {
+// No kernel takes a second.
+int devicePatience() {
   const char *text = std::getenv("HONE_DEVICE_PATIENCE");
   const int seconds = text ? std::atoi(text) : 0;
-  return std::chrono::seconds(seconds > 0 ? seconds : 300);
+  return seconds > 0 ? seconds : 300;
 }
 
 bool waitPatiently(const std::function<bool()> &isOver) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  const std::chrono::seconds most = patience();
+  const std::chrono::seconds most(devicePatience());
   while (!isOver()) {
     const Clock::duration waited = Clock::now() - start;
     if (waited > most)

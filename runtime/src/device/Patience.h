@@ -10,8 +10,11 @@
 
 namespace hone::rt {
 
-/// Waits until isOver() for as long as a device may take: five minutes, or
-/// HONE_DEVICE_PATIENCE seconds. False: it was not.
+/// How long a device may take, in seconds: five minutes, or
+/// HONE_DEVICE_PATIENCE.
+int devicePatience();
+
+/// Waits until isOver() for as long as that. False: it was not.
 bool waitPatiently(const std::function<bool()> &isOver);
 
 } // namespace hone::rt

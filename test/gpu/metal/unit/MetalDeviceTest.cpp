@@ -86,7 +86,8 @@ TEST(MetalDevice, EachFailureHasItsCode) {
          "error.H1305.: .*runs 16 lanes together and the program's kernels are "
          "for 32");
   expect("HONE_METAL_THREADS", "31",
-         "error.H1306.: .*kernel scale: it runs at most 31 threads together, "
+         "error.H1306.: .*: Metal refused the program.s kernels: kernel scale: "
+         "it runs at most 31 threads together, "
          "and 32 are needed");
   expect("HONE_METAL_LOSE_AT_LAUNCH", "2",
          "error.H1307.: .*stopped: Caused GPU Timeout Error");
