@@ -4,7 +4,8 @@
 Compiles a small model for each schedule, measures its launches once, over a link without a
 bound, and then, for each link, the median step of two processes with a core each beside the
 prediction from these launches. Prints a Markdown table. Programs of parts meet over gRPC, through
-a relay that has the link's rate and delay; ranks meet over MPI, on this machine alone.
+a relay that has the link's rate and delay. Ranks meet over MPI: over a link as root alone, in two
+network namespaces with a line between them (line.py).
 
     PATH=build/release/bin:$PATH bench/predictions.py
 """
@@ -82,22 +83,41 @@ def make_keys(folder):
     run(["hone-keys", "issue", folder / "keys", "client"])
 
 
+def far_apart(link, out):
+    """Two namespaces with a line, as options of mpirun and of its programs, and the processes."""
+    spaces = [subprocess.Popen(["unshare", "-n", "-u", "sh", "-c", f"hostname host{i}; exec sleep 3600"])
+              for i in (1, 2)]
+    time.sleep(0.5)
+    line = subprocess.Popen([sys.executable, ROOT / "bench/line.py", *(str(each.pid) for each in spaces),
+                             str(link[0] / 8), str(link[1])], text=True, stdout=subprocess.PIPE)
+    line.stdout.readline()
+    enter = ["nsenter", "-n", "-u", "-t"]
+    agent = out / "agent"
+    agent.write_text(f'#!/bin/sh\nshift\nexec {" ".join(enter)} {spaces[1].pid} sh -c "$*"\n')
+    agent.chmod(0o755)
+    own = "line0"
+    return ([*enter, spaces[0].pid, "mpirun", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self",
+             "--mca", "btl_tcp_if_include", own, "--mca", "oob_tcp_if_include", own],
+            [["-host", "10.9.0.1"], ["-host", "10.9.0.2"]], [*spaces, line])
+
+
 def commands(options, folder, name, link, out):
-    """Of a run in `out`, each with the cores it has; and the relay, which may be none."""
+    """Of a run in `out`, each with the cores it has; and what carries their messages."""
     program = folder / name
     data = ["--data", folder / "data.jsonl", "--steps", options.steps, "--save-every", 0]
     common = ["--timeout", 300, "--threads", 1]
     if name == "data-parallel":
-        line = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                "--mca", "btl", "self,vader"]
+        line, hosts, helpers = (far_apart(link, out) if link else
+                                (["mpirun", "--mca", "btl", "self,vader"], [[], []], []))
+        line += ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
         for core in (0, 1):
-            line += ([":"] if core else []) + ["-np", 1, "taskset", "-c", core, program / "train",
+            line += ([":"] if core else []) + ["-np", 1, *hosts[core], "taskset", "-c", core, program / "train",
                                                "--exchange", "mpi", *data, *common, "--output",
                                                out / "first", "--profile", out / "first.json"]
-        return [line], None, ["first"]
+        return [line], helpers, ["first"]
     names = ["module1", "module2"] if name == "AsyncFGD" else ["client", "server"]
     port = free_port()
-    relay = None
+    helpers = []
     dialled = port
     if link:
         relay = subprocess.Popen(
@@ -105,20 +125,21 @@ def commands(options, folder, name, link, out):
              str(link[1]), "--rate", str(int(link[0] / 8))], text=True, stdout=subprocess.PIPE,
             preexec_fn=end_with_parent)
         dialled = int(relay.stdout.readline())
+        helpers = [relay]
     keys = folder / "keys"
     first = ["taskset", "-c", 0, program / names[0] / "train", "--connect", f"localhost:{dialled}",
              "--keys", keys / "client", *data]
     second = ["taskset", "-c", 1, program / names[1] / "train", "--serve", f"127.0.0.1:{port}",
               "--keys", keys / "server", "--admit", keys / "admitted"]
     return [[*command, *common, "--output", out / own, "--profile", out / f"{own}.json"]
-            for command, own in ((second, names[1]), (first, names[0]))], relay, names
+            for command, own in ((second, names[1]), (first, names[0]))], helpers, names
 
 
 def measure(options, folder, name, link):
     """The median step in seconds, and the profile of each program."""
     out = folder / f"run{time.monotonic_ns()}"
     out.mkdir()
-    lines, relay, names = commands(options, folder, name, link, out)
+    lines, helpers, names = commands(options, folder, name, link, out)
     running = []
     for i, line in enumerate(lines):
         log = open(out / f"log{i}", "w")
@@ -126,9 +147,9 @@ def measure(options, folder, name, link):
                                         stderr=subprocess.STDOUT,
                                         preexec_fn=end_with_parent))
     failed = [each.wait() for each in running]
-    if relay:
-        relay.send_signal(signal.SIGTERM)
-        relay.wait()
+    for each in helpers:
+        each.send_signal(signal.SIGTERM)
+        each.wait()
     if any(failed):
         sys.exit("\n".join(path.read_text() for path in sorted(out.glob("log*"))))
     tokens = options.batch * options.length * (2 if name == "data-parallel" else 1)
@@ -190,7 +211,7 @@ def main():
         _, profiles = measure(options, folder, name, None)
         for label in options.links:
             link = LINKS[label]
-            if link and name == "data-parallel":
+            if link and name == "data-parallel" and os.geteuid() != 0:
                 continue
             measured, _ = measure(options, folder, name, link)
             predicted = predict(specs[name], name, link, profiles,
