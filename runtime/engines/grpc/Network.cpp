@@ -194,7 +194,11 @@ void Network::endOwn() {
       changed.wait_until(lock, until + kMostLeave, isOver);
     }
   }
-  queue->Shutdown();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+    queue->Shutdown();
+  }
   thread.join();
 }
 
@@ -207,6 +211,8 @@ void Network::run() {
   for (bool isOk = false; queue->Next(&given, &isOk);) {
     const std::unique_ptr<Stream::Tag> tag(static_cast<Stream::Tag *>(given));
     std::lock_guard<std::mutex> lock(mutex);
+    if (isOver) // a call that is late begins nothing: gRPC would abort
+      continue;
     if (tag->event != Stream::Event::Arrived)
       tag->stream->happen(tag->event, isOk);
     else if (isOk) // else the server ends

@@ -35,6 +35,7 @@ public:
 
   std::mutex mutex;
   std::condition_variable changed;
+  bool isOver = false; ///< the queue takes nothing more
 
 private:
   /// Who may dial as one peer: the first who did, as long as this process
