@@ -1,11 +1,13 @@
 /*===- FailOffload.c - Makes a call of the file of offloaded values fail ---===//
 //
-// Preloaded by offloading.sh. HONE_FAIL_OFFLOAD=CALL:N fails the N-th CALL, once.
+// Preloaded by offloading.sh. HONE_FAIL_OFFLOAD=CALL:N fails the N-th CALL, once;
+// HONE_REFUSE_DIRECT refuses what would pass the system's cache by.
 //
 //===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,10 @@ static int fails(const char *name, atomic_long *calls) {
          atomic_fetch_add(calls, 1) + 1 == atol(text + length + 1);
 }
 
+static int refuses(int file) {
+  return getenv("HONE_REFUSE_DIRECT") && (fcntl(file, F_GETFL) & O_DIRECT);
+}
+
 int posix_fallocate(int file, off_t at, off_t size) {
   static atomic_long calls;
   if (fails("posix_fallocate", &calls))
@@ -28,6 +34,10 @@ int posix_fallocate(int file, off_t at, off_t size) {
 
 ssize_t pwrite(int file, const void *bytes, size_t size, off_t at) {
   static atomic_long calls;
+  if (refuses(file)) {
+    errno = EINVAL;
+    return -1;
+  }
   if (fails("pwrite", &calls)) {
     errno = ENOSPC;
     return -1;
@@ -39,6 +49,10 @@ ssize_t pwrite(int file, const void *bytes, size_t size, off_t at) {
    which is shorter. */
 ssize_t pread(int file, void *bytes, size_t size, off_t at) {
   static atomic_long calls;
+  if (refuses(file)) {
+    errno = EINVAL;
+    return -1;
+  }
   if (size >= 256 && fails("pread", &calls)) {
     errno = EIO;
     return -1;

@@ -79,9 +79,10 @@ echo "same gradients"
 bash "$here/kill-resume.sh" offloaded/train data.jsonl 3 --epochs 150 --save-every 60 --threads 2
 bash "$here/memory.sh" offloaded/train data.jsonl 0 --epochs 3
 
-# Each call of the file fails once: to reserve room, to write, to read.
+# Each call of the file fails once: to reserve room, to write, to read, of which
+# the first asks whether values can pass the system's cache by.
 "${CC:-cc}" -shared -fPIC -O1 "$here/FailOffload.c" -o fail.so
-for call in posix_fallocate:1 pwrite:1 pwrite:9 pread:1 pread:9; do
+for call in posix_fallocate:1 pwrite:1 pwrite:9 pread:2 pread:9; do
   rm -rf failing failing.jsonl
   status=0
   LD_PRELOAD=./fail.so HONE_FAIL_OFFLOAD=$call train offloaded failing || status=$?
@@ -90,3 +91,6 @@ for call in posix_fallocate:1 pwrite:1 pwrite:9 pread:1 pread:9; do
   [[ $(digest_of failing) == $(digest_of whole) ]] || fail "after $call: other bits"
 done
 echo "afterwards: same bits"
+LD_PRELOAD=./fail.so HONE_REFUSE_DIRECT=1 train offloaded refused --threads 2
+[[ $(digest_of refused) == $(digest_of whole) ]] || fail "through the cache: other bits"
+echo "through the cache: same bits"

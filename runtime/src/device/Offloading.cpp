@@ -53,8 +53,13 @@ Offloading::create(const std::string &folder, uint64_t bytes) {
   }
   if (platform::Error error = platform::reserve(made->file, bytes))
     return refused("reserving room", error);
-  made->isDirect = platform::passCacheBy(made->file, true);
   made->bounce = std::make_unique<Bounce>();
+  // Some file systems take the wish and refuse what then comes.
+  constexpr uint64_t block = platform::directBlock;
+  made->isDirect = platform::passCacheBy(made->file, true) &&
+                   made->file.readAt(made->bounce->bytes, block, 0) == block;
+  if (!made->isDirect)
+    platform::passCacheBy(made->file, false);
   if (std::error_code error =
           made->thread.start(HONE_THREAD_STACK_BYTES, enter, made.get()))
     return Status(ErrorCode::NoThread, "train.activation_offloading",
@@ -151,15 +156,7 @@ platform::Error Offloading::transferDirectly(const Request &request) const {
 }
 
 platform::Error Offloading::run(const Request &request) {
-  if (isDirect) {
-    platform::Error error = transferDirectly(request);
-    // Some file systems say only now that they want other blocks.
-    if (error != std::errc::invalid_argument)
-      return error;
-    platform::passCacheBy(file, false);
-    isDirect = false;
-  }
-  return transfer(request);
+  return isDirect ? transferDirectly(request) : transfer(request);
 }
 
 void Offloading::fail(platform::Error reason, bool isWrite) {
@@ -226,7 +223,7 @@ Status Offloading::fill(uint64_t offset, const char *part, uint64_t size) {
   if (!failure)
     failure = platform::dropCache(file, offset, size);
   if (isDirect)
-    isDirect = platform::passCacheBy(file, true);
+    platform::passCacheBy(file, true);
   return failure ? Status(ErrorCode::WriteFailed, folder,
                           "writing offloaded activations failed: " +
                               failure.message(),
