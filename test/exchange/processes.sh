@@ -27,8 +27,8 @@ SPEC
 
 # build NAME [options of the step]: NAME.so and weights.NAME.
 build() {
-  honec "$work/spec.yaml" -o "$work/$1.o" --emit=object --step-options="${*:2}"
-  honec "$work/spec.yaml" -o "$work/weights.$1" --step-options="${*:2}"
+  honec "$work/spec.yaml" -o "$work/$1.o" --emit=object ${2:+"--step-options=${*:2}"}
+  honec "$work/spec.yaml" -o "$work/weights.$1" ${2:+"--step-options=${*:2}"}
   c++ -shared -o "$work/$1.so" "$work/$1.o"
 } >"$work/log" 2>&1
 

@@ -63,7 +63,7 @@ parts() {
 # build NAME [options of the step]: NAME.so of spec.yaml.
 build() {
   honec "$work/spec.yaml" -o "$work/$1.o" --emit=object \
-    --step-options="${*:2}" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
+    ${2:+"--step-options=${*:2}"} >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
   c++ -shared -o "$work/$1.so" "$work/$1.o"
 }
 
@@ -73,7 +73,7 @@ program() { echo "$1 $work/$1.so $work/weights.$3/weights.hone.safetensors $2"; 
 # weigh NAME [options of the step]: weights.NAME, once.
 weigh() {
   [[ -e $work/weights.$1 ]] ||
-    honec "$work/spec.yaml" -o "$work/weights.$1" --step-options="${*:2}" >"$work/log" 2>&1 ||
+    honec "$work/spec.yaml" -o "$work/weights.$1" ${2:+"--step-options=${*:2}"} >"$work/log" 2>&1 ||
     { cat "$work/log" >&2; return 1; }
 }
 
