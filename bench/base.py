@@ -17,6 +17,7 @@ import sysconfig
 
 import settings
 from build_tools import run_checked, run_main
+from children import end_with_parent
 
 CONFIG = pathlib.Path(__file__).parents[1] / "examples/quickstart/config.json"
 MEASURED_STEPS = 6
@@ -190,7 +191,8 @@ def main():
          folder / "held-out.jsonl", "--output", folder / "model", "--steps",
          str(steps), "--eval-every", str(every), "--save-every", str(every),
          "--log", folder / "log.jsonl", "--too-long", "split", "--show-samples", "0",
-         "--threads", str(arguments.threads)]).returncode
+         "--threads", str(arguments.threads)],
+        preexec_fn=end_with_parent).returncode
     if status:
         return status
     print(f"\nthe base is {folder / 'model'}; methods on it:\n"

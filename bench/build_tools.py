@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 
+from children import end_with_parent
+
 
 def run_checked(arguments):
     """Runs a program; its stderr becomes the exception's text."""
     try:
         done = subprocess.run([str(a) for a in arguments], text=True,
-                              capture_output=True)
+                              capture_output=True, preexec_fn=end_with_parent)
     except OSError as error:
         raise RuntimeError(f"{arguments[0]}: {error.strerror}; build it, or "
                            f"leave out --no-build") from None

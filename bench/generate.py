@@ -22,6 +22,7 @@ import subprocess
 import report
 import settings
 from build_tools import ReadProbe, run_checked, run_main
+from children import end_with_parent
 from contestant import Repetition
 from other_load import OtherLoad, children_seconds
 from workload import Workload, find_config
@@ -118,7 +119,8 @@ class Program:
                    "--show-ids", "--max-new-tokens", str(tokens),
                    "--threads", str(threads)]
         with OtherLoad(children_seconds) as load:
-            done = subprocess.run(command, text=True, capture_output=True)
+            done = subprocess.run(command, text=True, capture_output=True,
+                                  preexec_fn=end_with_parent)
         after = probe.measure(self.weights, threads)
         found = re.search(r"^text +(\d+) tokens, ([0-9.]+) tokens/s",
                           done.stderr, re.MULTILINE)

@@ -8,6 +8,7 @@ import queue
 import subprocess
 import threading
 
+from children import end_with_parent
 from contestant import Contestant, Repetition
 from other_load import OtherLoad, process_seconds
 from process_memory import MemoryWatch, reset_high_water
@@ -74,7 +75,8 @@ class PeerProgram:
             [self.python, self.framework.worker, json.dumps(options)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=open(log, "w"), text=True,
-            env=self._environment(log.parent / "compiled"))
+            env=self._environment(log.parent / "compiled"),
+            preexec_fn=end_with_parent)
         self.answers = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         self.versions = self._receive()["ready"]

@@ -85,12 +85,19 @@ def make_keys(folder):
 
 def far_apart(link, out):
     """Two namespaces with a line, as options of mpirun and of its programs, and the processes."""
-    spaces = [subprocess.Popen(["unshare", "-n", "-u", "sh", "-c", f"hostname host{i}; exec sleep 3600"])
+    def begin(*command):
+        """Returns once the command has said that it is there."""
+        begun = subprocess.Popen([str(a) for a in command], text=True, stdout=subprocess.PIPE,
+                                 preexec_fn=end_with_parent)
+        if not begun.stdout.readline():
+            sys.exit(f"predictions: {command[0]}: no link between two network namespaces; "
+                     "choose --links loopback")
+        return begun
+
+    spaces = [begin("unshare", "-n", "-u", "sh", "-c", f"hostname host{i} && echo up && exec sleep 3600")
               for i in (1, 2)]
-    time.sleep(0.5)
-    line = subprocess.Popen([sys.executable, ROOT / "bench/line.py", *(str(each.pid) for each in spaces),
-                             str(link[0] / 8), str(link[1])], text=True, stdout=subprocess.PIPE)
-    line.stdout.readline()
+    line = begin(sys.executable, ROOT / "bench/line.py", *(each.pid for each in spaces),
+                 link[0] / 8, link[1])
     enter = ["nsenter", "-n", "-u", "-t"]
     agent = out / "agent"
     agent.write_text(f'#!/bin/sh\nshift\nexec {" ".join(enter)} {spaces[1].pid} sh -c "$*"\n')
@@ -212,6 +219,7 @@ def main():
         for label in options.links:
             link = LINKS[label]
             if link and name == "data-parallel" and os.geteuid() != 0:
+                print(f"predictions: {name}, {label}: needs root; left out", file=sys.stderr)
                 continue
             measured, _ = measure(options, folder, name, link)
             predicted = predict(specs[name], name, link, profiles,

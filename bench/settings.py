@@ -43,14 +43,14 @@ def counts(text):
 
 
 def positive(text):
-    """A number above 0."""
+    """A finite number above 0."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not number > 0:
+    if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(
-            f"expected a number above 0, found '{text}'")
+            f"expected a finite number above 0, found '{text}'")
     return number
 
 

@@ -21,13 +21,18 @@ def train_together(out, folder, client, both=()):
     """
     socket = folder / "socket"
     common = ["--timeout", 600, *both]
-    server = subprocess.Popen(
-        [str(a) for a in [out / "server/train", "--serve", f"unix:{socket}", *common,
-                          "--output", folder / "server"]],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
+    log = folder / "server.log"  # a pipe that nobody reads would fill
+    with log.open("w") as file:
+        server = subprocess.Popen(
+            [str(a) for a in [out / "server/train", "--serve", f"unix:{socket}", *common,
+                              "--output", folder / "server"]],
+            stdout=file, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
     try:
         said = run([out / "client/train", "--connect", f"unix:{socket}", *common, *client,
                     "--output", folder / "client"])
-        return {"client": said, "server": server.communicate()[0]}
+        if server.wait():
+            sys.exit(log.read_text())
+        return {"client": said, "server": log.read_text()}
     finally:
         server.kill()
+        server.wait()

@@ -11,19 +11,27 @@ mv $work/pid.new $work/pid
 exec sleep 600
 EOF
 chmod +x "$work/train"
+# A process that has ended but that nobody has waited for lives no longer.
+lives() {
+  local state
+  state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) && [[ $state != Z* ]]
+}
 for signal in KILL TERM; do
   rm -f "$work/pid"
   python3 "$windows" "$work/train" none "$work/out" --for 1 &
   script=$!
-  until [[ -e $work/pid ]]; do sleep 0.05; done
+  until [[ -e $work/pid ]]; do
+    kill -0 "$script" # else it never comes
+    sleep 0.05
+  done
   child=$(<"$work/pid")
   kill -s $signal "$script"
   wait "$script" 2>/dev/null || true
   for ((i = 0; i < 200; ++i)); do
-    kill -0 "$child" 2>/dev/null || break
+    lives "$child" || break
     sleep 0.05
   done
-  if kill -0 "$child" 2>/dev/null; then
+  if lives "$child"; then
     kill -s KILL "$child"
     echo "$signal: its program goes on"
   else
