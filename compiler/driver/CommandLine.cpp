@@ -143,7 +143,7 @@ static void endAtExit() {
   }
 }
 
-/// LLVM ends a program whose thread is refused as a bug of it.
+/// LLVM takes a refused thread for a bug of the program, and aborts.
 static void onFatalError(void *, const char *reason, bool) {
   if (!llvm::StringRef(reason).contains("pthread_create")) {
     llvm::errs() << "LLVM ERROR: " << reason << "\n"; // and it aborts

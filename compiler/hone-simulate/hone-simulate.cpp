@@ -99,7 +99,7 @@ named(const std::string &option, const std::string &given,
                              : "the programs are " + names);
 }
 
-/// Those of numbers. A 0 asks for no default.
+/// Checks options that are numbers. A 0 that is given stands for no default.
 static Status checkOptions(const Options &options) {
   if (options.ranks.getNumOccurrences() &&
       (options.ranks < 1 || options.ranks > kMostPrograms))

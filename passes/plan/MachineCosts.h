@@ -52,8 +52,8 @@ struct MachineCosts {
   }
   /// Of a step that computes for `computing` seconds and beside that writes so
   /// many bytes to a file and reads them again: the one beside the forwards of
-  /// layers, a third of it at the least, the other beside their backwards. What
-  /// the disk does not reach in that time is waited for.
+  /// layers, a third of it at the least, the other beside their backwards. The
+  /// step waits for bytes that the disk has not moved in that time.
   double secondsWithFile(double computing, int64_t bytes) const {
     const double late = double(bytes) / diskBytesPerSecond - computing / 3;
     // Each way a core copies all of it.

@@ -78,9 +78,10 @@ struct PlanCost {
 /// time.
 class StepPlanner {
 public:
-  /// Judges a plan; nothing if the model has no such plan.
+  /// The share of a step's time that a file has to save.
   static constexpr double leastGain = 0.01;
 
+  /// Judges a plan; nothing if the model has no such plan.
   using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
 
   /// `layers` calls have a forward and a backward apart; what they keep may be

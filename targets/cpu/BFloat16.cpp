@@ -42,7 +42,7 @@ Value hone::loadRoundedTerms(OpBuilder &b, Location loc, Type element,
   return roundToBFloat16(b, loc, numbers);
 }
 
-/// The same of a scalar, or of a vector with at most 16 numbers.
+/// roundToBFloat16() of a scalar, or of a vector with at most 16 numbers.
 static Value roundAny(OpBuilder &b, Location loc, Value numbers) {
   auto wide = VectorType::get(kNumbers, b.getF32Type());
   auto vector = dyn_cast<VectorType>(numbers.getType());

@@ -32,8 +32,8 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
       return;
     blocks.rows = blocks.columns = simt::kMostPlaces;
   };
-  // What dropout does between two products of an adapter is done to all of a
-  // tile at once, which has to be one of other products, too.
+  // Dropout between the two products of an adapter is applied to a whole tile,
+  // so that has to be other products' tile, too.
   llvm::TypeSwitch<Operation *>(op)
       .Case<LinearOp, LinearAdjointOp>(
           [&](auto linear) { widen(linear->getResult(0)); })

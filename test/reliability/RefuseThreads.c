@@ -1,5 +1,4 @@
-/*===- RefuseThreads.c - Refuses threads after the first ones
---------------===//
+/*===- RefuseThreads.c - Refuses threads after the first ones -------------===//
 //
 // Preloaded: starts $HONE_THREADS threads and refuses others, as a limit does
 // (ulimit -u), which does not hold for root. How many were asked for is written

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # offloading.sh MODEL WORK
 #
-# What layers leave in a file changes no bit, for any number of threads, with
+# Values that layers leave in a file change no bit, for any number of threads, with
 # fewer rows, and after kills; the run takes no more memory than is planned, and
 # tells the bytes that it writes. A disk that is full, or that fails later, ends
 # the run with its checkpoints intact.

@@ -323,7 +323,7 @@ int64_t takeSlowly(hone_link *link, void *bytes, uint64_t, int milliseconds) {
 
 } // namespace
 
-// Whoever gives up a link on which a greeting is under way greets for ever.
+// A side that gives up a link on which a greeting is under way greets for ever.
 TEST_F(SessionTest, ASlowLinkHasTheTimeToGreet) {
   static const hone_engine engine = {
       HONE_ENGINE_VERSION,

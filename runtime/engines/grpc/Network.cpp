@@ -186,12 +186,12 @@ void Network::endOwn() {
       const std::shared_ptr<DialledStream> call = each.second.call;
       if (!call)
         continue;
-      auto isOver = [&] { return call->isOver(); };
+      auto hasEnded = [&] { return call->isOver(); };
       if (call->isOpen())
         call->leave();
-      changed.wait_until(lock, until, isOver);
+      changed.wait_until(lock, until, hasEnded);
       call->cancel();
-      changed.wait_until(lock, until + kMostLeave, isOver);
+      changed.wait_until(lock, until + kMostLeave, hasEnded);
     }
   }
   {

@@ -87,7 +87,7 @@ static void onNoMemory() {
              "group)");
 }
 
-/// More than programs need, which is 256 KiB, and the compiler, which is 512.
+/// Programs need less than 256 KiB, the compiler no more than this.
 constexpr uint64_t kLeastStack = 512 << 10;
 
 void startProcess() {

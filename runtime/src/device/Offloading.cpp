@@ -1,10 +1,9 @@
 //===- Offloading.cpp - Values of a step that rest in a file --------------===//
 //
-// A value that does not pass the cache by has been written, for who waits, once
-// the system has a copy. The thread then still brings that copy to the disk,
-// before it begins with the next: so no more than one value is in the system's
-// cache, and a disk that does not keep up slows the step down instead of
-// filling memory.
+// A wait for a value that does not pass the cache by ends once the system has a
+// copy. The thread then still brings that copy to the disk before it begins
+// with the next, so no more than one value is in the system's cache, and a disk
+// that does not keep up slows the step down instead of filling memory.
 //
 //===----------------------------------------------------------------------===//
 

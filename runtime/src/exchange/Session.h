@@ -13,9 +13,9 @@
 // were not there before, or an answer to what was sent. That the peer is alive
 // is none, since its thread says so of a program that hangs.
 //
-// A peer that sends what no schedule has is told so and ends. Whoever does not
-// lead lives on: it gives up the round and waits for another process in the
-// peer's place. The one that leads ends.
+// A peer that sends what no schedule has is told so and ends. A side that
+// does not lead lives on: it gives up the round and waits for another process
+// in the peer's place. A side that leads ends.
 //
 // A thread moves frames while the step computes. All that is shared with it is
 // under one lock; the engine is the thread's alone, but for wake().

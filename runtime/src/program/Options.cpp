@@ -149,9 +149,8 @@ static Status checkExchange(const Options &options) {
                ? Status(ErrorCode::OptionsDisagree, "mpirun",
                         "started several programs, but this one trains alone, "
                         "and each would write to --output",
-                        "start it without mpirun; train.data_parallel in the "
-                        "spec, or parts with programs and --exchange mpi, make "
-                        "several train together")
+                        "start it without mpirun; with --exchange mpi programs "
+                        "of train.data_parallel or of parts train together")
                : Status::ok();
   const bool sharesBatches = options.settings.train.data_parallel;
   if (!options.settings.hasPrograms() && !sharesBatches)
