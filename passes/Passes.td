@@ -239,13 +239,14 @@ def TileRows : HonePass<"hone-tile-rows"> {
 }
 
 def OffloadInputs : HonePass<"hone-offload-inputs"> {
-  let summary = "what backwards read rests in a file after the forward";
+  let summary = "values that backwards read rest in a file after the forward";
   let description = [{
-    Needs: a verified step. Guarantees: in every entry, what the first `inputs`
-    calls make and calls far apart read, results and what is kept for a backward,
-    is written to the file of offloaded values beside the calls that follow, and
-    read again beside the call before the backward that needs it. What is narrower
-    than a sixteenth of a call's first result stays. Numbers do not change.
+    Needs: a verified step. Guarantees: in every entry, values that the first
+    `inputs` calls make and that calls far apart read, results and values kept
+    for a backward, are written to the file of offloaded values beside the calls
+    that follow, and read again beside the call before the backward that needs
+    them. Values narrower than a sixteenth of a call's first result stay. Numbers
+    do not change.
   }];
   let options = [
     Option<"inputs", "inputs", "int64_t", /*default=*/"0",

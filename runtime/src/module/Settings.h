@@ -127,9 +127,9 @@ struct TrainSettings : MethodSettings {
       Readers::ofTrainingAlone({"backprop"})};
   Word activation_offloading{*this, "activation_offloading", "false",
       Bits::None, SetBy::Spec,
-      "what layers leave for the backward rests in a file beside the run, which "
-      "writes and reads as many bytes in each batch as the plan says; planned: as "
-      "many as make the step fastest within train.memory_budget",
+      "values that layers leave for the backward rest in a file beside the run, "
+      "which writes and reads as many bytes in each batch as the plan says; "
+      "planned: as many as make the step fastest within train.memory_budget",
       {{"false", "true", "planned"}},
       Readers::ofTrainingAlone({"backprop"})};
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
