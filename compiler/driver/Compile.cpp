@@ -40,6 +40,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -318,7 +319,9 @@ static Result<Placed> describe(const CompileRequest &request,
     return bug("phase place", "the placed module has no plan");
   if (planned.program == Program::Train) {
     const bool rounds = planned.spec.roundsProducts();
-    read->seconds = settled.costs.seconds(read->families, rounds);
+    read->seconds = settled.costs.secondsWithFile(
+        settled.costs.seconds(read->families, rounds),
+        read->offloaded.perBatch);
     read->profileDigest = settled.costs.digest;
     read->longestLaunch = longestLaunch(*placed, settled.costs, rounds);
     if (request.plan != PlanFormat::None)
