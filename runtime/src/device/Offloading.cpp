@@ -55,8 +55,10 @@ Offloading::create(const std::string &folder, uint64_t bytes) {
   made->bounce = std::make_unique<Bounce>();
   // Some file systems take the wish and refuse what then comes.
   constexpr uint64_t block = platform::directBlock;
-  made->isDirect = platform::passCacheBy(made->file, true) &&
-                   made->file.readAt(made->bounce->bytes, block, 0) == block;
+  made->isDirect =
+      platform::passCacheBy(made->file, true) &&
+      !platform::writeAt(made->file, made->bounce->bytes, block, 0) &&
+      made->file.readAt(made->bounce->bytes, block, 0) == block;
   if (!made->isDirect)
     platform::passCacheBy(made->file, false);
   if (std::error_code error =

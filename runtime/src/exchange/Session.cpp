@@ -447,13 +447,12 @@ bool Session::greet() {
 
 void Session::tellDifferences() {
   const Clock::time_point begin = Clock::now();
-  Clock::time_point said;
+  Reminder said;
+  said.heard = {};
   for (bool isAlive = link, hasSent = false;
-       isAlive && Clock::now() - begin < kMostBackOff;) {
-    if (Clock::now() - said >= kReminder) {
-      said = Clock::now();
+       isAlive && Clock::now() - begin < kMostGreeting;) {
+    if (said.isDue(Clock::now()))
       encodeGreeting(/*asks=*/false);
-    }
     isAlive = pending == 0 || sendPending(hasSent);
     {
       std::lock_guard<std::mutex> lock(mutex);
