@@ -328,7 +328,9 @@ SmallVector<Value> ProductLowering::forEachStage(
   // Of whole stages none has terms of two blocks.
   bool areWhole = static_cast<int64_t>(op.getTerms()) % terms() == 0;
   Value end = areWhole ? Value(op.getK()) : to;
-  return b.fold(
+  // Unrolled, a loop of two or three stages would have the addresses of each of
+  // them in registers for as long as there is a loop around it.
+  return b.foldRolled(
       b.index(0), b.add(length, delay), terms(), values,
       [&](Value at, ValueRange carried) -> SmallVector<Value> {
         if (ahead)

@@ -44,6 +44,9 @@ gpu.func @odd_rows(%c: memref<16x16xf32>, %a: memref<16x97xf32>, %w: memref<16x9
 // CHECK: simt.load_matrices %{{.*}}] : memref<1x16x72xbf16
 // CHECK: simt.load_matrices %{{.*}} transpose : memref<1x32x72xbf16
 // CHECK: nvvm.mma.sync
+// The loop over three stages stays one, or addresses of all of them spill.
+// CHECK: scf.yield
+// CHECK-NEXT: } {loop_annotation
 // CHECK: gpu.return
 gpu.func @rounded(%c: memref<32x64xf32>, %h: memref<32x8xf32>, %b: memref<64x8xf32>, %a: memref<32x96xbf16>, %w: memref<96x64xbf16>) kernel {
   %zero = arith.constant 0 : index
