@@ -236,6 +236,7 @@ void addConvertOperations(Operations &table) {
   addOne<BFloat16, float, Rounding::Nearest>(table, ".rn");
   addOne<BFloat16, float, Rounding::Zero>(table, ".rz");
   addOne<float, BFloat16, Rounding::None>(table, "");
+  addOne<double, BFloat16, Rounding::None>(table, "");
   addOne<Half, float, Rounding::Nearest>(table, ".rn");
   addOne<float, Half, Rounding::None>(table, "");
   table.add("cvt.rn.bf16x2.f32", "www", runPackBFloat16);

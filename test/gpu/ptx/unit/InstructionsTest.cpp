@@ -374,6 +374,9 @@ TEST(Instructions, Conversions) {
   check("cvt.f32.bf16", "wh", [](uint64_t a, uint64_t, uint64_t) {
     return bitsOf(canonical(valueOf<float>(a << 16)));
   });
+  check("cvt.f64.bf16", "dh", [](uint64_t a, uint64_t, uint64_t) {
+    return bitsOf(canonical(double(valueOf<float>(a << 16))));
+  });
 }
 
 TEST(Instructions, LanesExchangeRegisters) {
