@@ -58,13 +58,14 @@ reason() {
   printf '%s' "${text:-$(tail -n 1 "$1")}" | cut -c 1-300
 }
 
+# What torch_peer.py trains: activations, weights and adapters in bfloat16.
 spec() { # MODEL BATCH TOKENS
   cat <<TEXT
 model: $1
-lora: {r: 8, lora_alpha: 16, target_modules: all-linear}
-train: {residuals: mesp, batch_size: $2, max_seq_length: $3, optimizer: adamw,
-        learning_rate: 1e-4, lr_scheduler_type: constant, max_grad_norm: 0,
-        shuffle: false, save_every: 0}
+lora: {r: 8, lora_alpha: 16, target_modules: all-linear, dtype: bfloat16}
+train: {compute_dtype: bfloat16, residuals: mesp, batch_size: $2, max_seq_length: $3,
+        optimizer: adamw, learning_rate: 1e-4, lr_scheduler_type: constant,
+        max_grad_norm: 0, shuffle: false, save_every: 0}
 TEXT
 }
 
