@@ -5,7 +5,6 @@
 #include "platform/Thread.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace hone::simulate {
 
@@ -90,22 +89,21 @@ Status Programs::run(const Body &asked) {
       return nullptr;
     };
     rt::platform::Thread thread;
-    const std::error_code error =
-        isRefused ? std::error_code()
-                  : thread.start(kStackBytes, run, program.get());
-    if (!isRefused && !error) {
-      threads.push_back(thread);
-      continue;
-    }
-    program->hasEnded = true;
-    if (!std::exchange(isRefused, true))
+    if (const std::error_code error =
+            thread.start(kStackBytes, run, program.get())) {
       failure = Status(ErrorCode::NoThread, "threads",
                        "expected a thread for each program but the system "
                        "refused one: " +
                            error.message(),
                        "raise the limit on threads (ulimit -u, a control "
                        "group), or simulate fewer programs");
+      isRefused = true;
+      break;
+    }
+    threads.push_back(thread);
   }
+  for (size_t i = threads.size(); i < programs.size(); ++i)
+    programs[i]->hasEnded = true;
   auto isLeft = [](const auto &program) { return !program->hasEnded; };
   while (std::any_of(programs.begin(), programs.end(), isLeft)) {
     bool hasRun = false;
@@ -119,7 +117,7 @@ Status Programs::run(const Body &asked) {
   }
   for (const rt::platform::Thread &thread : threads)
     thread.join();
-  return std::move(failure);
+  return failure;
 }
 
 } // namespace hone::simulate
