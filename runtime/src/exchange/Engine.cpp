@@ -53,14 +53,19 @@ static Result<void *> load(const std::string &path, const std::string &name) {
   return library;
 }
 
+/// The engine `name`, if the program is linked with it.
+static const hone_engine *linkedEngine(const std::string &name) {
+  const hone_engine *linked = hone_exchange_engine();
+  return linked && name == linked->name ? linked : nullptr;
+}
+
 static std::string pathOf(const std::string &folder, const std::string &name) {
   return folder + "/hone-exchange-" + name + ".so";
 }
 
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name) {
-  const hone_engine *linked = hone_exchange_engine();
-  if (linked && name == linked->name)
+  if (const hone_engine *linked = linkedEngine(name))
     return checked("--exchange " + name, linked);
   const std::string path = pathOf(folder, name);
   HONE_ASSIGN(void *library, load(path, name));
@@ -74,8 +79,7 @@ Result<const hone_engine *> findEngine(const std::string &folder,
 
 Status checkAddress(const std::string &folder, const std::string &name,
                     const std::string &address, const std::string &option) {
-  const hone_engine *linked = hone_exchange_engine();
-  if (linked && name == linked->name)
+  if (linkedEngine(name))
     return Status::ok();
   HONE_ASSIGN(void *library, load(pathOf(folder, name), name));
   auto *check = reinterpret_cast<int (*)(const char *, char *, uint64_t)>(
@@ -90,8 +94,7 @@ Status checkAddress(const std::string &folder, const std::string &name,
 
 Result<EnginePlace> findPlace(const std::string &folder,
                               const std::string &name) {
-  const hone_engine *linked = hone_exchange_engine();
-  if (linked && name == linked->name)
+  if (linkedEngine(name))
     return EnginePlace{0, 0};
   const std::string path = pathOf(folder, name);
   HONE_ASSIGN(void *library, load(path, name));

@@ -44,7 +44,8 @@ Session::Session(Peer peer)
   self.equal["protocol"] = std::to_string(kProtocol);
 }
 
-Session::Reminder::Reminder() : heard(Clock::now()), after(kReminder) {}
+Session::Reminder::Reminder(Clock::time_point heard)
+    : heard(heard), after(kReminder) {}
 
 bool Session::Reminder::isDue(Clock::time_point now) {
   if (now - heard < after)
@@ -421,8 +422,7 @@ void Session::encodeRefusal() {
 
 bool Session::greet() {
   const Clock::time_point begin = Clock::now();
-  Reminder said;
-  said.heard = {};
+  Reminder said(Clock::time_point{});
   bool isAlive = true;
   while (isAlive && !isStopping() && Clock::now() - begin < kMostGreeting) {
     {
@@ -447,8 +447,7 @@ bool Session::greet() {
 
 void Session::tellDifferences() {
   const Clock::time_point begin = Clock::now();
-  Reminder said;
-  said.heard = {};
+  Reminder said(Clock::time_point{});
   for (bool isAlive = link, hasSent = false;
        isAlive && Clock::now() - begin < kMostGreeting;) {
     if (said.isDue(Clock::now()))

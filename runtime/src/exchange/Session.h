@@ -110,7 +110,8 @@ private:
     Clock::time_point heard;
     std::chrono::milliseconds after;
 
-    Reminder();
+    /// Due at once if nothing was heard since the clock began.
+    explicit Reminder(Clock::time_point heard = Clock::now());
     bool isDue(Clock::time_point now);
   };
   struct Outgoing {
