@@ -47,6 +47,19 @@ SPEC
   echo "target: reference" >>"$work/spec.yaml"
 }
 
+# client_and_server [SETTINGS]: spec.yaml of two programs, mezo below backprop.
+client_and_server() {
+  cat >"$work/spec.yaml" <<SPEC
+model: $model
+weights: {path: $weights}
+train: {compute_dtype: float32, batch_size: 2, max_seq_length: 32${1+, $1}}
+parts:
+  first: {layers: 0-0, method: mezo, directions: 2, program: client}
+  last: {method: backprop, program: server}
+target: reference
+SPEC
+}
+
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
 # prepare COUNT [options of honec]: one program in oneCOUNT, what it leaves in

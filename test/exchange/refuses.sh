@@ -9,15 +9,7 @@ model=$1 weights=$2 data=$3
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 . "$(dirname "$0")/programs.sh"
-cat >"$work/spec.yaml" <<SPEC
-model: $model
-weights: {path: $weights}
-train: {compute_dtype: float32, batch_size: 2, max_seq_length: 32}
-parts:
-  first: {layers: 0-0, method: mezo, directions: 2, program: client}
-  last: {method: backprop, program: server}
-target: reference
-SPEC
+client_and_server
 quietly honec "$work/spec.yaml" -o "$work/out"
 sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
 quietly honec "$work/whole.yaml" -o "$work/whole"
