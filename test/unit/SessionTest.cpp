@@ -288,7 +288,7 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
 
 namespace {
 
-/// What is under way, and when it arrives; lost with the link.
+/// Frames under way, and when each arrives; they are lost with the link.
 struct SlowWire {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;

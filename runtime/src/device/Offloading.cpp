@@ -156,7 +156,7 @@ platform::Error Offloading::transferDirectly(const Request &request) const {
   return {};
 }
 
-platform::Error Offloading::run(const Request &request) {
+platform::Error Offloading::run(const Request &request) const {
   return isDirect ? transferDirectly(request) : transfer(request);
 }
 
@@ -202,7 +202,7 @@ void Offloading::serve() {
 static constexpr uint64_t pieceBytes = 16 * 1024;
 
 Status Offloading::visit(
-    const std::function<Status(const char *part, uint64_t size)> &to) {
+    const std::function<Status(const char *part, uint64_t size)> &to) const {
   char piece[pieceBytes];
   for (uint64_t offset = 0; offset < fileBytes; offset += pieceBytes) {
     const uint64_t bytes = std::min(pieceBytes, fileBytes - offset);

@@ -54,7 +54,7 @@ public:
   /// Once it is settled: all of it, piece by piece, and the same the other way.
   /// Errors: of the function; ReadFailed; WriteFailed.
   Status
-  visit(const std::function<Status(const char *part, uint64_t size)> &to);
+  visit(const std::function<Status(const char *part, uint64_t size)> &to) const;
   Status fill(uint64_t offset, const char *part, uint64_t size);
 
 private:
@@ -74,7 +74,7 @@ private:
   static void *enter(void *self);
   void serve();
   void post(const Request &request);
-  platform::Error run(const Request &request);
+  platform::Error run(const Request &request) const;
   platform::Error transfer(const Request &request) const;
   platform::Error transferDirectly(const Request &request) const;
   void fail(platform::Error error, bool isWrite);
@@ -83,7 +83,7 @@ private:
   std::string folder;
   uint64_t fileBytes = 0, written = 0;
   bool isDirect = false; ///< passes the cache by
-  /// What is transferred directly, since values lie at any address.
+  /// Direct transfers go through it, since values lie at any address.
   std::unique_ptr<Bounce> bounce;
   platform::Thread thread;
   bool isStarted = false;
