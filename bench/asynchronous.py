@@ -19,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-from children import end_with_parent
 import settings
+from build_tools import run_checked, run_main
+from children import end_with_parent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -43,9 +44,7 @@ train: {{method: fgd, directions: {options.directions}, optimizer: {options.opti
         max_seq_length: {options.length}, modules: {modules}, asynchronous: true}}
 """)
     out = folder / f"of{modules}"
-    done = subprocess.run(["honec", spec, "-o", out], text=True, capture_output=True)
-    if done.returncode:
-        sys.exit(done.stderr)
+    run_checked(["honec", spec, "-o", out])
     return out
 
 
@@ -127,4 +126,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -23,8 +23,9 @@ import sys
 import tempfile
 import time
 
-from children import end_with_parent
 import settings
+from build_tools import run_checked, run_main
+from children import end_with_parent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Bits a second and milliseconds one way.
@@ -41,13 +42,6 @@ SCHEDULES = {
 }
 
 
-def run(command, **more):
-    done = subprocess.run([str(a) for a in command], text=True, capture_output=True, **more)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
 def make_model(options, folder):
     config = json.loads((ROOT / "test/reliability/Inputs/small.json").read_text())
     config.update(hidden_size=options.hidden, num_hidden_layers=options.layers,
@@ -55,7 +49,7 @@ def make_model(options, folder):
                   num_key_value_heads=4)
     config.pop("head_dim", None)
     (folder / "config.json").write_text(json.dumps(config))
-    run(["hone-make-model", folder / "config.json", "-o", folder / "model", "--tokenizer=byte"])
+    run_checked(["hone-make-model", folder / "config.json", "-o", folder / "model", "--tokenizer=byte"])
     (folder / "data.jsonl").write_text("".join(
         json.dumps({"input_ids": [(7 * i + 3 * j) % 250 for j in range(options.length)]}) + "\n"
         for i in range(64)))
@@ -68,7 +62,7 @@ def compile_schedule(options, folder, name):
 weights: {{dtype: float32}}
 train: {{batch_size: {options.batch}, max_seq_length: {options.length}, learning_rate: 1e-4{train}}}
 {parts.format(below=options.layers // 4, lower=lower)}""")
-    run(["honec", spec, "-o", folder / name])
+    run_checked(["honec", spec, "-o", folder / name])
     return spec
 
 
@@ -78,9 +72,9 @@ def free_port():
 
 
 def make_keys(folder):
-    run(["hone-keys", "init", folder / "keys"])
-    run(["hone-keys", "issue", folder / "keys", "server", "--dns", "localhost"])
-    run(["hone-keys", "issue", folder / "keys", "client"])
+    run_checked(["hone-keys", "init", folder / "keys"])
+    run_checked(["hone-keys", "issue", folder / "keys", "server", "--dns", "localhost"])
+    run_checked(["hone-keys", "issue", folder / "keys", "client"])
 
 
 def far_apart(link, out):
@@ -179,7 +173,7 @@ def predict(spec, name, link, profiles, more):
         line += ["--rate", f"{link[0]:.0f}bit/s", "--latency", f"{link[1]}ms"]
     else:
         line += more
-    return json.loads(run(line))["prediction"]
+    return json.loads(run_checked(line))["prediction"]
 
 
 def main():
@@ -232,4 +226,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

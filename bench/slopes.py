@@ -15,12 +15,11 @@ import json
 import math
 import pathlib
 import struct
-import subprocess
-import sys
 import tempfile
 
-from children import end_with_parent
 import settings
+from build_tools import run_checked, run_main
+from split_programs import train_together
 
 
 def compile_programs(options, folder, dtype):
@@ -35,9 +34,7 @@ parts:
   upper: {{method: backprop, program: server}}
 exchange: {{dtype: {dtype}}}
 """)
-    done = subprocess.run(["honec", spec, "-o", folder / dtype], text=True, capture_output=True)
-    if done.returncode:
-        sys.exit(done.stderr)
+    run_checked(["honec", spec, "-o", folder / dtype])
     return folder / dtype
 
 
@@ -55,19 +52,10 @@ def moved(path):
 
 def train(options, folder, programs, seed):
     out = folder / f"{programs.name}-{seed}"
-    socket = folder / f"{programs.name}-{seed}.socket"
-    common = ["--steps", 1, "--seed", seed, "--threads", 1, "--timeout", 120, "--save-every", 0]
-    server = subprocess.Popen(
-        [str(a) for a in [programs / "server/train", "--serve", f"unix:{socket}", "--output",
-                          f"{out}-server", *common[2:]]],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=end_with_parent)
-    client = subprocess.run(
-        [str(a) for a in [programs / "client/train", "--connect", f"unix:{socket}", "--data",
-                          options.data, "--output", out, *common]],
-        text=True, capture_output=True, preexec_fn=end_with_parent)
-    if client.returncode or server.wait():
-        sys.exit(client.stdout + client.stderr + server.stderr.read())
-    return moved(out / "adapter_model.safetensors")
+    out.mkdir()
+    train_together(programs, out, ["--data", options.data, "--steps", 1],
+                   ["--seed", seed, "--threads", 1, "--save-every", 0])
+    return moved(out / "client/adapter_model.safetensors")
 
 
 def main():
@@ -105,4 +93,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -18,11 +18,10 @@ import json
 import os
 import pathlib
 import random
-import subprocess
-import sys
 import tempfile
 
-from split_programs import run, train_together
+from build_tools import run_checked, run_main
+from split_programs import train_together
 
 # The longest sequence of a task, in tokens.
 TASKS = {"SST-2": 64, "WIC": 82, "WSC": 87, "BoolQ": 1049, "CB": 284, "RTE": 260}
@@ -52,10 +51,7 @@ parts:
 
 def client(folder, model, dtype, batch, length, method):
     spec = write_spec(folder, model, dtype, batch, length, method)
-    done = subprocess.run(["honec", spec, "--print-plan=json"], text=True, capture_output=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    plan = json.loads(done.stdout.splitlines()[0])
+    plan = json.loads(run_checked(["honec", spec, "--print-plan=json"]).splitlines()[0])
     return plan["resident_bytes"] + ENGINE, plan["weight_bytes"]
 
 
@@ -67,9 +63,10 @@ def measure(folder, config, dtype, batch, length, method):
         json.dumps({"input_ids": [draw.randrange(4, vocabulary) for _ in range(length)]}) + "\n"
         for _ in range(batch)))
     if not (folder / "model").exists():
-        run(["hone-make-model", config / "config.json", "-o", folder / "model", "--dtype=bfloat16"])
-    run(["honec", write_spec(folder, folder / "model", dtype, batch, length, method), "-o",
-         folder / "out"])
+        run_checked(["hone-make-model", config / "config.json", "-o", folder / "model",
+                     "--dtype=bfloat16"])
+    run_checked(["honec", write_spec(folder, folder / "model", dtype, batch, length, method), "-o",
+                 folder / "out"])
     said = train_together(folder / "out", folder, ["--data", folder / "data.jsonl"], ["--steps", 1])
     for who, text in said.items():
         for line in text.splitlines():
@@ -110,4 +107,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,17 +1,9 @@
 """Two programs of a cut model, a client and a server, over a socket of this machine."""
 
 import subprocess
-import sys
 
+from build_tools import run_checked
 from children import end_with_parent
-
-
-def run(command):
-    done = subprocess.run([str(a) for a in command], text=True, capture_output=True,
-                          preexec_fn=end_with_parent)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def train_together(out, folder, client, both=()):
@@ -28,10 +20,10 @@ def train_together(out, folder, client, both=()):
                               "--output", folder / "server"]],
             stdout=file, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
     try:
-        said = run([out / "client/train", "--connect", f"unix:{socket}", *common, *client,
-                    "--output", folder / "client"])
+        said = run_checked([out / "client/train", "--connect", f"unix:{socket}", *common, *client,
+                            "--output", folder / "client"])
         if server.wait():
-            sys.exit(log.read_text())
+            raise RuntimeError(log.read_text())
         return {"client": said, "server": log.read_text()}
     finally:
         server.kill()

@@ -19,7 +19,8 @@ import statistics
 import tempfile
 
 import settings
-from split_programs import run, train_together
+from build_tools import run_checked, run_main
+from split_programs import train_together
 
 DATA = {"sst2": ("train_sample4000.jsonl", "dev.jsonl"), "rte": ("train.jsonl", "val.jsonl"),
         "cb": ("train.jsonl", "val.jsonl")}
@@ -48,9 +49,9 @@ train: {{task: {task}, batch_size: {options.batch}, max_seq_length: {options.len
 
 
 def before(options, folder, task):
-    run(["honec", write_spec(options, folder, task, ""), "-o", folder / "whole"])
-    return accuracy(run([folder / "whole/train", "--eval-only", "--eval-data",
-                         options.data / task / DATA[task][1], "--too-long", "cut"]))
+    run_checked(["honec", write_spec(options, folder, task, ""), "-o", folder / "whole"])
+    return accuracy(run_checked([folder / "whole/train", "--eval-only", "--eval-data",
+                                 options.data / task / DATA[task][1], "--too-long", "cut"]))
 
 
 def row(options, folder, task, name):
@@ -59,7 +60,7 @@ def row(options, folder, task, name):
   lower: {{layers: 0-{options.below - 1}, {lower}, program: client}}
   upper: {{{upper}, program: server}}
 """)
-    run(["honec", spec, "-o", folder / "out"])
+    run_checked(["honec", spec, "-o", folder / "out"])
     data, held_out = (options.data / task / file for file in DATA[task])
     said = train_together(
         folder / "out", folder,
@@ -105,4 +106,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)
