@@ -151,7 +151,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                    "b",
                                    /*run=*/1,
                                    {{"model", "m"}},
-                                   {std::chrono::milliseconds(100)},
+                                   {std::chrono::milliseconds(20)},
                                    &events,
                                    &seen,
                                    /*mayHalt=*/true,

@@ -448,8 +448,13 @@ bool Session::greet() {
 void Session::tellDifferences() {
   const Clock::time_point begin = Clock::now();
   Reminder said(Clock::time_point{});
-  for (bool isAlive = link, hasSent = false;
-       isAlive && Clock::now() - begin < kMostGreeting;) {
+  // This program ends already: a silent peer holds it no longer than a run.
+  auto isPatient = [&] {
+    const auto waited =
+        std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    return waited < kMostGreeting && self.patience.check("", waited).isOk();
+  };
+  for (bool isAlive = link, hasSent = false; isAlive && isPatient();) {
     if (said.isDue(Clock::now()))
       encodeGreeting(/*asks=*/false);
     isAlive = pending == 0 || sendPending(hasSent);
