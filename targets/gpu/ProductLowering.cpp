@@ -72,12 +72,16 @@ public:
 
 private:
   int64_t sums() const { return shape.rowsEach() * shape.columnsEach(); }
-  int64_t terms() const { return StagedSide::termsOf(stagedType); }
-  bool multipliesMatrices() const { return stagedType != element; }
+  bool multipliesMatrices() const { return isByMatrices; }
+  Type stagedType(StagedSide::Which which, int64_t places) {
+    return isByMatrices ? Type(b.getBF16Type())
+                        : StagedSide::typeFor(op, which, places, element,
+                                              b.team.state.device);
+  }
   /// Whether there is something to do while copies are in flight.
   bool isLong() {
     std::optional<int64_t> depth = upperBound(op.getK());
-    return !depth || *depth >= 2 * kStagesInFlight * terms();
+    return !depth || *depth >= 2 * kStagesInFlight * terms;
   }
   SmallVector<Value> zeros() {
     return SmallVector<Value>(sums(), b.real(element, 0.0));
@@ -114,7 +118,10 @@ public:
   TeamBuilder b;
 
 private:
-  const Type element, stagedType;
+  const Type element;
+  const bool isByMatrices;
+  const Type leftType, rightType; ///< that they are staged as
+  const int64_t terms;            ///< of a stage
   StagedSide left, right;
   const bool hasCopies;
   const int64_t stages;
@@ -143,11 +150,15 @@ ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
                                  int64_t most)
     : op(op), shape(shape), b(op, team, place),
       element(op.getC().getType().getElementType()),
-      stagedType(usesMatrixUnits(op, team) ? Type(b.getBF16Type()) : element),
-      left(op, StagedSide::Left, shape.rows, stagedType,
-           TileShape::group(shape.rowsEach(), shape.byMatrices), b),
-      right(op, StagedSide::Right, shape.columns, stagedType,
-            TileShape::group(shape.columnsEach(), shape.byMatrices), b),
+      isByMatrices(usesMatrixUnits(op, team)),
+      leftType(stagedType(StagedSide::Left, shape.rows)),
+      rightType(stagedType(StagedSide::Right, shape.columns)),
+      terms(std::min(StagedSide::termsOf(leftType),
+                     StagedSide::termsOf(rightType))),
+      left(op, StagedSide::Left, shape.rows, leftType,
+           TileShape::group(shape.rowsEach(), shape.byMatrices), terms, b),
+      right(op, StagedSide::Right, shape.columns, rightType,
+            TileShape::group(shape.columnsEach(), shape.byMatrices), terms, b),
       hasCopies(left.isInFlight() || right.isInFlight()),
       stages(hasCopies && isLong() ? most : 1) {
   Value row, column;
@@ -202,7 +213,11 @@ SmallVector<Value> ProductLowering::multiply(Value slot, ValueRange sums) {
   // Unrolled, small tiles would have all terms in registers at once, and spill.
   // Short products stand among others, whose places are in registers, too.
   bool isLarge = rowsOf.size() * columnsOf.size() > 16;
-  int64_t unrolled = isLarge ? 2 : isLong() ? kUnrolled : kUnrolled / 2;
+  // Fewer terms of two bytes than 16 bytes hold would be in half of the banks.
+  bool areNarrow = leftType != element && rightType != element;
+  int64_t unrolled = isLarge                 ? 2
+                     : isLong() || areNarrow ? kUnrolled
+                                             : kUnrolled / 2;
   // All of an address but the term is known before the loop: one multiply-add
   // is left of it.
   auto beginOf = [&](StagedSide &side, ArrayRef<Value> places) {
@@ -213,13 +228,13 @@ SmallVector<Value> ProductLowering::multiply(Value slot, ValueRange sums) {
                   ArrayRef<int64_t> offsets) {
     SmallVector<Value> values;
     for (auto [place, offset] : llvm::zip_equal(places, offsets))
-      values.push_back(from
-                           ? b.load(from, {t, b.index(offset)})
-                           : b.load(side.stages, side.indices(slot, t, place)));
+      values.push_back(b.convert(
+          element, from ? b.load(from, {t, b.index(offset)})
+                        : b.load(side.stages, side.indices(slot, t, place))));
     return values;
   };
   return b.foldRolled(
-      b.index(0), b.index(terms()), unrolled, sums,
+      b.index(0), b.index(terms), unrolled, sums,
       [&](Value first, ValueRange before) {
         SmallVector<Value> next(before);
         for (int64_t i = 0; i < unrolled; ++i) {
@@ -273,7 +288,7 @@ SmallVector<Value> ProductLowering::multiplyMatrices(Value slot,
   SmallVector<Value> next(before);
   int64_t matrices = shape.rows / kSubgroupRows / kMatrixRows;
   int64_t pairs = shape.columns / kSubgroupColumns / (2 * kMatrixColumns);
-  for (int64_t t = 0; t < terms(); t += kMatrixTerms) {
+  for (int64_t t = 0; t < terms; t += kMatrixTerms) {
     SmallVector<SmallVector<Value>> as, ws;
     for (int64_t i = 0; i < matrices; ++i)
       as.push_back(load(left, b.add(half, b.index(t)),
@@ -321,17 +336,17 @@ SmallVector<Value> ProductLowering::forEachStage(
   int64_t ahead = stages - 1;
   // Padding is a product of 0 and 0, or of what changes no sum.
   double leftPadding = multipliesMatrices() ? 0.0 : -0.0;
-  Value step = b.index(terms());
+  Value step = b.index(terms);
   auto slotOf = [&](Value t) { return b.rem(b.div(t, step), b.index(stages)); };
   Value length = b.sub(to, from);
-  Value delay = b.index(ahead * terms());
+  Value delay = b.index(ahead * terms);
   // Of whole stages none has terms of two blocks.
-  bool areWhole = static_cast<int64_t>(op.getTerms()) % terms() == 0;
+  bool areWhole = static_cast<int64_t>(op.getTerms()) % terms == 0;
   Value end = areWhole ? Value(op.getK()) : to;
   // Unrolled, a loop of two or three stages would have the addresses of each of
   // them in registers for as long as there is a loop around it.
   return b.foldRolled(
-      b.index(0), b.add(length, delay), terms(), values,
+      b.index(0), b.add(length, delay), terms, values,
       [&](Value at, ValueRange carried) -> SmallVector<Value> {
         if (ahead)
           NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
@@ -463,7 +478,7 @@ SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
       return op.getAccumulate() ? joined(had, sums, Value()) : sums;
     }
     // A first block without terms is zero, so all products have one.
-    if (blockTerms % terms() || stages == 1) {
+    if (blockTerms % terms || stages == 1) {
       Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
       return b.fold(
           zero, end, blockTerms, had, [&](Value start, ValueRange old) {
@@ -478,7 +493,7 @@ SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
         zero, k, values, [&](Value slot, Value t, ValueRange carried) {
           ValueRange old = carried.take_front(sums());
           SmallVector<Value> block = multiply(slot, carried.drop_front(sums()));
-          Value next = b.add(t, b.index(terms()));
+          Value next = b.add(t, b.index(terms));
           Value isWhole = b.isEqual(b.rem(next, b.index(blockTerms)), zero);
           Value isLast =
               arith::CmpIOp::create(b, arith::CmpIPredicate::uge, next, k);
@@ -527,18 +542,18 @@ SmallVector<Value> ProductLowering::addSplit(const BlockSplit &split,
     };
     b.restoreInsertionPoint(part.b.saveInsertionPoint());
 
-    auto terms = static_cast<int64_t>(op.getTerms());
+    auto blockTerms = static_cast<int64_t>(op.getTerms());
     Value k = op.getK(), many = b.index(split.parts);
     // A first block without terms is zero, so all products have one.
     Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
     auto turn = [&](Value start, ValueRange old) -> SmallVector<Value> {
-      Value from = b.add(start, b.mul(state.subgroup, b.index(terms)));
+      Value from = b.add(start, b.mul(state.subgroup, b.index(blockTerms)));
       Value hasBlock = b.createOrFold<arith::AndIOp>(
           b.isLess(state.subgroup, many), b.isLess(from, end));
       b.when(hasBlock, [&] {
         part.b.restoreInsertionPoint(b.saveInsertionPoint());
         SmallVector<Value> block = part.forEachStage(
-            from, b.min(k, b.add(from, b.index(terms))), part.zeros(),
+            from, b.min(k, b.add(from, b.index(blockTerms))), part.zeros(),
             [&](Value slot, Value, ValueRange carried) {
               return part.multiply(slot, carried);
             });
@@ -549,7 +564,7 @@ SmallVector<Value> ProductLowering::addSplit(const BlockSplit &split,
         });
       });
       barrier();
-      Value blocks = b.min(many, b.ceilDiv(b.sub(end, start), terms));
+      Value blocks = b.min(many, b.ceilDiv(b.sub(end, start), blockTerms));
       return b.fold(zero, blocks, 1, old, [&](Value at, ValueRange before) {
         SmallVector<Value> next;
         // Rows beyond the tile repeat its last one, and are not stored.
@@ -562,9 +577,9 @@ SmallVector<Value> ProductLowering::addSplit(const BlockSplit &split,
       });
     };
     std::optional<int64_t> depth = upperBound(k);
-    if (depth && *depth <= split.parts * terms)
+    if (depth && *depth <= split.parts * blockTerms)
       return turn(zero, had);
-    return b.fold(zero, end, split.parts * terms, had,
+    return b.fold(zero, end, split.parts * blockTerms, had,
                   [&](Value start, ValueRange old) {
                     SmallVector<Value> next = turn(start, old);
                     // Sums make room for stages.

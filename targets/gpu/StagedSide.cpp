@@ -19,8 +19,6 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
 
-/// Chunks of a place's terms, or of as many bytes.
-static constexpr int64_t kChunksOfStage = kStageBytes / kChunkBytes;
 /// Terms of the narrowest type.
 static constexpr int64_t kMostTerms = kStageBytes / 2;
 
@@ -29,40 +27,77 @@ int64_t simt::stageBytes(int64_t places) {
   return kStageBytes * places + kChunkBytes * std::max(places / 2, kMostTerms);
 }
 
+/// Terms of a side are neighbours in its source.
+static bool isAlongTermsOf(tile::ProductOp op, StagedSide::Which which) {
+  return which == StagedSide::Left ? !op.getTransposeA() : op.getTransposeW();
+}
+
+static MemRefType sourceTypeOf(tile::ProductOp op, StagedSide::Which which) {
+  return (which == StagedSide::Left ? op.getA() : op.getW()).getType();
+}
+
+/// Whether a side comes in chunks of 16 bytes of `type`: rows of the source are
+/// there to be read as they are, and a tile's places are whole chunks.
+static bool hasWholeChunks(tile::ProductOp op, StagedSide::Which which,
+                           int64_t places, Type type) {
+  auto [strides, offset] = sourceTypeOf(op, which).getStridesAndOffset();
+  int64_t chunk = kChunkBytes * 8 / type.getIntOrFloatBitWidth();
+  return !ShapedType::isDynamic(strides.front()) && strides.back() == 1 &&
+         (which == StagedSide::Left || op.getPrologue().empty()) &&
+         (isAlongTermsOf(op, which) || places % chunk == 0);
+}
+
+/// Whether numbers of a side are in the device's memory, and each row begins
+/// where as many bytes do as a chunk of `type` takes there, or 16.
+static bool hasAlignedRows(tile::ProductOp op, StagedSide::Which which,
+                           Type type) {
+  MemRefType from = sourceTypeOf(op, which);
+  int64_t width = from.getElementTypeBitWidth();
+  int64_t chunkBits = kChunkBytes * 8 / type.getIntOrFloatBitWidth() * width;
+  auto [strides, offset] = from.getStridesAndOffset();
+  return !from.getMemorySpace() && isa<FloatType>(from.getElementType()) &&
+         strides.front() * width % std::min(kChunkBytes * 8, chunkBits) == 0;
+}
+
+Type StagedSide::typeFor(tile::ProductOp op, Which which, int64_t places,
+                         Type element, const DeviceFeatures &device) {
+  Type stored = sourceTypeOf(op, which).getElementType();
+  bool isCopied = device.copiesInFlight && stored.isBF16() &&
+                  hasWholeChunks(op, which, places, stored) &&
+                  hasAlignedRows(op, which, stored);
+  return isCopied ? stored : element;
+}
+
 StagedSide::StagedSide(tile::ProductOp op, Which which, int64_t places,
-                       Type type, int64_t group, TeamBuilder &b)
-    : isAlongTerms(which == Left ? !op.getTransposeA() : op.getTransposeW()),
-      op(op), which(which), places(places), group(group), type(type), b(b),
+                       Type type, int64_t group, int64_t terms, TeamBuilder &b)
+    : isAlongTerms(isAlongTermsOf(op, which)), op(op), which(which),
+      places(places), group(group), terms(terms), type(type), b(b),
       way(wayOf()) {}
 
 StagedSide::Way StagedSide::wayOf() {
-  MemRefType from = source().getType();
-  bool isRight = which == Right;
-  auto [strides, offset] = from.getStridesAndOffset();
-  int64_t row = strides.front() * from.getElementTypeBitWidth();
-  if (ShapedType::isDynamic(strides.front()) || strides.back() != 1 ||
-      (isRight && !op.getPrologue().empty()) ||
-      (!isAlongTerms && places % chunk() != 0))
+  if (!hasWholeChunks(op, which, places, type))
     return Way::Single;
-  if (isRight && op.getBits()) {
+  MemRefType from = source().getType();
+  if (which == Right && op.getBits()) {
+    auto [strides, offset] = from.getStridesAndOffset();
+    int64_t row = strides.front() * from.getElementTypeBitWidth();
     bool isWhole = row % (chunk() * int64_t(*op.getBits())) == 0 &&
                    chunk() * int64_t(*op.getBits()) % 8 == 0;
     return isWhole ? Way::Packed : Way::Single;
   }
+  if (!b.team.state.device.copiesInFlight || !hasAlignedRows(op, which, type))
+    return Way::Single;
   bool isRounded = op.getRounded() && !type.isBF16();
-  return b.team.state.device.copiesInFlight && !isRounded &&
-                 !from.getMemorySpace() && from.getElementType() == type &&
-                 row % (kChunkBytes * 8) == 0
-             ? Way::InFlight
-             : Way::Single;
+  return isRounded || from.getElementType() != type ? Way::Converted
+                                                    : Way::InFlight;
 }
 
 MemRefType StagedSide::memoryType(int64_t stages) const {
   if (isAlongTerms)
     return MemRefType::get({stages, int64_t(llvm::divideCeil(places, group)),
-                            group * termsOf(type) + chunk()},
+                            group * terms + chunk()},
                            type);
-  return MemRefType::get({stages, termsOf(type), places + chunk()}, type);
+  return MemRefType::get({stages, terms, places + chunk()}, type);
 }
 
 int64_t StagedSide::bytes(int64_t stages) const {
@@ -92,7 +127,7 @@ Value StagedSide::from(Value slot, Value place) {
 SmallVector<Value> StagedSide::indices(Value slot, Value term, Value place) {
   if (!isAlongTerms)
     return {slot, term, place};
-  Value inGroup = b.mul(b.rem(place, b.index(group)), b.index(termsOf(type)));
+  Value inGroup = b.mul(b.rem(place, b.index(group)), b.index(terms));
   return {slot, b.div(place, b.index(group)), b.add(inGroup, term)};
 }
 
@@ -113,10 +148,11 @@ Value StagedSide::beginsChunks() {
   Value column = which == Left ? op.getAColumn() : op.getWColumn();
   Value at = column;
   int64_t unit = chunk();
-  if (way == Way::InFlight) {
+  if (way != Way::Packed) {
+    int64_t width = source().getType().getElementTypeBitWidth() / 8;
     Value start = memref::ExtractAlignedPointerAsIndexOp::create(b, source());
-    at = b.add(start, b.mul(column, b.index(type.getIntOrFloatBitWidth() / 8)));
-    unit = kChunkBytes;
+    at = b.add(start, b.mul(column, b.index(width)));
+    unit = std::min(kChunkBytes, chunk() * width);
   }
   return b.isEqual(b.rem(at, b.index(unit)), b.index(0));
 }
@@ -146,6 +182,12 @@ void StagedSide::bringNumber(Value slot, Value t, Value term, Value place,
   b.store(value, stages, indices(slot, term, place));
 }
 
+/// Of number `i` of neighbours of `width` bytes that begin where `unit` bytes
+/// do.
+static llvm::MaybeAlign alignmentOf(int64_t i, int64_t width, int64_t unit) {
+  return llvm::Align(i * width % unit ? width : unit);
+}
+
 void StagedSide::bringChunk(Value slot, Value t, Value term, Value place) {
   // Rows beyond the last one are not looked at.
   Value at = b.add(first, place);
@@ -158,16 +200,41 @@ void StagedSide::bringChunk(Value slot, Value t, Value term, Value place) {
     return;
   }
   Type element = op.getC().getType().getElementType();
-  SmallVector<Value> numbers = loadPacked(b, op, element, row, column, chunk());
+  SmallVector<Value> numbers;
+  if (way == Way::Packed) {
+    numbers = loadPacked(b, op, element, row, column, chunk());
+  } else {
+    int64_t width = source().getType().getElementTypeBitWidth() / 8;
+    for (int64_t i = 0; i < chunk(); ++i) {
+      Value number = memref::LoadOp::create(
+          b, source(), ValueRange{row, b.add(column, b.index(i))},
+          /*nontemporal=*/false,
+          alignmentOf(i, width, std::min(kChunkBytes, chunk() * width)));
+      numbers.push_back(b.convert(element, number));
+    }
+  }
+  for (Value &number : numbers)
+    number = staged(number);
+  storeChunk(numbers, to);
+}
+
+void StagedSide::storeChunk(ArrayRef<Value> numbers, SmallVector<Value> to) {
+  int64_t width = type.getIntOrFloatBitWidth() / 8;
+  Value first = to.back();
   for (auto [i, number] : llvm::enumerate(numbers)) {
-    SmallVector<Value> next = to;
-    next.back() = b.add(next.back(), b.index(i));
-    b.store(staged(number), stages, next);
+    to.back() = b.add(first, b.index(i));
+    memref::StoreOp::create(b, number, stages, to, /*nontemporal=*/false,
+                            alignmentOf(i, width, kChunkBytes));
   }
 }
 
+void StagedSide::fillChunk(Value slot, Value term, Value place,
+                           double padding) {
+  storeChunk(SmallVector<Value>(chunk(), b.real(type, padding)),
+             indices(slot, term, place));
+}
+
 void StagedSide::bring(Value slot, Value t, Value end, double padding) {
-  int64_t terms = termsOf(type);
   if (way == Way::Single) {
     int64_t inner = isAlongTerms ? terms : places;
     b.deal(b.index(terms * places), [&](Value e) {
@@ -182,33 +249,45 @@ void StagedSide::bring(Value slot, Value t, Value end, double padding) {
   std::optional<int64_t> last = getConstantIntValue(end);
   bool isWholeStage = last && *last % terms == 0;
   auto bringAt = [&](Value e) {
-    int64_t inner = isAlongTerms ? kChunksOfStage : places / chunk();
+    int64_t inner = (isAlongTerms ? terms : places) / chunk();
     Value outerAt = b.div(e, b.index(inner));
     Value innerAt = b.mul(b.rem(e, b.index(inner)), b.index(chunk()));
     Value term = isAlongTerms ? innerAt : outerAt;
     Value place = isAlongTerms ? outerAt : innerAt;
-    Value isWhole = hasChunks;
-    auto require = [&](Value atMost, Value size) {
-      Value is = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                               atMost, size);
+    Value isWhole = hasChunks, isBeyond;
+    auto require = [&](Value begin, int64_t count, Value size) {
+      Value most = b.add(begin, b.index(count));
+      Value is =
+          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, most, size);
       isWhole = b.createOrFold<arith::AndIOp>(isWhole, is);
+      Value none =
+          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, begin, size);
+      isBeyond = isBeyond ? b.createOrFold<arith::OrIOp>(isBeyond, none) : none;
     };
-    Value more = b.index(chunk());
     if (!isWholeStage)
-      require(b.add(b.add(t, term), isAlongTerms ? more : b.index(1)), end);
+      require(b.add(t, term), isAlongTerms ? chunk() : 1, end);
     if (!isAlongTerms)
-      require(b.add(b.add(first, place), more), count());
+      require(b.add(first, place), chunk(), count());
+    auto bringNumbers = [&] {
+      b.loopRolled(b.index(0), b.index(chunk()), [&](Value i) {
+        bringNumber(slot, t, isAlongTerms ? b.add(term, i) : term,
+                    isAlongTerms ? place : b.add(place, i), end, padding);
+      });
+    };
     b.when(
         isWhole, [&] { bringChunk(slot, t, term, place); },
         [&] {
-          b.loopRolled(b.index(0), more, [&](Value i) {
-            bringNumber(slot, t, isAlongTerms ? b.add(term, i) : term,
-                        isAlongTerms ? place : b.add(place, i), end, padding);
-          });
+          // Of the few terms of a short product most chunks are beyond.
+          if (isBeyond && way != Way::Packed)
+            b.when(
+                isBeyond, [&] { fillChunk(slot, term, place, padding); },
+                bringNumbers);
+          else
+            bringNumbers();
         });
   };
   Value thread = b.team.member();
-  int64_t chunks = kChunksOfStage * places;
+  int64_t chunks = terms * places / chunk();
   int64_t threads = b.team.size();
   if (b.team.isSubgroup && chunks > threads) {
     // As many addresses at a time as there are turns would take the registers

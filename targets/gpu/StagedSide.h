@@ -28,15 +28,19 @@ class StagedSide {
 public:
   enum Which { Left, Right };
 
-  /// The side of `op` with `places` in a tile and elements of `type`. `group`:
-  /// how many neighbouring places a thread has, or two.
+  /// The side of `op` with `places` in a tile, `terms` of a stage and elements
+  /// of `type`. `group`: how many neighbouring places a thread has, or two.
   StagedSide(tile::ProductOp op, Which which, int64_t places, mlir::Type type,
-             int64_t group, TeamBuilder &b);
+             int64_t group, int64_t terms, TeamBuilder &b);
 
-  /// Terms of a stage.
+  /// Terms of a stage whose sides have no wider type.
   static int64_t termsOf(mlir::Type type) {
     return kStageBytes * 8 / type.getIntOrFloatBitWidth();
   }
+  /// What a side is staged as that is multiplied as `element`: narrower numbers
+  /// as they are stored, if copies bring them, since widening them is exact.
+  static mlir::Type typeFor(tile::ProductOp op, Which which, int64_t places,
+                            mlir::Type element, const DeviceFeatures &device);
   /// Whether copies of it can be in flight.
   bool isInFlight() const { return way == Way::InFlight; }
   /// Bytes of shared memory for so many stages.
@@ -64,9 +68,10 @@ private:
   using Value = mlir::Value;
 
   enum class Way {
-    InFlight, ///< 16 bytes at a time, from the device's memory as they are
-    Packed,   ///< numbers of four or eight bits, as many as 16 bytes hold
-    Single,   ///< number by number
+    InFlight,  ///< 16 bytes at a time, from the device's memory as they are
+    Converted, ///< as many numbers of another type as 16 bytes hold
+    Packed,    ///< numbers of four or eight bits, as many as 16 bytes hold
+    Single,    ///< number by number
   };
 
   Way wayOf();
@@ -89,10 +94,15 @@ private:
   void bringNumber(Value slot, Value t, Value term, Value place, Value end,
                    double padding);
   void bringChunk(Value slot, Value t, Value term, Value place);
+  /// Fills a chunk that is beyond the last term or place.
+  void fillChunk(Value slot, Value term, Value place, double padding);
+  /// Stores a chunk's numbers side by side.
+  void storeChunk(llvm::ArrayRef<Value> numbers,
+                  llvm::SmallVector<Value> indices);
 
   tile::ProductOp op;
   const Which which;
-  const int64_t places, group;
+  const int64_t places, group, terms;
   const mlir::Type type;
   TeamBuilder &b;
   const Way way;

@@ -141,6 +141,10 @@ TEST(GpuProduct, HasNoBankConflicts) {
       {"bf16", "bf16", false, true, true},
       {"bf16", "bf16", false, false, true},
       {"bf16", "i4", false, true, true},
+      // Widened where they are multiplied.
+      {"bf16", "bf16", false, true},
+      {"bf16", "f32", true, false},
+      {"f32", "bf16", true, false},
       // Tiles of 128 by 128.
       {"bf16", "bf16", false, true, true, kDepth, false, 128, 128},
       {"bf16", "bf16", false, false, true, kDepth, false, 128, 128},
@@ -157,10 +161,36 @@ TEST(GpuProduct, HasNoBankConflicts) {
     // Number by number, they would be stored so.
     if (kind.w[0] == 'i')
       continue;
-    int64_t bytes = kind.isRounded ? 2 : 4;
+    auto bytesOf = [](llvm::StringRef type) { return type == "bf16" ? 2 : 4; };
+    int64_t bytes =
+        kind.rows * bytesOf(kind.a) + kind.columns * bytesOf(kind.w);
     EXPECT_GE(int64_t(executionsOf(program.machine(), "cp.async.cg")),
-              (kind.rows + kind.columns) * kDepth * bytes / (16 * ptx::kLanes));
+              bytes * kDepth / (16 * ptx::kLanes));
     EXPECT_EQ(executionsOf(program.machine(), "st.shared"), 0u);
+  }
+}
+
+/// Numbers that are rounded on the way to matrix units go eight at a time, and
+/// so do the zeros after the last terms.
+TEST(GpuProduct, RoundsEightNumbersAtATime) {
+  for (int64_t depth : {kDepth, int64_t(8)}) {
+    Kind kind{"f32", "bf16", false, true, true, depth, false, 128, 128};
+    DeviceProgram program(textOf(kind), kArenaBytes,
+                          "nvptx64-nvidia-cuda:sm_80");
+    std::vector<char> arena = arenaOf(kind);
+    ASSERT_EQ(program.run(arena.data(), kind.rows), "");
+    auto executions = [&](llvm::StringRef opcode) {
+      return int64_t(executionsOf(program.machine(), opcode));
+    };
+    int64_t stages = std::max<int64_t>(depth / 32, 1);
+    int64_t chunks = kind.rows * 32 / 8 * stages / ptx::kLanes;
+    // Lanes of a warp have terms and zeros where a stage has both.
+    EXPECT_EQ(executions("st.shared.v4"),
+              depth == kDepth ? chunks : 3 * chunks);
+    EXPECT_EQ(executions("st.shared.b16"), 0);
+    EXPECT_EQ(executions("ld.global.v4"), 2 * chunks);
+    EXPECT_EQ(executions("ld.global.b16"), 0);
+    EXPECT_EQ(executions("ld.global.b32"), 0);
   }
 }
 

@@ -30,6 +30,7 @@ struct Product {
   bool accumulates = false;
   bool isRowCountKnown = true; ///< else terms are as many as rows of the batch
   const char *w = "f32", *element = "f32";
+  const char *a = element;
 };
 
 } // namespace
@@ -41,6 +42,14 @@ static const Product kProducts[] = {
     {"dA", 8, 64, 256, 32, true, false, true, false},
     {"dA of bf16", 8, 64, 256, 32, true, false, true, false, "bf16"},
     {"dB", 64, 8, 256, 32, true, false, true, false},
+    {"h of bf16", 16, 8, 4864, 992, false, true, false, true, "bf16", "f32",
+     "bf16"},
+    {"u of bf16", 16, 8, 896, 896, false, false, false, true, "bf16", "f32",
+     "bf16"},
+    {"dB of bf16", 64, 8, 256, 32, true, false, true, false, "f32", "f32",
+     "bf16"},
+    {"odd bf16", 5, 37, 250, 32, true, false, true, false, "bf16", "f32",
+     "bf16"},
     {"bias", 1, 64, 256, 32, false, false, true, false},
     {"no sums before", 8, 64, 256, 32, true, false, false, false},
     {"rank 16", 16, 64, 256, 32, true, false, true, false},
@@ -71,8 +80,8 @@ static std::string textOf(const Product &p, bool isThin) {
   auto matrix = [](int64_t rows, int64_t columns, llvm::StringRef type) {
     return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
   };
-  std::string a = p.transposeA ? matrix(p.depth, p.rows, p.element)
-                               : matrix(p.rows, p.depth, p.element);
+  std::string a = p.transposeA ? matrix(p.depth, p.rows, p.a)
+                               : matrix(p.rows, p.depth, p.a);
   std::string w = p.transposeW ? matrix(p.columns, p.depth, p.w)
                                : matrix(p.depth, p.columns, p.w);
   std::string c = matrix(p.rows, p.columns, p.element);
@@ -107,7 +116,7 @@ static std::vector<char> arenaOf(const Product &p, char *&aligned) {
                bytes);
     }
   };
-  fill(0, at.w, p.element);
+  fill(0, at.w, p.a);
   fill(at.w, at.c, p.w);
   fill(at.c, at.end, p.element);
   return storage;
