@@ -23,6 +23,16 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
+  // Sums over all rows are long and few: the smaller a tile, the more of them
+  // run at a time.
+  if (auto adapter = dyn_cast<LoraParameterAdjointOp>(op);
+      adapter && device.copiesInFlight && !adapter.getDropout()) {
+    int64_t rank = columnsOf(adapter.getB());
+    blocks.columns =
+        std::max(rank, simt::thinTilePlaces(columnsOf(adapter.getX())));
+    blocks.narrowColumns = simt::thinTilePlaces(columnsOf(adapter.getDy()));
+    return blocks;
+  }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
   auto widen = [&](Value result) {

@@ -18,6 +18,8 @@ static constexpr int64_t kSide = 16;
 /// Sums of a lane, at most, where a subgroup has a tile of its own: of larger
 /// tiles every thread of a workgroup has enough to do.
 static constexpr int64_t kMostSums = 32;
+/// Numbers of two bytes that 16 bytes hold.
+static constexpr int64_t kFewestThinPlaces = 8;
 /// Of an H100 or H200.
 static constexpr uint64_t kMostMultiprocessors = 132;
 
@@ -49,6 +51,14 @@ bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
   return llvm::divideCeil(rows, kMostPlaces) *
              llvm::divideCeil(columns, kMostPlaces) >=
          kMostMultiprocessors;
+}
+
+int64_t simt::thinTilePlaces(int64_t places) {
+  int64_t each = kMostScalarPlaces;
+  while (each > kFewestThinPlaces &&
+         llvm::divideCeil(places, each) < kMostMultiprocessors)
+    each /= 2;
+  return each;
 }
 
 std::optional<BlockSplit> BlockSplit::of(int64_t rows, int64_t columns,

@@ -52,6 +52,11 @@ struct TileShape {
 /// fewer of them some multiprocessors would have none.
 bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
 
+/// Rows or columns of a tile of a thin result, whose other side is short, with
+/// which all multiprocessors of the largest device have a tile, or the fewest
+/// that are read 16 bytes at a time.
+int64_t thinTilePlaces(int64_t places);
+
 /// Blocks of terms over the subgroups of a workgroup: each of them has a whole
 /// tile of sums of its own, and terms in shared memory of its own.
 struct BlockSplit {

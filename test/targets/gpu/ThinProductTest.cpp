@@ -48,6 +48,9 @@ static const Product kProducts[] = {
      "bf16"},
     {"dB of bf16", 64, 8, 256, 32, true, false, true, false, "f32", "f32",
      "bf16"},
+    {"narrow dA", 8, 8, 1024, 32, true, false, true, false, "bf16"},
+    {"narrow dB", 8, 8, 1024, 32, true, false, true, false, "f32", "f32",
+     "bf16"},
     {"odd bf16", 5, 37, 250, 32, true, false, true, false, "bf16", "f32",
      "bf16"},
     {"bias", 1, 64, 256, 32, false, false, true, false},
@@ -221,4 +224,12 @@ TEST(BlockSplit, TakesHalfOfSharedMemory) {
   EXPECT_EQ(split->stages, 1);
   device.sharedBytes = 8 * 1024;
   EXPECT_FALSE(BlockSplit::of(8, 64, 32, std::nullopt, device));
+}
+
+/// A tile for each multiprocessor, but no chunk of 16 bytes is cut.
+TEST(TileShape, OfAThinResultIsNarrowWhereThereAreFew) {
+  EXPECT_EQ(simt::thinTilePlaces(16896), 64);
+  EXPECT_EQ(simt::thinTilePlaces(4864), 32);
+  EXPECT_EQ(simt::thinTilePlaces(896), 8);
+  EXPECT_EQ(simt::thinTilePlaces(128), 8);
 }
