@@ -47,6 +47,15 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   llvm::TypeSwitch<Operation *>(op)
       .Case<LinearOp, LinearAdjointOp>(
           [&](auto linear) { widen(linear->getResult(0)); })
+      .Case([&](LinearCrossEntropyOp loss) {
+        auto weight = cast<RankedTensorType>(loss.getWeight().getType());
+        auto x = cast<RankedTensorType>(loss.getX().getType());
+        int64_t tile = std::min(weight.getDimSize(0), settings.lossColumns);
+        if (!loss.getSmoothing() && computeType(x.getElementType()).isF32() &&
+            simt::hasWorkForLargeTiles(rows,
+                                       std::min(tile, weight.getDimSize(1))))
+          blocks.rows = blocks.columns = simt::kMostPlaces;
+      })
       .Case<LoraLinearOp, LoraLinearAdjointOp>([&](auto linear) {
         if (!linear.getDropout())
           widen(linear->getResult(0));
