@@ -31,6 +31,9 @@ using namespace hone::simt;
 /// than a tenth of it.
 static constexpr int64_t kUnrolled = 8;
 
+/// Sums whose epilogues are done before the first of them is stored.
+static constexpr unsigned kCompletedTogether = 8;
+
 /// What `value` is at most, if that can be seen.
 static std::optional<int64_t> upperBound(Value value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
@@ -401,10 +404,13 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
   // Columns beyond the last have room, and nobody reads them.
   bool fits = op.getPadded() && !op.getInto() && op.getEpilogue().empty() &&
               static_cast<int64_t>(op.getColumns()) % shape.columns == 0;
-  auto store = [&](unsigned number, Value row, Value column) {
-    Value sum = sums[number];
-    if (!op.getEpilogue().empty())
-      sum = b.inlined(op.getEpilogue().front(), {sum, row, column}).front();
+  auto complete = [&](unsigned number, Value row, Value column) -> Value {
+    if (op.getEpilogue().empty())
+      return sums[number];
+    return b.inlined(op.getEpilogue().front(), {sums[number], row, column})
+        .front();
+  };
+  auto put = [&](Value sum, Value row, Value column) {
     Value into = op.getInto();
     if (!into)
       return b.store(
@@ -414,6 +420,9 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
     ValueRange place = op.getIntoAt();
     b.store(b.convert(type, sum), into,
             {b.add(place[0], row), b.add(place[1], column)});
+  };
+  auto store = [&](unsigned number, Value row, Value column) {
+    put(complete(number, row, column), row, column);
   };
   b.alone({}, [&] {
     if (fits) {
@@ -427,7 +436,7 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
       }
       return SmallVector<Value>();
     }
-    forEachSum([&](unsigned number, Value r, Value c) {
+    auto storeInside = [&](unsigned number, Value r, Value c) {
       Value row = b.add(i, r), column = b.add(j, c);
       // Both differences are negative. Eight conditions of four rows and four
       // columns would be more than there are registers for them.
@@ -436,7 +445,34 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
       Value isInside =
           arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
       b.when(isInside, [&] { store(number, row, column); });
-    });
+    };
+    if (op.getEpilogue().empty() || sums.size() < kCompletedTogether) {
+      forEachSum(storeInside);
+      return SmallVector<Value>();
+    }
+    // What epilogues load would be waited for sum by sum, each in a branch.
+    auto reaches = [&](Value at, int64_t places, Value size) {
+      return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                           b.add(at, b.index(places)), size);
+    };
+    Value isWhole =
+        b.createOrFold<arith::AndIOp>(reaches(i, shape.rows, op.getM()),
+                                      reaches(j, shape.columns, op.getN()));
+    b.when(
+        isWhole,
+        [&] {
+          SmallVector<std::array<Value, 3>> completed;
+          forEachSum([&](unsigned number, Value r, Value c) {
+            Value row = b.add(i, r), column = b.add(j, c);
+            completed.push_back({complete(number, row, column), row, column});
+            if (completed.size() % kCompletedTogether)
+              return;
+            for (auto &[sum, row, column] : completed)
+              put(sum, row, column);
+            completed.clear();
+          });
+        },
+        [&] { forEachSum(storeInside); });
     return SmallVector<Value>();
   });
 }

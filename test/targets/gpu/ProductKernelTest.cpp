@@ -244,6 +244,43 @@ TEST(GpuProduct, RoundedIsNearTheReference) {
   }
 }
 
+/// What epilogues of a whole tile load is on the way for eight sums at a time,
+/// and tiles that end early have the same bits.
+TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
+  std::string text = textOf({"f32", "f32", false, true});
+  text.insert(text.find("\n}"), R"(
+      epilogue (%acc, %i, %j) {
+    %scale = memref.load %scales[%i, %c0] : memref<64x4xf32>
+    %was = memref.load %given[%i, %j] : memref<64x64xf32>
+    %times = arith.mulf %acc, %scale : f32
+    %sum = arith.addf %times, %was : f32
+    tile.yield %sum : f32
+  })");
+  text.insert(text.find("%most ="),
+              arenaView("given", 3 * kMatrixBytes, "memref<64x64xf32>"));
+  Kind kind{"f32", "f32", false, true};
+  for (int64_t rows : {int64_t(7), kind.rows}) {
+    TileProgram reference(text, "reference");
+    std::vector<char> storage(kArenaBytes + 64), bytes = arenaOf(kind);
+    char *arena = align64(storage.data());
+    memcpy(arena, bytes.data(), kArenaBytes);
+    reference.run(arena, rows);
+    DeviceProgram program(text, kArenaBytes, "nvptx64-nvidia-cuda:sm_80");
+    ASSERT_EQ(program.run(bytes.data(), rows), "");
+    EXPECT_EQ(memcmp(bytes.data(), arena, kArenaBytes), 0) << rows << " rows";
+    unsigned run = 0, most = 0;
+    for (const auto &[key, counts] : program.machine().counts())
+      for (llvm::StringRef line : key.first->lines) {
+        line = line.trim();
+        if (line.starts_with("ld.global.b32"))
+          most = std::max(most, ++run);
+        else if (line.contains("bra") || line.starts_with("st."))
+          run = 0;
+      }
+    EXPECT_GE(most, 8u);
+  }
+}
+
 /// With fewer tiles than multiprocessors they are 64 by 64.
 TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
   EXPECT_TRUE(simt::hasWorkForLargeTiles(8192, 896));
