@@ -164,6 +164,12 @@ ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
             TileShape::group(shape.columnsEach(), shape.byMatrices), terms, b),
       hasCopies(left.isInFlight() || right.isInFlight()),
       stages(hasCopies && isLong() ? most : 1) {
+  if (stages == kStagesInFlight && op.getReadAhead() && !team.isSubgroup &&
+      right.isInFlight() && left.canConvertLate()) {
+    left.convertLate(true);
+    // So that two workgroups have room.
+    left.convertLate(2 * stagesBytes() <= team.state.device.sharedBytes);
+  }
   Value row, column;
   if (shape.byMatrices) {
     Value lane = team.state.lane, four = b.index(4);
@@ -353,6 +359,13 @@ SmallVector<Value> ProductLowering::forEachStage(
       [&](Value at, ValueRange carried) -> SmallVector<Value> {
         if (ahead)
           NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
+        Value isThere =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::uge, at, delay);
+        if (left.isConvertedLate())
+          b.when(isThere, [&] {
+            Value past = b.add(from, b.sub(at, delay));
+            left.settle(slotOf(past), past, end, leftPadding);
+          });
         barrier();
         // The stage that was here before is multiplied.
         b.when(b.isLess(at, length), [&] {
@@ -370,8 +383,6 @@ SmallVector<Value> ProductLowering::forEachStage(
         }
         // Each turn is a group of copies, with none in it at the end.
         NVVM::CpAsyncCommitGroupOp::create(b);
-        Value isThere =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::uge, at, delay);
         auto branch = scf::IfOp::create(
             b, isThere,
             [&](OpBuilder &, Location) {

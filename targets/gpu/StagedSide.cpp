@@ -100,16 +100,35 @@ MemRefType StagedSide::memoryType(int64_t stages) const {
   return MemRefType::get({stages, terms, places + chunk()}, type);
 }
 
+MemRefType StagedSide::sourceType() const { return sourceTypeOf(op, which); }
+
+MemRefType StagedSide::copiesType() const {
+  return MemRefType::get(
+      {kLateCopies, /*halves=*/2, terms * places / chunk(), chunk() / 2},
+      sourceType().getElementType());
+}
+
 int64_t StagedSide::bytes(int64_t stages) const {
-  MemRefType memory = memoryType(stages);
-  return memory.getNumElements() * memory.getElementTypeBitWidth() / 8;
+  auto bytesOf = [](MemRefType type) {
+    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  };
+  if (isLate)
+    return bytesOf(memoryType(kLateStages)) + bytesOf(copiesType());
+  return bytesOf(memoryType(stages));
 }
 
 void StagedSide::begin(Value buffer, Value offset, int64_t count, Value place) {
   memory = buffer;
   begins = offset;
-  stages = memref::ViewOp::create(b, sharedType(memoryType(count)), memory,
-                                  offset, /*sizes=*/ValueRange());
+  MemRefType stagesType = memoryType(isLate ? kLateStages : count);
+  stages = memref::ViewOp::create(b, sharedType(stagesType), memory, offset,
+                                  /*sizes=*/ValueRange());
+  if (isLate) {
+    int64_t bytes = stagesType.getNumElements() * 2;
+    copies = memref::ViewOp::create(b, sharedType(copiesType()), memory,
+                                    b.add(offset, b.index(bytes)),
+                                    /*sizes=*/ValueRange());
+  }
   first = place;
   hasChunks = way == Way::Single ? Value() : beginsChunks();
 }
@@ -118,13 +137,14 @@ Value StagedSide::from(Value slot, Value place) {
   MemRefType stage =
       MemRefType::get(memoryType(1).getShape().drop_front(), type);
   int64_t width = type.getIntOrFloatBitWidth() / 8;
-  Value start = b.mul(slot, b.index(stage.getNumElements() * width));
+  Value start = b.mul(slotOf(slot), b.index(stage.getNumElements() * width));
   Value at = b.add(start, b.mul(place, b.index(width)));
   return memref::ViewOp::create(b, sharedType(stage), memory, b.add(begins, at),
                                 /*sizes=*/ValueRange());
 }
 
 SmallVector<Value> StagedSide::indices(Value slot, Value term, Value place) {
+  slot = slotOf(slot);
   if (!isAlongTerms)
     return {slot, term, place};
   Value inGroup = b.mul(b.rem(place, b.index(group)), b.index(terms));
@@ -188,12 +208,16 @@ static llvm::MaybeAlign alignmentOf(int64_t i, int64_t width, int64_t unit) {
   return llvm::Align(i * width % unit ? width : unit);
 }
 
-void StagedSide::bringChunk(Value slot, Value t, Value term, Value place) {
+std::pair<Value, Value> StagedSide::chunkAt(Value t, Value term, Value place) {
   // Rows beyond the last one are not looked at.
   Value at = b.add(first, place);
   if (isAlongTerms)
     at = within(b, at, count());
-  auto [row, column] = sourceAt(b.add(t, term), at);
+  return sourceAt(b.add(t, term), at);
+}
+
+void StagedSide::bringChunk(Value slot, Value t, Value term, Value place) {
+  auto [row, column] = chunkAt(t, term, place);
   SmallVector<Value> to = indices(slot, term, place);
   if (way == Way::InFlight) {
     CopyOp::create(b, source(), ValueRange{row, column}, stages, to);
@@ -234,6 +258,65 @@ void StagedSide::fillChunk(Value slot, Value term, Value place,
              indices(slot, term, place));
 }
 
+void StagedSide::forEachChunk(Value t, Value end,
+                              function_ref<void(const Chunk &)> body) {
+  std::optional<int64_t> last = getConstantIntValue(end);
+  bool isWholeStage = last && *last % terms == 0;
+  auto visit = [&](Value e) {
+    int64_t inner = (isAlongTerms ? terms : places) / chunk();
+    Value outerAt = b.div(e, b.index(inner));
+    Value innerAt = b.mul(b.rem(e, b.index(inner)), b.index(chunk()));
+    Chunk at{e, isAlongTerms ? innerAt : outerAt,
+             isAlongTerms ? outerAt : innerAt, hasChunks, Value()};
+    auto require = [&](Value begin, int64_t count, Value size) {
+      Value most = b.add(begin, b.index(count));
+      Value is =
+          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, most, size);
+      at.isWhole = b.createOrFold<arith::AndIOp>(at.isWhole, is);
+      Value none =
+          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, begin, size);
+      at.isBeyond =
+          at.isBeyond ? b.createOrFold<arith::OrIOp>(at.isBeyond, none) : none;
+    };
+    if (!isWholeStage)
+      require(b.add(t, at.term), isAlongTerms ? chunk() : 1, end);
+    if (!isAlongTerms)
+      require(b.add(first, at.place), chunk(), count());
+    body(at);
+  };
+  Value thread = b.team.member();
+  int64_t chunks = terms * places / chunk();
+  int64_t threads = b.team.size();
+  if (b.team.isSubgroup && chunks > threads) {
+    // As many addresses at a time as there are turns would take the registers
+    // of sums.
+    b.loopRolled(b.index(0), b.index(chunks / threads), [&](Value turn) {
+      visit(b.add(thread, b.mul(turn, b.index(threads))));
+    });
+    return;
+  }
+  for (int64_t from = 0; from + threads <= chunks; from += threads)
+    visit(b.add(thread, b.index(from)));
+  if (chunks < threads)
+    b.when(b.isLess(thread, b.index(chunks)), [&] { visit(thread); });
+}
+
+void StagedSide::bringRest(Value slot, Value t, const Chunk &at, Value end,
+                           double padding) {
+  auto bringNumbers = [&] {
+    b.loopRolled(b.index(0), b.index(chunk()), [&](Value i) {
+      bringNumber(slot, t, isAlongTerms ? b.add(at.term, i) : at.term,
+                  isAlongTerms ? at.place : b.add(at.place, i), end, padding);
+    });
+  };
+  // Of the few terms of a short product most chunks are beyond.
+  if (!at.isBeyond || way == Way::Packed)
+    return bringNumbers();
+  b.when(
+      at.isBeyond, [&] { fillChunk(slot, at.term, at.place, padding); },
+      bringNumbers);
+}
+
 void StagedSide::bring(Value slot, Value t, Value end, double padding) {
   if (way == Way::Single) {
     int64_t inner = isAlongTerms ? terms : places;
@@ -246,59 +329,42 @@ void StagedSide::bring(Value slot, Value t, Value end, double padding) {
     });
     return;
   }
-  std::optional<int64_t> last = getConstantIntValue(end);
-  bool isWholeStage = last && *last % terms == 0;
-  auto bringAt = [&](Value e) {
-    int64_t inner = (isAlongTerms ? terms : places) / chunk();
-    Value outerAt = b.div(e, b.index(inner));
-    Value innerAt = b.mul(b.rem(e, b.index(inner)), b.index(chunk()));
-    Value term = isAlongTerms ? innerAt : outerAt;
-    Value place = isAlongTerms ? outerAt : innerAt;
-    Value isWhole = hasChunks, isBeyond;
-    auto require = [&](Value begin, int64_t count, Value size) {
-      Value most = b.add(begin, b.index(count));
-      Value is =
-          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, most, size);
-      isWhole = b.createOrFold<arith::AndIOp>(isWhole, is);
-      Value none =
-          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, begin, size);
-      isBeyond = isBeyond ? b.createOrFold<arith::OrIOp>(isBeyond, none) : none;
-    };
-    if (!isWholeStage)
-      require(b.add(t, term), isAlongTerms ? chunk() : 1, end);
-    if (!isAlongTerms)
-      require(b.add(first, place), chunk(), count());
-    auto bringNumbers = [&] {
-      b.loopRolled(b.index(0), b.index(chunk()), [&](Value i) {
-        bringNumber(slot, t, isAlongTerms ? b.add(term, i) : term,
-                    isAlongTerms ? place : b.add(place, i), end, padding);
-      });
-    };
+  forEachChunk(t, end, [&](const Chunk &at) {
+    if (isLate)
+      return b.when(at.isWhole, [&] { copyChunk(t, at); });
     b.when(
-        isWhole, [&] { bringChunk(slot, t, term, place); },
-        [&] {
-          // Of the few terms of a short product most chunks are beyond.
-          if (isBeyond && way != Way::Packed)
-            b.when(
-                isBeyond, [&] { fillChunk(slot, term, place, padding); },
-                bringNumbers);
-          else
-            bringNumbers();
-        });
-  };
-  Value thread = b.team.member();
-  int64_t chunks = terms * places / chunk();
-  int64_t threads = b.team.size();
-  if (b.team.isSubgroup && chunks > threads) {
-    // As many addresses at a time as there are turns would take the registers
-    // of sums.
-    b.loopRolled(b.index(0), b.index(chunks / threads), [&](Value turn) {
-      bringAt(b.add(thread, b.mul(turn, b.index(threads))));
-    });
-    return;
-  }
-  for (int64_t from = 0; from + threads <= chunks; from += threads)
-    bringAt(b.add(thread, b.index(from)));
-  if (chunks < threads)
-    b.when(b.isLess(thread, b.index(chunks)), [&] { bringAt(thread); });
+        at.isWhole, [&] { bringChunk(slot, t, at.term, at.place); },
+        [&] { bringRest(slot, t, at, end, padding); });
+  });
+}
+
+SmallVector<Value> StagedSide::copyAt(Value t, Value number, int64_t half) {
+  Value stage = b.rem(b.div(t, b.index(terms)), b.index(kLateCopies));
+  return {stage, b.index(half), number, b.index(0)};
+}
+
+void StagedSide::copyChunk(Value t, const Chunk &at) {
+  auto [row, column] = chunkAt(t, at.term, at.place);
+  for (int64_t half : {0, 1})
+    CopyOp::create(b, source(),
+                   ValueRange{row, b.add(column, b.index(half * chunk() / 2))},
+                   copies, copyAt(t, at.number, half));
+}
+
+void StagedSide::settle(Value slot, Value t, Value end, double padding) {
+  forEachChunk(t, end, [&](const Chunk &at) {
+    auto convert = [&] {
+      SmallVector<Value> numbers;
+      for (int64_t half : {0, 1})
+        for (int64_t i = 0; i < chunk() / 2; ++i) {
+          SmallVector<Value> from = copyAt(t, at.number, half);
+          from.back() = b.index(i);
+          numbers.push_back(staged(memref::LoadOp::create(
+              b, copies, from, /*nontemporal=*/false,
+              alignmentOf(i, kChunkBytes / (chunk() / 2), kChunkBytes))));
+        }
+      storeChunk(numbers, indices(slot, at.term, at.place));
+    };
+    b.when(at.isWhole, convert, [&] { bringRest(slot, t, at, end, padding); });
+  });
 }

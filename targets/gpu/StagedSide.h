@@ -16,6 +16,9 @@ namespace hone::simt {
 
 /// Stages in shared memory; a power of two, by which places are counted.
 inline constexpr int64_t kStagesInFlight = 4;
+/// Of what is converted late: one is multiplied while the next one is made, and
+/// copies of two more are on the way while one's are read.
+inline constexpr int64_t kLateStages = 2, kLateCopies = kStagesInFlight - 1;
 /// Bytes of a place's terms of a stage, whatever their type.
 inline constexpr int64_t kStageBytes = 64;
 /// What a thread copies at once, and what keeps rows in different banks.
@@ -43,6 +46,15 @@ public:
                             mlir::Type element, const DeviceFeatures &device);
   /// Whether copies of it can be in flight.
   bool isInFlight() const { return way == Way::InFlight; }
+  /// Whether what is converted can be in flight too, as it is stored: each
+  /// thread converts what itself has copied, when that is there.
+  bool canConvertLate() const {
+    return way == Way::Converted && type.isBF16() &&
+           sourceType().getElementType().isF32();
+  }
+  /// From now on it is, or not. Of more than one stage at a time.
+  void convertLate(bool late) { isLate = late; }
+  bool isConvertedLate() const { return isLate; }
   /// Bytes of shared memory for so many stages.
   int64_t bytes(int64_t stages) const;
   /// Its stages are in shared memory from byte `offset` of `memory` on, and its
@@ -52,6 +64,9 @@ public:
   /// Brings the terms from `t` on into stage `slot`; what is not of [0, end) is
   /// `padding`. Copies in flight are the thread's own to wait for.
   void bring(mlir::Value slot, mlir::Value t, mlir::Value end, double padding);
+  /// Of what is converted late: makes the stage of the terms from `t` on out of
+  /// the thread's own copies, which are there.
+  void settle(mlir::Value slot, mlir::Value t, mlir::Value end, double padding);
   /// Where the element of a term and a place of a stage is in `stages`.
   llvm::SmallVector<mlir::Value> indices(mlir::Value slot, mlir::Value term,
                                          mlir::Value place);
@@ -79,8 +94,15 @@ private:
     return kChunkBytes * 8 / type.getIntOrFloatBitWidth();
   }
   mlir::MemRefType memoryType(int64_t stages) const;
+  /// Of copies that are converted late, half a chunk each.
+  mlir::MemRefType copiesType() const;
   mlir::TypedValue<mlir::MemRefType> source() {
     return which == Left ? op.getA() : op.getW();
+  }
+  mlir::MemRefType sourceType() const;
+  /// Where a stage is among those that there are.
+  Value slotOf(Value slot) {
+    return isLate ? b.rem(slot, b.index(kLateStages)) : slot;
   }
   Value count() { return which == Left ? op.getM() : op.getN(); }
   /// Row and column of the source.
@@ -90,6 +112,23 @@ private:
   /// Whether chunks of the source begin where 16 bytes, or whole bytes and
   /// groups of packed numbers, do.
   Value beginsChunks();
+  /// A chunk of a stage: its first term and place, whether it is whole, and
+  /// whether nothing of it is there; null: it never is.
+  struct Chunk {
+    Value number, term, place, isWhole, isBeyond;
+  };
+  /// Runs the body for the thread's chunks of a stage.
+  void forEachChunk(Value t, Value end,
+                    llvm::function_ref<void(const Chunk &)> body);
+  /// What is not whole, number by number.
+  void bringRest(Value slot, Value t, const Chunk &chunk, Value end,
+                 double padding);
+  /// Copies a chunk that is converted late.
+  void copyChunk(Value t, const Chunk &chunk);
+  /// Row and column of a chunk's first number in the source.
+  std::pair<Value, Value> chunkAt(Value t, Value term, Value place);
+  /// Where half `half` of a chunk's copy is.
+  llvm::SmallVector<Value> copyAt(Value t, Value number, int64_t half);
   /// One number, or a chunk whose first one it is; `t` is the stage's.
   void bringNumber(Value slot, Value t, Value term, Value place, Value end,
                    double padding);
@@ -106,6 +145,8 @@ private:
   const mlir::Type type;
   TeamBuilder &b;
   const Way way;
+  bool isLate = false;
+  Value copies;         ///< of what is converted late
   Value memory, begins; ///< where stages are, and from which byte on
   Value first, hasChunks;
 };
