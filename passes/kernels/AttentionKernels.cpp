@@ -191,20 +191,22 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 /// Numbers of f32 in a cache line.
 static constexpr int64_t kLineNumbers = 16;
 
+void hone::storeKeyEnd(KernelBuilder &k, const AttentionSizes &sizes, Value row,
+                       Value ends) {
+  Value start = k.loadIndex(sizes.starts, row);
+  Value end = k.search(row, k.rows(), k.maxRows(), [&](Value other) {
+    return arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                 k.loadIndex(sizes.starts, other), start);
+  });
+  if (sizes.window)
+    end = k.min(end, k.add(row, k.index(*sizes.window)));
+  k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), ends, row);
+}
+
 /// ends[i] = the row after the last row that sees key i.
 static void emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
                         Value ends) {
-  Value starts = sizes.starts;
-  k.forEachRow([&](Value row) {
-    Value start = k.loadIndex(starts, row);
-    Value end = k.search(row, k.rows(), k.maxRows(), [&](Value other) {
-      return arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
-                                   k.loadIndex(starts, other), start);
-    });
-    Value seen =
-        sizes.window ? k.min(end, k.add(row, k.index(*sizes.window))) : end;
-    k.store(arith::IndexCastOp::create(k, k.getI32Type(), seen), ends, row);
-  });
+  k.forEachRow([&](Value row) { storeKeyEnd(k, sizes, row, ends); });
 }
 
 namespace {

@@ -12,6 +12,10 @@ mlir::Value softmaxRow(KernelBuilder &k, Strips &strips, mlir::Value strip,
                        const QueryRow &query, mlir::Value keys,
                        mlir::Value scale, mlir::Value reciprocals);
 
+/// Stores the row after the last that sees the key of `row`.
+void storeKeyEnd(KernelBuilder &k, const AttentionSizes &sizes, mlir::Value row,
+                 mlir::Value ends);
+
 /// Copies the new keys and values to their positions.
 void appendToCaches(CachedAttentionOp op, KernelBuilder &k);
 

@@ -26,6 +26,13 @@ static bool isKnownDialect(StringRef name) {
   return llvm::is_contained(known, name);
 }
 
+/// The dialect that a GPU's own kernels are made of beside tile ops. It
+/// computes inside of loops, and no other target gets any.
+static bool isOfOwnKernel(Operation *op) {
+  return op->getDialect()->getNamespace() == "simt" &&
+         op->getParentOfType<tile::ParallelOp>();
+}
+
 /// Whether the op itself, without its regions, reads or writes memory.
 static bool touchesMemory(Operation *op) {
   if (isa<tile::NumberOp, func::CallOp>(op) || tile::callsRuntime(op))
@@ -95,7 +102,7 @@ static LogicalResult verifyEach(tile::EachOp each) {
 
 static LogicalResult verifyOp(Operation *op, bool float64) {
   // 1
-  if (!isKnownDialect(op->getDialect()->getNamespace()))
+  if (!isKnownDialect(op->getDialect()->getNamespace()) && !isOfOwnKernel(op))
     return op->emitOpError("expects to be of a dialect that every target "
                            "knows");
   for (Type type : op->getResultTypes())

@@ -124,6 +124,56 @@ struct ConvertLoadMatrices
   }
 };
 
+/// Four words of the device's memory, as one access.
+struct ConvertLoadWords : public ConvertOpToLLVMPattern<simt::LoadWordsOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(simt::LoadWordsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value place = getStridedElementPtr(
+        rewriter, loc, cast<MemRefType>(op.getMemory().getType()),
+        adaptor.getMemory(), adaptor.getIndices());
+    auto type = VectorType::get(op.getNumResults(), rewriter.getI32Type());
+    Value all =
+        LLVM::LoadOp::create(rewriter, loc, type, place, simt::kChunkBytes);
+    SmallVector<Value> words;
+    for (unsigned i = 0; i < op.getNumResults(); ++i) {
+      Value at = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32Type(),
+                                          rewriter.getI32IntegerAttr(i));
+      words.push_back(LLVM::ExtractElementOp::create(rewriter, loc, all, at));
+    }
+    rewriter.replaceOp(op, words);
+    return success();
+  }
+};
+
+struct ConvertStoreWords : public ConvertOpToLLVMPattern<simt::StoreWordsOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(simt::StoreWordsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value place = getStridedElementPtr(
+        rewriter, loc, cast<MemRefType>(op.getMemory().getType()),
+        adaptor.getMemory(), adaptor.getIndices());
+    Value words[] = {adaptor.getFirst(), adaptor.getSecond(),
+                     adaptor.getThird(), adaptor.getFourth()};
+    auto type = VectorType::get(std::size(words), rewriter.getI32Type());
+    Value all = LLVM::PoisonOp::create(rewriter, loc, type);
+    for (auto [i, word] : llvm::enumerate(words)) {
+      Value at = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32Type(),
+                                          rewriter.getI32IntegerAttr(i));
+      all = LLVM::InsertElementOp::create(rewriter, loc, all, word, at);
+    }
+    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, all, place,
+                                               simt::kChunkBytes);
+    return success();
+  }
+};
+
 struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -149,7 +199,8 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
                                          /*benefit=*/2);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    patterns.add<ConvertCopy, ConvertLoadMatrices>(converter);
+    patterns.add<ConvertCopy, ConvertLoadMatrices, ConvertLoadWords,
+                 ConvertStoreWords>(converter);
 
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();

@@ -521,17 +521,7 @@ static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
                                               at.head, k.index(0));
         k.when(isFirst, [&] {
           k.each(at.count, [&](ValueRange point) {
-            Value row = k.add(at.first, point[0]);
-            Value start = k.loadIndex(sizes.starts, row);
-            Value end = k.search(row, k.rows(), k.maxRows(), [&](Value other) {
-              return arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
-                                           k.loadIndex(sizes.starts, other),
-                                           start);
-            });
-            if (sizes.window)
-              end = k.min(end, k.add(row, k.index(*sizes.window)));
-            k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), in.ends,
-                    row);
+            storeKeyEnd(k, sizes, k.add(at.first, point[0]), in.ends);
           });
         });
         attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {

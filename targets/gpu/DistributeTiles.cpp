@@ -7,6 +7,7 @@
 
 #include "dialects/Tile/StoredMatrix.h"
 #include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/AttentionLowering.h"
 #include "targets/gpu/GpuPasses.h"
 #include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/TeamBuilder.h"
@@ -155,6 +156,12 @@ static LogicalResult distribute(Operation *op, const Team &team) {
       .Case([&](tile::ProductOp product) -> LogicalResult {
         simt::lowerProduct(product, team);
         product.erase();
+        return success();
+      })
+      .Case<simt::AttentionOp, simt::AttentionQueryAdjointOp,
+            simt::AttentionKeyAdjointOp>([&](auto attention) {
+        simt::lowerAttention(attention, team);
+        attention.erase();
         return success();
       })
       .Case([&](simt::ChainOp chain) {

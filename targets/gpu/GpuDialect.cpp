@@ -3,6 +3,7 @@
 #include "targets/gpu/GpuDialect.h"
 
 #include "targets/gpu/StagedSide.h"
+#include "targets/gpu/TileShape.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -105,6 +106,54 @@ LogicalResult LoadMatricesOp::verify() {
     return emitOpError("expects shared memory but got ") << type;
   // (C4)
   return verifyPlace(*this, "memory", type, getIndices());
+}
+
+LogicalResult LoadWordsOp::verify() {
+  // (C2)
+  return verifyPlace(*this, "memory", cast<MemRefType>(getMemory().getType()),
+                     getIndices());
+}
+
+LogicalResult StoreWordsOp::verify() {
+  // (C2)
+  return verifyPlace(*this, "memory", cast<MemRefType>(getMemory().getType()),
+                     getIndices());
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+template <typename Attention>
+static LogicalResult verifyAttention(Attention op, ValueRange likeKeys) {
+  // (C1)
+  int64_t headDim = op.getHeadDim();
+  if (headDim != 64 && headDim != 128)
+    return op.emitOpError("expects heads of 64 or 128 features but got ")
+           << headDim;
+  for (Value matrix : likeKeys)
+    if (!cast<MemRefType>(matrix.getType()).getElementType().isBF16())
+      return op.emitOpError("expects elements of bfloat16 but got ")
+             << matrix.getType();
+  // (C2)
+  std::optional<int64_t> first = getConstantIntValue(op.getFirst());
+  if (first && *first % kMatrixRows != 0)
+    return op.emitOpError("expects the first row to be a multiple of ")
+           << kMatrixRows << " but got " << *first;
+  return success();
+}
+
+LogicalResult simt::AttentionOp::verify() {
+  return verifyAttention(*this, {getQ(), getK(), getV(), getY()});
+}
+
+LogicalResult AttentionQueryAdjointOp::verify() {
+  return verifyAttention(*this,
+                         {getQ(), getK(), getV(), getY(), getDy(), getDq()});
+}
+
+LogicalResult AttentionKeyAdjointOp::verify() {
+  return verifyAttention(*this, {getQ(), getK(), getV(), getDy(), getTo()});
 }
 
 #define GET_OP_CLASSES

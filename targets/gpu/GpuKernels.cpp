@@ -11,6 +11,15 @@ using namespace mlir;
 using namespace hone;
 
 bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
+  bool isInRegisters =
+      device.matrixUnits &&
+      llvm::TypeSwitch<Operation *, bool>(op)
+          .Case<AttentionOp, AttentionAdjointOp>([&](auto attention) {
+            return emitRegisterAttention(attention, k);
+          })
+          .Default(false);
+  if (isInRegisters)
+    return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<AttentionOp, CachedAttentionOp, AttentionTangentOp,
             AttentionAdjointOp>([&](auto attention) {

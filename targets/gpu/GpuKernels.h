@@ -45,4 +45,9 @@ void emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
 void emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
                         const simt::DeviceFeatures &device);
 
+// RegisterAttention.cpp, for devices with matrix units; false, with nothing
+// emitted: not for these types and heads.
+bool emitRegisterAttention(AttentionOp op, KernelBuilder &k);
+bool emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k);
+
 } // namespace hone

@@ -118,4 +118,154 @@ def LoadMatricesOp : Op<SimtDialect, "load_matrices"> {
   let hasVerifier = 1;
 }
 
+def LoadWordsOp : Op<SimtDialect, "load_words"> {
+  let summary = "16 bytes for one thread";
+  let description = [{
+    Four words of neighbouring elements, the first in the lowest bits. Each
+    thread may have a place of its own.
+
+    1. (C1) Elements have 16 bits.
+    2. (C2) The place is at a multiple of 16 bytes, as in `simt.copy`.
+
+    Example:
+
+    ```mlir
+    %w:4 = simt.load_words %x[%i, %t] : memref<256x896xbf16>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefOf<[BF16]>, "", [MemRead]>:$memory,
+                       Variadic<Index>:$indices);
+  let results = (outs I32:$first, I32:$second, I32:$third, I32:$fourth);
+  let assemblyFormat = "$memory `[` $indices `]` attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
+def StoreWordsOp : Op<SimtDialect, "store_words"> {
+  let summary = "16 bytes of one thread";
+  let description = [{
+    Stores what `simt.load_words` would load there, whose constraints it has.
+
+    Example:
+
+    ```mlir
+    simt.store_words %a, %b, %c, %d, %y[%i, %t] : memref<256x896xbf16>
+    ```
+  }];
+  let arguments = (ins I32:$first, I32:$second, I32:$third, I32:$fourth,
+                       Arg<MemRefOf<[BF16]>, "", [MemWrite]>:$memory,
+                       Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $first `,` $second `,` $third `,` $fourth `,` $memory `[` $indices `]`
+    attr-dict `:` type($memory)
+  }];
+  let hasVerifier = 1;
+}
+
+class AttentionOfRows<string name> : Op<SimtDialect, name> {
+  code constraints = [{
+
+    Results are the 64 features of the head from `64 part` on, for which a lane
+    has registers.
+
+    1. (C1) `q`, `k`, `v` and what is like them have elements of bfloat16, and
+       heads of 64 or 128 features.
+    2. (C2) `first` is a multiple of 16.
+  }];
+  code declarations = [{
+    /// Query heads that share a key head.
+    int64_t getGroup() {
+      return static_cast<int64_t>(getHeads()) /
+             static_cast<int64_t>(getKvHeads());
+    }
+    int64_t getHeadDim() {
+      auto type = ::llvm::cast<::mlir::MemRefType>(getQ().getType());
+      return type.getDimSize(1) / static_cast<int64_t>(getHeads());
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+def AttentionOp : AttentionOfRows<"attention"> {
+  let summary = "attention of a few rows of a head, in registers";
+  let description = [{
+    Of head `head` the rows from `first` on, at most 128: each subgroup has 16 of
+    them, and goes over the keys that they see by itself, 16 at a time and from a
+    multiple of 16 on. Weights are scaled by the largest score so far and
+    rounded to bfloat16; sums are float32. `normalizer`, if it is there, gets
+    each row's largest score and the reciprocal of its weights' sum.
+  }] # constraints;
+  let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
+                       Arg<AnyMemRef, "", [MemRead]>:$q,
+                       Arg<AnyMemRef, "", [MemRead]>:$k,
+                       Arg<AnyMemRef, "", [MemRead]>:$v,
+                       Arg<AnyMemRef, "", [MemRead]>:$starts,
+                       Arg<AnyMemRef, "", [MemWrite]>:$y,
+                       Arg<Optional<AnyMemRef>, "", [MemWrite]>:$normalizer,
+                       I64Attr:$heads, I64Attr:$kv_heads,
+                       OptionalAttr<I64Attr>:$window, F64Attr:$scale);
+  let assemblyFormat = [{
+    $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $starts `to` $y
+    (`normalizer` $normalizer^ `:` type($normalizer))? attr-dict `:` type($q)
+    `,` type($k) `,` type($v) `,` type($starts) `,` type($y)
+  }];
+  let extraClassDeclaration = declarations;
+}
+
+def AttentionQueryAdjointOp : AttentionOfRows<"attention_query_adjoint"> {
+  let summary = "the cotangent of a few queries of a head, in registers";
+  let description = [{
+    The rows are dealt out as by `simt.attention`, whose weights are computed
+    again. Leaves for `simt.attention_key_adjoint` of each row, by head and row,
+    the product of `y` and `dy`, and the normalizer's two parts.
+  }] # constraints;
+  let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
+                       Arg<AnyMemRef, "", [MemRead]>:$q,
+                       Arg<AnyMemRef, "", [MemRead]>:$k,
+                       Arg<AnyMemRef, "", [MemRead]>:$v,
+                       Arg<AnyMemRef, "", [MemRead]>:$y,
+                       Arg<AnyMemRef, "", [MemRead]>:$dy,
+                       Arg<AnyMemRef, "", [MemRead]>:$normalizer,
+                       Arg<AnyMemRef, "", [MemRead]>:$starts,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dq,
+                       Arg<AnyMemRef, "", [MemWrite]>:$terms,
+                       Arg<AnyMemRef, "", [MemWrite]>:$maxima,
+                       Arg<AnyMemRef, "", [MemWrite]>:$reciprocals,
+                       I64Attr:$heads, I64Attr:$kv_heads,
+                       OptionalAttr<I64Attr>:$window, F64Attr:$scale);
+  let assemblyFormat = [{
+    $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $y `,` $dy `,`
+    $normalizer `,` $starts `to` $dq `,` $terms `,` $maxima `,` $reciprocals
+    attr-dict `:` type(operands)
+  }];
+  let extraClassDeclaration = declarations;
+}
+
+def AttentionKeyAdjointOp : AttentionOfRows<"attention_key_adjoint"> {
+  let summary = "the cotangent of a few keys or values, in registers";
+  let description = [{
+    Of key head `head` the rows from `first` on, at most 16, and all queries that
+    see them: block `b` of 16 rows of query head `h` of the group is subgroup
+    `(b + h) mod 8`'s, in the order of heads and then of blocks. The subgroups'
+    sums are joined by halves. `to` is `dk` or, with `values`, `dv`.
+  }] # constraints;
+  let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
+                       Arg<AnyMemRef, "", [MemRead]>:$q,
+                       Arg<AnyMemRef, "", [MemRead]>:$k,
+                       Arg<AnyMemRef, "", [MemRead]>:$v,
+                       Arg<AnyMemRef, "", [MemRead]>:$dy,
+                       Arg<AnyMemRef, "", [MemRead]>:$terms,
+                       Arg<AnyMemRef, "", [MemRead]>:$maxima,
+                       Arg<AnyMemRef, "", [MemRead]>:$reciprocals,
+                       Arg<AnyMemRef, "", [MemRead]>:$ends,
+                       Arg<AnyMemRef, "", [MemWrite]>:$to,
+                       I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
+                       UnitAttr:$values);
+  let assemblyFormat = [{
+    $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $dy `,` $terms `,`
+    $maxima `,` $reciprocals `,` $ends `to` $to (`values` $values^)?
+    attr-dict `:` type(operands)
+  }];
+  let extraClassDeclaration = declarations;
+}
+
 #endif // HONE_TARGETS_GPU_GPUOPS_TD

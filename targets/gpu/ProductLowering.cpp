@@ -259,10 +259,9 @@ SmallVector<Value> ProductLowering::multiply(Value slot, ValueRange sums) {
       });
 }
 
-/// c + a b of one matrix unit: 16 rows and 8 columns, 16 terms.
-static SmallVector<Value> multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,
-                                       ArrayRef<Value> ws,
-                                       ArrayRef<Value> before) {
+SmallVector<Value> simt::multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,
+                                      ArrayRef<Value> ws,
+                                      ArrayRef<Value> before) {
   Type real = before.front().getType();
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
                                                SmallVector<Type>(4, real));

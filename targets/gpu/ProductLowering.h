@@ -20,6 +20,12 @@ mlir::LogicalResult lowerChain(
     ChainOp chain, const Team &team,
     llvm::function_ref<mlir::LogicalResult(mlir::Operation *)> distribute);
 
+/// c + a b of one matrix unit: 16 rows and 8 columns, 16 terms.
+llvm::SmallVector<mlir::Value> multiplyOnce(TeamBuilder &b,
+                                            llvm::ArrayRef<mlir::Value> as,
+                                            llvm::ArrayRef<mlir::Value> ws,
+                                            llvm::ArrayRef<mlir::Value> before);
+
 /// Whether the result of `op` is surely one tile, and not computed tile by
 /// tile.
 bool isOneTile(tile::ProductOp op);

@@ -20,8 +20,6 @@ static constexpr int64_t kSide = 16;
 static constexpr int64_t kMostSums = 32;
 /// Numbers of two bytes that 16 bytes hold.
 static constexpr int64_t kFewestThinPlaces = 8;
-/// Of an H100 or H200.
-static constexpr uint64_t kMostMultiprocessors = 132;
 
 static_assert(kSide * kSide == kThreads);
 static_assert(kSubgroupRows * kSubgroupColumns == kSubgroups);
@@ -50,13 +48,13 @@ TileShape TileShape::dealtOut(int64_t rows, int64_t columns) {
 bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
   return llvm::divideCeil(rows, kMostPlaces) *
              llvm::divideCeil(columns, kMostPlaces) >=
-         kMostMultiprocessors;
+         kMultiprocessors;
 }
 
 int64_t simt::thinTilePlaces(int64_t places) {
   int64_t each = kMostScalarPlaces;
   while (each > kFewestThinPlaces &&
-         llvm::divideCeil(places, each) < kMostMultiprocessors)
+         llvm::divideCeil(places, each) < kMultiprocessors)
     each /= 2;
   return each;
 }

@@ -20,6 +20,9 @@ inline constexpr int64_t kMostPlaces = 128;
 /// Of a tile without matrix units: a thread has 16 sums.
 inline constexpr int64_t kMostScalarPlaces = 64;
 
+/// Of the largest device, an H100 or H200.
+inline constexpr int64_t kMultiprocessors = 132;
+
 // Matrices of a matrix unit: 16 x 8 sums of 16 terms.
 inline constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8,
                          kMatrixTerms = 16;

@@ -62,3 +62,45 @@ func.func @load_matrices_c4(%x: memref<8x68xbf16, #gpu.address_space<workgroup>>
   %a:4 = simt.load_matrices %x[%i, %i] : memref<8x68xbf16, #gpu.address_space<workgroup>>
   return
 }
+
+// -----
+
+func.func @load_words_c2(%x: memref<8x68xbf16>, %i: index) {
+  // expected-error @+1 {{expects rows of 'memory' to begin at multiples of 16 bytes}}
+  %a:4 = simt.load_words %x[%i, %i] : memref<8x68xbf16>
+  return
+}
+
+// -----
+
+func.func @store_words_c2(%x: memref<8x64xbf16>, %i: index, %w: i32) {
+  %four = arith.constant 4 : index
+  // expected-error @+1 {{expects a multiple of 8 as the last index of 'memory' but got 4}}
+  simt.store_words %w, %w, %w, %w, %x[%i, %four] : memref<8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_c1_heads(%x: memref<99x96xbf16>, %starts: memref<99xi32>, %i: index) {
+  // expected-error @+1 {{expects heads of 64 or 128 features but got 48}}
+  simt.attention %i part %i [%i, %i] %x, %x, %x, %starts to %x {heads = 2, kv_heads = 2, scale = 0.1 : f64} : memref<99x96xbf16>, memref<99x96xbf16>, memref<99x96xbf16>, memref<99xi32>, memref<99x96xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_c1_elements(%x: memref<99x64xbf16>, %f: memref<99x64xf32>, %starts: memref<99xi32>, %i: index) {
+  // expected-error @+1 {{expects elements of bfloat16 but got 'memref<99x64xf32>'}}
+  simt.attention %i part %i [%i, %i] %x, %f, %x, %starts to %x {heads = 1, kv_heads = 1, scale = 0.1 : f64} : memref<99x64xbf16>, memref<99x64xf32>, memref<99x64xbf16>, memref<99xi32>, memref<99x64xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_c2(%x: memref<99x64xbf16>, %starts: memref<99xi32>, %i: index) {
+  %eight = arith.constant 8 : index
+  // expected-error @+1 {{expects the first row to be a multiple of 16 but got 8}}
+  simt.attention %i part %i [%eight, %i] %x, %x, %x, %starts to %x {heads = 1, kv_heads = 1, scale = 0.1 : f64} : memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<99xi32>, memref<99x64xbf16>
+  return
+}

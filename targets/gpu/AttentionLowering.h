@@ -1,0 +1,22 @@
+//===- AttentionLowering.h - Attention in the registers of subgroups ------===//
+
+#pragma once
+
+#include "targets/gpu/GpuDialect.h"
+#include "targets/gpu/TeamBuilder.h"
+
+namespace hone::simt {
+
+/// Keys that a subgroup looks at in one turn: of more, a lane has no registers
+/// for all scores beside its sums.
+inline constexpr int64_t kKeysOfTurn = 16;
+
+/// Features of a head that a lane has sums of.
+inline constexpr int64_t kResultFeatures = 64;
+
+/// Each emits code for `op` before it; `team` is a workgroup.
+void lowerAttention(AttentionOp op, const Team &team);
+void lowerAttention(AttentionQueryAdjointOp op, const Team &team);
+void lowerAttention(AttentionKeyAdjointOp op, const Team &team);
+
+} // namespace hone::simt

@@ -1,0 +1,129 @@
+//===- RegisterAttention.cpp - Attention of bfloat16 on matrix units ------===//
+//
+// What BlockAttention.cpp does block by block in shared memory, with all scores
+// in registers of the subgroup that wants them: AttentionLowering.cpp has how.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/gpu/GpuKernels.h"
+
+#include "passes/kernels/AttentionKernels.h"
+#include "targets/gpu/AttentionLowering.h"
+#include "targets/gpu/TileShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace hone;
+
+template <typename Op> static bool hasRegisters(Op op, KernelBuilder &k) {
+  auto type = cast<RankedTensorType>(op.getQ().getType());
+  int64_t headDim = type.getDimSize(1) / static_cast<int64_t>(op.getHeads());
+  // Products that round are on matrix units.
+  return type.getElementType().isBF16() && k.rounds(k.getF32Type()) &&
+         (headDim == 64 || headDim == 128);
+}
+
+/// Workgroups for each head.
+static int64_t partsOf(const AttentionSizes &sizes) {
+  return sizes.headDim / simt::kResultFeatures;
+}
+
+/// body(head, part, block) for each part of each of `heads`.
+static void
+forEachPart(KernelBuilder &k, const AttentionSizes &sizes, int64_t heads,
+            int64_t rows,
+            function_ref<void(Value, Value, const HeadBlock &)> body) {
+  Value parts = k.index(partsOf(sizes));
+  forEachHeadBlock(k, heads * partsOf(sizes), rows, {},
+                   [&](const HeadBlock &block, ValueRange) {
+                     body(k.div(block.head, parts), k.rem(block.head, parts),
+                          block);
+                   });
+}
+
+/// Rows of a workgroup of queries: 16 for each subgroup, if that is work for
+/// the largest device. No bit depends on it.
+static int64_t rowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
+  int64_t rows = simt::kMatrixRows * simt::kSubgroups;
+  while (rows > 2 * simt::kMatrixRows &&
+         sizes.heads * partsOf(sizes) * k.maxRows() <
+             rows * simt::kMultiprocessors)
+    rows /= 2;
+  return rows;
+}
+
+static IntegerAttr integer(KernelBuilder &k, int64_t value) {
+  return k.getI64IntegerAttr(value);
+}
+
+static IntegerAttr windowOf(const AttentionSizes &sizes, KernelBuilder &k) {
+  return sizes.window ? integer(k, *sizes.window) : IntegerAttr();
+}
+
+bool hone::emitRegisterAttention(AttentionOp op, KernelBuilder &k) {
+  if (!hasRegisters(op, k))
+    return false;
+  auto sizes = AttentionSizes::of(op, k);
+  Value normalizer = op.getNormalizer();
+  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k),
+              [&](Value head, Value part, const HeadBlock &block) {
+                simt::AttentionOp::create(
+                    k, head, part, block.first, block.count,
+                    k.buffer(op.getQ()), k.buffer(op.getK()),
+                    k.buffer(op.getV()), sizes.starts, k.buffer(op.getY()),
+                    normalizer ? k.buffer(normalizer) : Value(),
+                    integer(k, sizes.heads), integer(k, sizes.kvHeads),
+                    windowOf(sizes, k),
+                    k.getF64FloatAttr(op.getScale().convertToDouble()));
+              });
+  return true;
+}
+
+bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k) {
+  if (!hasRegisters(op, k))
+    return false;
+  auto sizes = AttentionSizes::of(op, k);
+  Value dy = k.buffer(op.getDy()), q = k.buffer(op.getQ());
+  Value key = k.buffer(op.getK()), v = k.buffer(op.getV());
+  Value terms = k.workspace(op, 0), maxima = k.workspace(op, 1);
+  Value reciprocals = k.workspace(op, 2), ends = k.workspace(op, 3);
+  IntegerAttr heads = integer(k, sizes.heads),
+              kvHeads = integer(k, sizes.kvHeads);
+  FloatAttr scale = k.getF64FloatAttr(op.getScale().convertToDouble());
+  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k),
+              [&](Value head, Value part, const HeadBlock &block) {
+                Value isFirst = arith::CmpIOp::create(
+                    k, arith::CmpIPredicate::eq, block.head, k.index(0));
+                k.when(isFirst, [&] {
+                  // A row for each thread: searches wait for memory at each
+                  // step.
+                  k.map(block.count, [&](ValueRange point) {
+                    storeKeyEnd(k, sizes, k.add(block.first, point[0]), ends);
+                  });
+                });
+                simt::AttentionQueryAdjointOp::create(
+                    k, head, part, block.first, block.count, q, key, v,
+                    k.buffer(op.getY()), dy, k.buffer(op.getNormalizer()),
+                    sizes.starts, k.buffer(op.getDq()), terms, maxima,
+                    reciprocals, heads, kvHeads, windowOf(sizes, k), scale);
+              });
+  // Keys, then values: all sums at once are more than a lane has registers for.
+  forEachPart(k, sizes, 2 * sizes.kvHeads, simt::kMatrixRows,
+              [&](Value keysOrValues, Value part, const HeadBlock &block) {
+                Value kvHeadCount = k.index(sizes.kvHeads);
+                Value head = k.rem(keysOrValues, kvHeadCount);
+                auto cotangent = [&](Value to, bool ofValues) {
+                  simt::AttentionKeyAdjointOp::create(
+                      k, head, part, block.first, block.count, q, key, v, dy,
+                      terms, maxima, reciprocals, ends, to, heads, kvHeads,
+                      scale, ofValues ? k.getUnitAttr() : UnitAttr());
+                };
+                Value isOfKeys = arith::CmpIOp::create(
+                    k, arith::CmpIPredicate::ult, keysOrValues, kvHeadCount);
+                k.when(
+                    isOfKeys, [&] { cotangent(k.buffer(op.getDk()), false); },
+                    [&] { cotangent(k.buffer(op.getDv()), true); });
+              });
+  return true;
+}
