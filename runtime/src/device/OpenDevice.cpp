@@ -4,6 +4,7 @@
 
 #include "device/CudaDevice.h"
 #include "device/MetalDevice.h"
+#include "device/Patience.h"
 
 #include <algorithm>
 
@@ -27,12 +28,28 @@ static Result<std::unique_ptr<Device>> openAs(const hone_module &module,
 
 Result<std::unique_ptr<Device>> openDevice(const hone_module &module,
                                            int64_t number, RoomNeeded room) {
+  HONE_TRY(checkDevicePatience());
   return isForMetal(module) ? openAs<MetalDevice>(module, number, room)
                             : openAs<CudaDevice>(module, number, room);
 }
 
+/// What a program for the processor says beside NVIDIA's devices.
+static constexpr const char *kForProcessor =
+    "this program is for the processor and uses no device; to use one, compile "
+    "with --target=nvptx64-nvidia-cuda";
+
 Result<std::string> listDevices(const hone_module &module) {
-  return isForMetal(module) ? listMetalDevices() : listCudaDevices();
+  if (isForMetal(module))
+    return listMetalDevices();
+  Result<std::string> found = listCudaDevices();
+  if (module.device_target)
+    return found;
+  if (found.isOk())
+    return found.value() + kForProcessor + "\n";
+  // The driver's remedy is to compile for the processor.
+  Message message = found.status().message();
+  message.remedy = kForProcessor;
+  return Status(*found.status().errorCode(), std::move(message));
 }
 
 } // namespace hone::rt

@@ -15,12 +15,13 @@ namespace hone::rt {
 
 /// Device `number` for the kernels of `module`, which has a device_target, with
 /// room for what is needed and the weights.
-/// Errors: those of CudaDevice::open and MetalDevice::open.
+/// Errors: those of CudaDevice::open and MetalDevice::open; WrongOption, where
+/// the environment has no patience.
 Result<std::unique_ptr<Device>> openDevice(const hone_module &module,
                                            int64_t number, RoomNeeded room);
 
 /// A table of the devices that programs for the target of `module` can run on,
-/// for a person; of a program for the processor NVIDIA's.
+/// for a person; of a program for the processor NVIDIA's, and that it uses none.
 /// Errors: NoDriver, OldDriver, DeviceFailed.
 Result<std::string> listDevices(const hone_module &module);
 

@@ -6,9 +6,15 @@
 
 #pragma once
 
+#include "base/Status.h"
+
 #include <functional>
 
 namespace hone::rt {
+
+/// Before anything waits. Errors: WrongOption, where HONE_DEVICE_PATIENCE is no
+/// number of seconds.
+Status checkDevicePatience();
 
 /// How long a device may take, in seconds: five minutes, or
 /// HONE_DEVICE_PATIENCE.

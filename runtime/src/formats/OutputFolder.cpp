@@ -33,6 +33,11 @@ OutputFolder::~OutputFolder() {
     platform::removeFolder(directory.c_str());
 }
 
+void OutputFolder::discardData() {
+  if (isDataNew)
+    platform::removeFilesIn(dataPath().c_str());
+}
+
 Status OutputFolder::claim(const std::string &path) {
   directory = path;
   isNew = !platform::exists(directory);

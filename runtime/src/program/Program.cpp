@@ -476,7 +476,10 @@ static Status execute(const hone_module &compiled,
   setup.model.releaseText(); // data is tokens from here on
   setup.peak.count();
   platform::trimHeap(); // what tokenising freed must not stay resident
-  HONE_TRY(makeTrainer(setup));
+  if (Status made = makeTrainer(setup); !made.isOk()) {
+    setup.output.discardData();
+    return made;
+  }
   if (setup.ranks)
     setup.trainer->shareWith(setup.ranks->shared());
   Status done =
