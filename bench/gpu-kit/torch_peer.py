@@ -1,31 +1,39 @@
 #!/usr/bin/env python3
-"""PyTorch + PEFT on a GPU: one variant, on Hone's weights file and ids.
+"""PyTorch + PEFT on a GPU: variants of it, on Hone's weights file and ids.
 
 The model is that of bench/peers/torch_worker.py, which lies beside this file in
-the kit. Prints one line of JSON.
+the kit. With --serve it reads requests, a line of JSON each, and answers each
+with a line. Each is a process of its own, forked once everything is imported: it
+has the memory of the device to itself, and can be ended when its time is over.
 """
 
 import argparse
 import json
+import os
+import select
+import signal
 import statistics
 import sys
 import time
 
-import torch
-
 # What each variant asks of the worker.
 VARIANTS = {
     "eager": {},
+    "layers": {"compile_layers": True},
     "compiled": {"compile": True},
     "graphs": {"compile": True, "mode": "reduce-overhead"},
     "checkpointing": {"checkpointing": True},
 }
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj",
                "gate_proj", "up_proj", "down_proj"]
+# The second and third step of a compiler may compile again.
+WARM_UP = 4
 
 
 def probe():
     """The rate of a matrix product on random numbers, by events."""
+    import torch
+
     size = 8192
     a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
             for _ in range(2))
@@ -44,57 +52,125 @@ def probe():
                 round(2e-9 * size ** 3 / statistics.median(times), 1)}
 
 
-def measure(arguments):
-    from torch_worker import make_step  # imports transformers and peft
+def train(request, send):
+    """Sends what it has begun, each step, and the memory at the end."""
+    import torch
+    from torch_worker import make_step
 
-    device = arguments.device
+    device = request.get("device", "cuda")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RuntimeError("torch sees no GPU")
+    send({"began": "its model"})
     step = make_step({
-        "model": arguments.config, "weights": arguments.weights,
-        "data": arguments.ids, "batch": arguments.batch, "dtype": "bfloat16",
+        "model": request["config"], "weights": request["weights"],
+        "data": request["ids"], "batch": request["batch"], "dtype": "bfloat16",
         "device": device, "compile": False, "checkpointing": False,
         "threads": 0, "rank": 8, "alpha": 16, "optimizer": "adamw",
         "learning_rate": 1e-4, "projections": PROJECTIONS,
-        **VARIANTS[arguments.variant]})
-    losses, seconds = [], []
-    # The second and third step of a compiler may compile again.
-    for _ in range(arguments.steps + 4):
+        **VARIANTS[request["variant"]]})
+    send({"began": "its first step"})
+    for _ in range(request["steps"] + WARM_UP):
         start = time.perf_counter()
-        losses.append(step())
-        seconds.append(time.perf_counter() - start)
-    measured = [1000 * each for each in seconds[4:]]
-    memory = {}
-    if device == "cuda":
-        free, total = torch.cuda.mem_get_info()
-        memory = {
-            # With what the allocator keeps and the context, as others see it.
-            "device_mebibytes": round((total - free) / 2 ** 20),
-            "allocated_mebibytes":
-                round(torch.cuda.max_memory_allocated() / 2 ** 20)}
+        loss = step()
+        seconds = time.perf_counter() - start
+        memory = {}
+        if device == "cuda":
+            free, total = torch.cuda.mem_get_info()
+            memory = {
+                # With what the allocator keeps and the context, as others see it.
+                "device_mebibytes": round((total - free) / 2 ** 20),
+                "allocated_mebibytes":
+                    round(torch.cuda.max_memory_allocated() / 2 ** 20)}
+        send({"loss": loss, "seconds": seconds, "memory": memory})
+
+
+def summary(steps, versions):
+    """Of the steps that there are: fewer than were asked if time was over."""
+    measured = [1000 * each["seconds"] for each in steps[WARM_UP:]]
     return {"median": statistics.median(measured), "least": min(measured),
             "most": max(measured), "steps": len(measured),
-            "first_loss": losses[0], "last_loss": losses[-1],
-            "first_seconds": seconds[0], **memory,
-            "torch": torch.__version__}
+            "first_loss": steps[0]["loss"], "last_loss": steps[-1]["loss"],
+            "first_seconds": steps[0]["seconds"], **steps[-1]["memory"],
+            **versions}
+
+
+def one_line(error):
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    text = f"{type(error).__name__}: {lines[0].strip() if lines else ''}"
+    return text.replace('"', "'")[:200]
+
+
+def answer(request, versions):
+    """What a process of its own makes of it within its seconds."""
+    deadline = time.monotonic() + request["seconds"]
+    here, there = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(here)
+        os.dup2(2, 1)  # what libraries print is no answer
+        with os.fdopen(there, "w") as out:
+            def send(message):
+                out.write(json.dumps(message) + "\n")
+                out.flush()
+            try:
+                train(request, send)
+            except BaseException as error:  # of any library
+                send({"failed": one_line(error)})
+        os._exit(0)
+    os.close(there)
+    steps, began, failed, rest = [], "nothing", None, b""
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([here], [], [], left)[0]:
+            failed = f"was ended after {request['seconds']} s, in {began}"
+            break
+        chunk = os.read(here, 65536)
+        if not chunk:
+            break
+        *lines, rest = (rest + chunk).split(b"\n")
+        for message in map(json.loads, lines):
+            began = message.get("began", began)
+            failed = message.get("failed", failed)
+            if "loss" in message:
+                steps.append(message)
+                began = f"step {len(steps) + 1}"
+    try:
+        os.kill(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    os.close(here)
+    os.waitpid(child, 0)
+    if len(steps) > WARM_UP:
+        cut = {"cut": failed} if failed else {}
+        return {**summary(steps, versions), **cut}
+    return {"failed": failed or f"ended by itself in {began}"}
+
+
+def serve():
+    import peft
+    import torch
+    import transformers
+    import torch_worker  # noqa: F401: what children need is imported once
+
+    versions = {"torch": torch.__version__, "peft": peft.__version__,
+                "transformers": transformers.__version__}
+    print(json.dumps(versions), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line), versions)), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--probe", action="store_true",
-                        help="only the rate of a matrix product")
-    parser.add_argument("--variant", choices=VARIANTS, default="eager")
-    parser.add_argument("--config", help="folder with a config.json")
-    parser.add_argument("--weights", help="Hone's weights file")
-    parser.add_argument("--ids", help="JSON lines of input_ids")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--device", default="cuda")
-    arguments = parser.parse_args()
-    if not arguments.probe and not (arguments.config and arguments.weights
-                                    and arguments.ids):
-        parser.error("--config, --weights and --ids are needed")
-    result = probe() if arguments.probe else measure(arguments)
-    json.dump(result, sys.stdout)
-    print()
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--probe", action="store_true",
+                      help="only the rate of a matrix product")
+    kind.add_argument("--serve", action="store_true",
+                      help="answer requests from standard input")
+    if parser.parse_args().serve:
+        serve()
+    else:
+        print(json.dumps(probe()))
 
 
 main()

@@ -82,6 +82,10 @@ def make_step(options):
     kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
     optimizer = kind[options["optimizer"]](
         parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True)
+    if options.get("compile_layers"):
+        # One layer is compiled, and serves all that are like it.
+        for layer in model.get_base_model().model.layers:
+            layer.compile()
     loss_function = loss_of(model, options)
     if options["compile"]:
         loss_function = torch.compile(
