@@ -5,7 +5,8 @@
 // Runs the launches of each file (test/gpu/ptx/CaseFile.h) and compares all
 // memory after each with what the machine left there: every byte, written or
 // not. A difference is told, and put right before the next launch, so that
-// each launch is judged by itself. RESULTS gets a line for each case, at once.
+// each launch is judged by itself. Where kernels have matrix units, numbers
+// must be near a reference's. RESULTS gets a line for each case, at once.
 //
 // A kernel that ends its context, or never ends, takes a child process along:
 // another goes on with the next case. Exit codes: 0 all passed, 1 not all, 2
@@ -62,7 +63,9 @@ public:
   /// Empty: passed.
   std::string problem;
   uint64_t launches = 0, wrongLaunches = 0, bytes = 0;
-  Sha256 found; ///< all that the device had after each launch
+  uint64_t nearNumbers = 0; ///< that were compared with a reference
+  double worst = 0;         ///< distance, by what is allowed
+  Sha256 found;             ///< all that the device had after each launch
 
 private:
   bool check(Code code, const char *what);
@@ -71,6 +74,7 @@ private:
   void launch(CaseRecords &records);
   void store(CaseRecords &records, bool isExpected);
   void compare();
+  void compareNear(CaseRecords &records);
   void tell(const Allocation &allocation, uint32_t id,
             const std::string &found);
 
@@ -78,6 +82,7 @@ private:
   Stream *stream;
   std::vector<LoadedCode *> modules;
   std::map<uint32_t, Allocation> allocations;
+  bool isNear = false;   ///< no launch leaves known bits
   bool isBroken = false; ///< nothing that the driver says means anything now
   std::string launched;  ///< the kernel whose memory is not compared yet
 };
@@ -220,8 +225,58 @@ void CaseRun::tell(const Allocation &allocation, uint32_t id,
   problem += text;
 }
 
+/// The numbers that the last launch must have left, near a reference's.
+void CaseRun::compareNear(CaseRecords &records) {
+  Allocation *allocation = find(records);
+  const auto offset = records.get<uint64_t>();
+  const auto size = records.get<uint8_t>();
+  const auto count = records.get<uint64_t>();
+  if (!allocation || !records.isGood || (size != 2 && size != 4) ||
+      offset > allocation->expected.size() ||
+      count > (allocation->expected.size() - offset) / size) {
+    records.isGood = false;
+    return;
+  }
+  std::string got(count * size, '\0');
+  if (!check(driver.copyOut(got.data(), allocation->address + offset,
+                            got.size(), stream),
+             "a copy from the device") ||
+      !check(driver.synchronize(stream), "a copy from the device"))
+    return;
+  found.update(got);
+  bytes += got.size();
+  uint64_t wrong = 0;
+  std::string first;
+  for (uint64_t i = 0; i < count && records.isGood; ++i) {
+    const auto near = records.get<hone::ptx::Near>();
+    float number = 0;
+    memcpy(reinterpret_cast<char *>(&number) + 4 - size, got.data() + i * size,
+           size);
+    const double apart = std::fabs(number - near.value);
+    ++nearNumbers;
+    // NaN is near nothing.
+    if (apart > 0 && near.most > 0)
+      worst = std::max(worst, apart / near.most);
+    if (apart <= near.most || wrong++)
+      continue;
+    char text[200];
+    snprintf(text, sizeof(text),
+             "the first at byte %llu: expected %.9g within %.2g but found %.9g",
+             static_cast<unsigned long long>(offset + i * size), near.value,
+             near.most, double(number));
+    first = text;
+  }
+  if (wrong == 0)
+    return;
+  ++wrongLaunches;
+  problem += (problem.empty() ? "" : "; ") + std::to_string(wrong) + " of " +
+             std::to_string(count) +
+             " numbers are not near the reference's after launch " +
+             std::to_string(launches - 1) + " (" + launched + "), " + first;
+}
+
 void CaseRun::compare() {
-  if (launched.empty() || isBroken)
+  if (launched.empty() || isBroken || isNear)
     return;
   bool isWrong = false;
   for (auto &[id, allocation] : allocations) {
@@ -259,6 +314,10 @@ void CaseRun::run(std::string_view file) {
     const char kind = records.get<char>();
     if (kind != 'E')
       compare();
+    if (kind == 'N') {
+      isNear = true;
+      continue;
+    }
     switch (kind) {
     case 'M':
       if (std::string_view text = records.take(records.get<uint64_t>());
@@ -287,6 +346,9 @@ void CaseRun::run(std::string_view file) {
     case 'E':
       store(records, kind == 'E');
       break;
+    case 'T':
+      compareNear(records);
+      break;
     case 'L':
       launch(records);
       break;
@@ -297,6 +359,8 @@ void CaseRun::run(std::string_view file) {
   compare();
   if (!records.isGood && !isBroken)
     problem += "the file is damaged";
+  else if (isNear && nearNumbers == 0 && problem.empty())
+    problem = "no number says what its launches must leave";
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,8 +390,12 @@ static std::string describe(const std::string &path, const std::string &problem,
     Sha256 digest = run->found;
     line += ", \"launches\": " + std::to_string(run->launches) +
             ", \"wrong_launches\": " + std::to_string(run->wrongLaunches) +
-            ", \"bytes\": " + std::to_string(run->bytes) + ", \"found\": \"" +
-            digest.finishHex() + "\"";
+            ", \"bytes\": " + std::to_string(run->bytes);
+    char worst[40];
+    snprintf(worst, sizeof(worst), ", \"worst\": %.3g", run->worst);
+    if (run->nearNumbers)
+      line += ", \"near_numbers\": " + std::to_string(run->nearNumbers) + worst;
+    line += ", \"found\": \"" + digest.finishHex() + "\"";
   }
   char time[32];
   snprintf(time, sizeof(time), ", \"seconds\": %.3f", seconds);

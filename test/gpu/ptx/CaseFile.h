@@ -5,7 +5,7 @@
 // that runs them one after another must leave the same. A case names memory by
 // allocation and offset, so it can be run where addresses are others.
 //
-//   "hone case 1\n", then records, each a letter and what belongs to it, in the
+//   "hone case 2\n", then records, each a letter and what belongs to it, in the
 //   machine's byte order (little endian):
 //   M  u64 bytes, text        a module; modules are counted from 0
 //   A  u32 id, u64 bytes      an allocation begins, whose bytes nobody knows
@@ -15,6 +15,11 @@
 //      u32 parameters, each: u32 bytes, u32 id, value
 //      kNoAllocation as id: the value is plain; else it is an offset of u64
 //   E  as W: what the last launch has left there
+//   N  from here on launches leave what is near, not the same bits, so there is
+//      no E: kernels have matrix units, whose sums PTX leaves open
+//   T  u32 id, u64 offset, u8 bytes, u64 count, each: f64 value, f64 most
+//      numbers that the last launch must have left there, of float32 (4 bytes)
+//      or bfloat16 (2), and how far they may be off
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +31,13 @@
 
 namespace hone::ptx {
 
-constexpr char kCaseHeader[] = "hone case 1\n";
+constexpr char kCaseHeader[] = "hone case 2\n";
 constexpr uint32_t kNoAllocation = ~uint32_t(0);
+
+/// A number that is not known to the bit.
+struct Near {
+  double value = 0, most = 0;
+};
 
 /// Reads records; `isGood` is false once the file ended too early.
 class CaseRecords {

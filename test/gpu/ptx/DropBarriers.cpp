@@ -201,6 +201,14 @@ bool Audit::run(std::string_view file) {
     case 'E': // what the launch has left already
       store(records);
       break;
+    case 'N': // the machine's own bits are always the same
+      break;
+    case 'T':
+      records.take(sizeof(uint32_t) + sizeof(uint64_t) + 1);
+      for (auto count = records.get<uint64_t>(); count && records.isGood;
+           --count)
+        records.take(sizeof(Near));
+      break;
     case 'L': {
       const Recorded recorded = read(records);
       if (!records.isGood)

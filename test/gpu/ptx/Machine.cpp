@@ -38,7 +38,8 @@ const char *nameOf(Fault::Kind kind) {
 }
 
 Machine::Machine(const Options &options)
-    : settings(options), recorder(Recorder::fromEnvironment()) {}
+    : settings(options),
+      recorder(options.isRecorded ? Recorder::fromEnvironment() : nullptr) {}
 
 Machine::~Machine() = default;
 
@@ -169,6 +170,12 @@ bool Machine::launch(const Module &module, const Kernel &kernel,
   if (recorder && error.empty())
     recorder->end(deviceMemory, launch);
   return error.empty();
+}
+
+void Machine::expect(uint64_t address, uint8_t bytes,
+                     const std::vector<Near> &numbers) {
+  if (recorder)
+    recorder->expect(deviceMemory, address, bytes, numbers);
 }
 
 std::string Machine::report() const {

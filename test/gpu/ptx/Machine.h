@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "CaseFile.h"
 #include "Memory.h"
 #include "Program.h"
 
@@ -53,6 +54,9 @@ struct Options {
   /// A barrier that is passed over: the kernel's name, and which from 0 on.
   std::string droppedKernel;
   unsigned droppedBarrier = 0;
+  /// Where HONE_PTX_RECORD asks for it; of runs that are the same one is
+  /// enough.
+  bool isRecorded = true;
 };
 
 /// What a kernel did, in all launches.
@@ -106,6 +110,11 @@ public:
   }
   /// What was counted, as text; and with it what was found.
   std::string report() const;
+
+  /// For the recording of what has run, if there is one: numbers of 2 or 4
+  /// bytes from `address` on, by a reference.
+  void expect(uint64_t address, uint8_t bytes,
+              const std::vector<Near> &numbers);
 
   // For workgroups.
   void add(Fault fault, uint32_t otherLine);

@@ -67,8 +67,23 @@ void Recorder::putBytes(char kind, Known &region, uint64_t offset,
   put(offset);
   put(bytes);
   fwrite(data, bytes, 1, file);
+  know(region, offset, bytes, data);
+}
+
+void Recorder::know(Known &region, uint64_t offset, uint64_t bytes,
+                    const char *data) {
   memcpy(region.replayed.data() + offset, data, bytes);
   std::fill_n(region.isThere.begin() + int64_t(offset), bytes, true);
+}
+
+/// Whether PTX leaves the bits of what the kernel computes open.
+static bool hasMatrixUnits(const Launch &launch) {
+  return std::any_of(launch.kernel->code.begin(), launch.kernel->code.end(),
+                     [&](const Instruction &each) {
+                       const std::string &line =
+                           launch.module->lines[each.line - 1];
+                       return line.find("mma.") != std::string::npos;
+                     });
 }
 
 /// each(first, count) for the runs of bytes below `bytes` that are `wanted`. A
@@ -98,6 +113,10 @@ void Recorder::end(Memory &memory, const Launch &launch) {
     put('M');
     put(uint64_t(text.size()));
     fwrite(text.data(), text.size(), 1, file);
+  }
+  if (!isNear && hasMatrixUnits(launch)) {
+    isNear = true;
+    put('N');
   }
   Shadow &shadow = memory.shadow();
   std::vector<std::vector<uint8_t>> writes;
@@ -155,9 +174,38 @@ void Recorder::end(Memory &memory, const Launch &launch) {
     auto isWritten = [&](uint64_t i) { return wrote[i] != 0; };
     forRuns(region.bytes, isWritten, isWritten,
             [&](uint64_t first, uint64_t count) {
-              putBytes('E', region, first, count, data + first);
+              if (isNear)
+                know(region, first, count, data + first);
+              else
+                putBytes('E', region, first, count, data + first);
             });
   }
+  fflush(file);
+}
+
+void Recorder::expect(const Memory &memory, uint64_t address, uint8_t bytes,
+                      const std::vector<Near> &numbers) {
+  const Region *region = memory.find(address, 0);
+  auto known = region ? regions.find(region->start) : regions.end();
+  if (known == regions.end())
+    return;
+  const std::vector<bool> &isThere = known->second.isThere;
+  const uint64_t start = address - region->start;
+  // A device has what a launch has read or written, and nothing else.
+  auto isKnown = [&](uint64_t i) { return isThere[start + i * bytes]; };
+  auto isNoGap = [](uint64_t) { return false; };
+  forRuns(numbers.size(), isKnown, isNoGap,
+          [&](uint64_t first, uint64_t count) {
+            put('T');
+            put(known->second.id);
+            put(start + first * bytes);
+            put(bytes);
+            put(count);
+            for (uint64_t i = first; i < first + count; ++i) {
+              put(numbers[i].value);
+              put(numbers[i].most);
+            }
+          });
   fflush(file);
 }
 

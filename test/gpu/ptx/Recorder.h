@@ -24,6 +24,10 @@ public:
   void begin(Memory &memory, const std::deque<Module> &modules);
   /// The launch that has begun ended without a fault.
   void end(Memory &memory, const Launch &launch);
+  /// What all launches must have left at `address`, in numbers of 2 or 4 bytes;
+  /// of those that none has read or written nothing is known.
+  void expect(const Memory &memory, uint64_t address, uint8_t bytes,
+              const std::vector<Near> &numbers);
 
 private:
   struct Known {
@@ -38,10 +42,14 @@ private:
   template <typename T> void put(T value) {
     fwrite(&value, sizeof(value), 1, file);
   }
+  /// A device has these bytes now, or ones that are near.
+  static void know(Known &region, uint64_t offset, uint64_t bytes,
+                   const char *data);
   void putBytes(char kind, Known &region, uint64_t offset, uint64_t bytes,
                 const char *data);
 
   FILE *file;
+  bool isNear = false;               ///< matrix units have run
   std::map<uint64_t, Known> regions; ///< by address
   std::map<const Module *, uint32_t> modules;
   uint32_t allocations = 0;

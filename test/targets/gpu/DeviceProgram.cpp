@@ -161,6 +161,15 @@ std::string DeviceProgram::run(void *arena, int64_t rows) {
   frame.rows = rows;
   loaded->schedules[0].items[0].run(&frame, nullptr);
   (void)device->copyOut(arena, start, arenaBytes);
+  for (const Expected &each : expected)
+    machine().expect(reinterpret_cast<uint64_t>(start + each.offset),
+                     each.bytes, each.numbers);
+  expected.clear();
   device->release(start);
   return device->error;
+}
+
+void DeviceProgram::expect(int64_t offset, uint8_t bytes,
+                           std::vector<ptx::Near> numbers) {
+  expected.push_back({offset, bytes, std::move(numbers)});
 }

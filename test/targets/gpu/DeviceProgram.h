@@ -30,6 +30,9 @@ public:
   /// Runs the entry on a copy of `arena`, which is copied back. Empty, or what
   /// the machine has found.
   std::string run(void *arena, int64_t rows);
+  /// What the next run must leave at `offset` of the arena, for a recording of
+  /// it: numbers of 2 or 4 bytes. Of PTX.
+  void expect(int64_t offset, uint8_t bytes, std::vector<ptx::Near> numbers);
 
   /// Of PTX.
   ptx::Machine &machine();
@@ -43,6 +46,12 @@ private:
   int64_t arenaBytes;
   std::unique_ptr<TextDevice> device;
   hone_frame frame = {};
+  struct Expected {
+    int64_t offset;
+    uint8_t bytes;
+    std::vector<ptx::Near> numbers;
+  };
+  std::vector<Expected> expected;
 };
 
 } // namespace hone

@@ -122,6 +122,35 @@ static std::vector<float> resultOf(const Kind &kind,
   return result;
 }
 
+/// As `arena`, with floats that are not below zero: what the product makes of
+/// it is the sum of the sizes of terms, or more where bytes are scaled.
+static std::vector<char> sizesOf(const Kind &kind, std::vector<char> arena) {
+  auto clear = [&](int64_t matrix, llvm::StringRef type) {
+    int64_t bytes = type == "bf16" ? 2 : 4;
+    if (type[0] != 'i')
+      for (int64_t i = bytes - 1; i < kMatrixBytes; i += bytes)
+        arena[matrix * kMatrixBytes + i] &= 0x7f;
+  };
+  clear(0, kind.a);
+  clear(1, kind.w);
+  for (int64_t i = 2; i < 5; ++i)
+    clear(i, "f32");
+  return arena;
+}
+
+/// What a device must leave in c. PTX says nothing of the order that matrix
+/// units add in, nor what of a term they lose: 2^-22 of the sum of all sizes
+/// for each term is more than any does.
+static std::vector<ptx::Near> nearOf(const Kind &kind,
+                                     const std::vector<float> &want,
+                                     const std::vector<float> &sizes) {
+  std::vector<ptx::Near> numbers;
+  for (size_t i = 0; i < want.size(); ++i)
+    numbers.push_back(
+        {want[i], std::ldexp(std::abs(double(sizes[i])) * kind.depth, -22)});
+  return numbers;
+}
+
 static uint64_t conflictsOf(const ptx::Machine &machine) {
   uint64_t all = 0;
   for (const auto &[key, counts] : machine.counts())
@@ -243,13 +272,19 @@ TEST(GpuProduct, RoundedIsNearTheReference) {
       memcpy(arena, arenaOf(kind).data(), kArenaBytes);
       reference.run(arena, rows);
       std::vector<float> want = resultOf(kind, {arena, arena + kArenaBytes});
+      memcpy(arena, sizesOf(kind, arenaOf(kind)).data(), kArenaBytes);
+      reference.run(arena, rows);
+      const std::vector<ptx::Near> near =
+          nearOf(kind, want, resultOf(kind, {arena, arena + kArenaBytes}));
       for (auto order : {ptx::Order::Ascending, ptx::Order::Descending,
                          ptx::Order::Random}) {
         ptx::Options options;
         options.order = order;
         options.lanesOneByOne = order == ptx::Order::Random;
+        options.isRecorded = first.empty();
         DeviceProgram program(text, kArenaBytes, targetOf(kind), options);
         std::vector<char> bytes = arenaOf(kind);
+        program.expect(4 * kMatrixBytes, 4, near);
         ASSERT_EQ(program.run(bytes.data(), rows), "");
         EXPECT_GT(executionsOf(program.machine(), "mma.sync"), 0u);
         EXPECT_TRUE(first.empty() || bytes == first) << "another order";
@@ -260,6 +295,9 @@ TEST(GpuProduct, RoundedIsNearTheReference) {
       double most = kind.w[0] == 'i' ? 256 : 1;
       for (size_t i = 0; i < got.size(); ++i)
         ASSERT_NEAR(got[i], want[i], kind.depth * most * std::ldexp(1.0, -22))
+            << i / kind.columns << ", " << i % kind.columns;
+      for (size_t i = 0; i < got.size(); ++i)
+        ASSERT_LE(std::abs(got[i] - near[i].value), near[i].most)
             << i / kind.columns << ", " << i % kind.columns;
     }
   }
