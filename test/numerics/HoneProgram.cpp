@@ -9,6 +9,7 @@
 #include "dialects/Hone/HoneOps.h"
 #include "targets/Target.h"
 #include "test/device/GuardedDevice.h"
+#include "test/numerics/KernelCase.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +28,11 @@ using namespace hone;
 std::string hone::targetUnderTest() {
   const char *given = std::getenv("HONE_TARGET");
   return given ? given : "native";
+}
+
+bool hone::addsOnMatrixUnits(const std::string &element) {
+  return (element == kMedium || element == kPairs) &&
+         llvm::StringRef(targetUnderTest()).starts_with("nvptx");
 }
 
 static EntryProgram build(llvm::StringRef ir, const Target &target,
@@ -102,6 +108,12 @@ static bool promisesBits() {
   const testing::TestInfo *test =
       testing::UnitTest::GetInstance()->current_test_info();
   const llvm::StringRef suite = test->test_suite_name(), name = test->name();
+  if (const char *element = test->value_param();
+      element &&
+      (suite.ends_with("KernelsMatmulTest") || name.starts_with("LoraLinear") ||
+       name.starts_with("TilesOfRows")) &&
+      addsOnMatrixUnits(llvm::StringRef(element).trim('"').str()))
+    return false;
   constexpr llvm::StringLiteral suites[] = {
       "KernelsMatmulTest",   "KernelsDropoutTest", "PerturbedTest",
       "DirectionsTest",      "KernelsUpdateTest",  "KernelsRoundedUpdateTest",

@@ -18,6 +18,10 @@ namespace hone {
 /// "native".
 std::string targetUnderTest();
 
+/// Whether products of `element` are matrix units', which add in an order of
+/// their own: bits are those of no other machine, nor of other blocks of rows.
+bool addsOnMatrixUnits(const std::string &element);
+
 class HoneProgram {
 public:
   /// Compiles the module `ir`, see EntryProgram::build. Exits with a message if
