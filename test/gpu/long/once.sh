@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# once.sh FOLDER NAME FILE... -- COMMAND...
+#
+# Runs COMMAND unless it has passed with these FILEs: what takes minutes goes on
+# where it was cut off. FOLDER has a file for each NAME that passed, with the
+# digest of all that decides about it.
+set -euo pipefail
+passed=$1/$2
+mkdir -p "$1"
+shift 2
+files=()
+while [ "$1" != -- ]; do
+  files+=("$1")
+  shift
+done
+shift
+digest=$( (sha256sum "${files[@]}" && printf '%s\n' "$@") | sha256sum)
+if [ "$(cat "$passed" 2>/dev/null)" = "$digest" ]; then
+  echo "passed before: ${passed##*/}"
+  exit
+fi
+rm -f "$passed"
+"$@"
+printf '%s\n' "$digest" >"$passed"
