@@ -203,6 +203,14 @@ printf '%s\n' \
   '{"input_ids": [3, 17, 5, 41, 8, 2, 29, 11, 7, 36, 23, 4, 19, 13, 50, 6, 31, 9, 44, 12, 27]}' \
   '{"input_ids": [14, 9, 33, 1, 48, 22, 5, 10, 38, 16, 26, 3, 45]}' >"$work/ids.jsonl"
 
+# holds FILE: on the machine that has recorded it. Else why not.
+holds() {
+  local result=$work/made/holds-${1##*/}
+  LD_LIBRARY_PATH=$build/ptx-driver gpu-cases "$result" "$1" >"$result.txt" 2>&1 && return
+  sed -n 's/.*"problem": "\(.*\)"}/\1/p' "$result" | head -n 1 | cut -c 1-300
+  return 1
+}
+
 # case_of NAME MODEL SETTING...: a step of it, as the PTX machine runs it.
 case_of() {
   local name=$1 model=$2 own=$work/made/case-$1 setting options=()
@@ -224,13 +232,18 @@ case_of() {
     return
   fi
   mv "$kit/cases/$name-1.case" "$kit/cases/$name.case"
+  local why
+  why=$(holds "$kit/cases/$name.case") || {
+    rm "$kit/cases/$name.case"
+    leave_out "case $name" "the machine that recorded it says: $why"
+  }
 }
 
 # unit_cases NAME PROGRAM FILTER COUNT: kernels by themselves, as unit tests run
 # them on the machine; COUNT of them, in an order that is random and always the
 # same.
 unit_cases() {
-  local name=$1 program=$2 filter=$3 count=$4 own=$work/made/unit-$1 kept=0 each
+  local name=$1 program=$2 filter=$3 count=$4 own=$work/made/unit-$1 kept=0 each why
   mkdir -p "$own/cases"
   if ! HONE_PTX_RECORD=$own/cases/$name "$build/test/unit/$program" \
     --gtest_filter="$filter" >"$own/log" 2>&1; then
@@ -241,6 +254,12 @@ unit_cases() {
     [ "$kept" -lt "$count" ] || break
     # A machine that has launched nothing has recorded nothing.
     [ "$(stat -c %s "$own/cases/$each")" -gt 100 ] || continue
+    if ! why=$(holds "$own/cases/$each"); then
+      # Matrix units in a test that is about something else.
+      case $why in 'no number says'*) continue ;; esac
+      leave_out "case $each" "the machine that recorded it says: $why"
+      continue
+    fi
     mv "$own/cases/$each" "$kit/cases/$each"
     kept=$((kept + 1))
   done < <(for each in "$own/cases"/*.case; do
