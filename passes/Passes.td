@@ -182,7 +182,8 @@ def ExtractPart : HonePass<"hone-extract-part"> {
   let summary = "keep one of the modules of parts";
   let description = [{
     Needs: modules of parts. Guarantees: what the one called `part` has, in its
-    place.
+    place. Of a model that was cut and has none yet, makes that part alone, as
+    hone-separate-parts does.
   }];
   let options = [
     Option<"part", "part", "std::string", /*default=*/"\"\"",

@@ -72,6 +72,9 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
           "most tokens of a text that is generated, with its prompt")};
   /// Whether Derive and Place end in a pass that checks what they promise.
   bool verifies = true;
+  /// Whether Derive makes all parts to check that their exchanges fit together;
+  /// else it makes only the one to keep.
+  bool verifiesExchanges = true;
 };
 
 } // namespace hone

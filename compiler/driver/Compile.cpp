@@ -47,6 +47,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <limits>
+#include <set>
 
 using namespace hone;
 using namespace mlir;
@@ -62,10 +63,15 @@ static DialectRegistry dialects() {
 
 namespace {
 
+/// The exchanges that were verified, by all that decides them. A seam is over
+/// all programs at once, so those that are derived alike need it once.
+using Seams = std::set<std::string>;
+
 /// What all stages of one run of the compiler share.
 struct Session {
-  explicit Session(const CompileRequest &request)
-      : request(request), context(dialects()), diagnostics(sources, &context) {
+  Session(const CompileRequest &request, Seams &seams)
+      : request(request), seams(seams), context(dialects()),
+        diagnostics(sources, &context) {
     times.begin("import");
     context.loadAllAvailableDialects();
     context.printOpOnDiagnostic(false);
@@ -76,6 +82,7 @@ struct Session {
   }
 
   const CompileRequest &request;
+  Seams &seams;
   PhaseTimes times;
   MLIRContext context;
   llvm::SourceMgr sources; ///< so that diagnostics show lines of an .mlir file
@@ -171,6 +178,19 @@ static void setOptions(StepOptions &options, const CompileRequest &request,
       request.stepOptions); // which says what is wrong
 }
 
+/// What decides what crosses between programs: not the program itself, nor
+/// tiles.
+static std::string seamOf(const StepOptions &options, const Planned &planned) {
+  StepOptions own;
+  own.copyOptionValuesFrom(options);
+  own.part = "";
+  own.tileRows = own.forwardTileRows = 0;
+  std::string text = planned.spec.train.selection_ratio.text();
+  llvm::raw_string_ostream stream(text);
+  own.print(stream);
+  return text;
+}
+
 /// Passes of `phase`, with its dump.
 static Status run(Session &session, CompilerPhase phase, ModuleOp module,
                   const Target &target, const Planned &planned) {
@@ -179,6 +199,9 @@ static Status run(Session &session, CompilerPhase phase, ModuleOp module,
     session.times.begin(phaseName(phase));
   StepOptions options;
   setOptions(options, request, planned);
+  if (phase == CompilerPhase::Derive)
+    options.verifiesExchanges =
+        session.seams.insert(seamOf(options, planned)).second;
   PassManager pm(&session.context, ModuleOp::getOperationName());
   if (request.timing)
     pm.enableTiming();
@@ -519,8 +542,9 @@ compileProgram(Session &session, const Spec &given, Program program) {
 }
 
 /// All programs of a request, of one model or of one part of it.
-static Status compileModel(const CompileRequest &request, const Spec &spec) {
-  Session session(request);
+static Status compileModel(const CompileRequest &request, const Spec &spec,
+                           Seams &seams) {
+  Session session(request, seams);
   HONE_TRY(checkInputsStay(request, spec));
   std::vector<Compiled> programs;
   for (Program program : request.programs) {
@@ -604,7 +628,8 @@ static Result<std::vector<std::string>>
 cutModules(const CompileRequest &request, const Spec &spec) {
   CompileRequest quiet = request;
   quiet.timing = false;
-  Session session(quiet);
+  Seams seams;
+  Session session(quiet, seams);
   Spec whole = spec;
   whole.train.modules = 1;
   whole.train.residuals = "mesp"; // which plans nothing
@@ -708,16 +733,17 @@ Status hone::compile(const CompileRequest &request) {
   if (isCut && request.writesBinary())
     if (std::error_code error = createFolder(request.output))
       return cannotWrite(request.output, error.message());
+  Seams seams;
   for (const auto &[own, program] : programs)
-    HONE_TRY(compileModel(own, program));
+    HONE_TRY(compileModel(own, program, seams));
   if (isPipeline && request.writesBinary())
     llvm::outs() << launchLine(request.output, names) << "\n";
   return Status::ok();
 }
 
 static Result<LoadedProgram> loadProgram(const CompileRequest &request,
-                                         const Spec &spec) {
-  Session session(request);
+                                         const Spec &spec, Seams &seams) {
+  Session session(request, seams);
   HONE_ASSIGN(std::optional<Compiled> compiled,
               compileProgram(session, spec, Program::Train));
   const Target &target = *compiled->settled.target;
@@ -754,8 +780,9 @@ Result<std::vector<LoadedProgram>> hone::loadPrograms(CompileRequest request) {
   HONE_ASSIGN(Spec spec, readSpec(request.specPath, request.overrides));
   HONE_ASSIGN(auto programs, separatePrograms(request, std::move(spec)));
   std::vector<LoadedProgram> loaded;
+  Seams seams;
   for (const auto &[own, program] : programs) {
-    HONE_ASSIGN(LoadedProgram each, loadProgram(own, program));
+    HONE_ASSIGN(LoadedProgram each, loadProgram(own, program, seams));
     loaded.push_back(std::move(each));
   }
   return std::move(loaded);

@@ -51,10 +51,11 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
                                  llvm::to_vector(options.parts),
                                  options.exchangeDtype, options.inFlight}));
   if (!options.part.empty()) {
-    pm.addPass(createSeparateParts());
-    // From here on each part is a module, and knows the others by messages.
-    if (options.verifies)
+    if (options.verifies && options.verifiesExchanges) {
+      pm.addPass(createSeparateParts());
+      // From here on each part is a module, and knows the others by messages.
       pm.addPass(createVerifyExchanges());
+    }
     pm.addPass(createExtractPart({options.part}));
   }
   pm.addPass(createEraseUnused());

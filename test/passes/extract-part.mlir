@@ -1,6 +1,9 @@
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
+// RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
+// RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 
 // What one part makes and the other reads is sent after the run that makes it,
 // waited for before it is read or, by its sender, at the end of the body. What
