@@ -189,8 +189,6 @@ def main():
     parser.add_argument("--warm", type=settings.whole(0), default=2, help="steps that are not counted")
     parser.add_argument("--loopback", default="--rate 400MB/s --latency 200us",
                         help="options of hone-simulate for it")
-    parser.add_argument("--loopback-mpi", default="--rate 400MB/s --latency 2500us",
-                        help="the same of ranks: who waits looks for messages every 5 ms")
     parser.add_argument("--folder", type=pathlib.Path,
                         help="compile there, and find what was compiled before")
     parser.add_argument("--prepare", action="store_true", help="compile only")
@@ -217,8 +215,7 @@ def main():
                 continue
             measured, _ = measure(options, folder, name, link)
             predicted = predict(specs[name], name, link, profiles,
-                                (options.loopback_mpi if name == "data-parallel" else
-                                 options.loopback).split())["step_seconds"]
+                                options.loopback.split())["step_seconds"]
             print(f"| {name} | {label} | {measured:.4f} s | {predicted:.4f} s |"
                   f" {100 * (predicted / measured - 1):+.1f} % |", flush=True)
     if not options.folder:

@@ -47,7 +47,7 @@ struct Options {
       "window", cl::init(kGrpcWindow), cl::value_desc("bytes"),
       cl::cat(category),
       cl::desc("what leaves of a frame before the receiver has said that it "
-               "reads it; default: gRPC's 65536, and with --ranks 0: all")};
+               "reads it; default: 65536, as of gRPC and of MPI; 0: all")};
   cl::list<std::string> profile{
       "profile", cl::value_desc("[program=]file"), cl::cat(category),
       cl::desc("times that train --profile measured; default: the plan's "
@@ -243,10 +243,12 @@ static Status run(const Options &options) {
               loadPrograms(std::move(compiled)));
   HONE_ASSIGN(request.programs, programsOf(loaded, options.ranks));
   request.areRanks = options.ranks > 0;
-  // Ranks meet over MPI.
-  request.link.window = request.areRanks && !options.window.getNumOccurrences()
-                            ? 0
-                            : options.window;
+  request.link.window = options.window;
+  if (request.areRanks) { // which meet over MPI
+    if (!options.window.getNumOccurrences())
+      request.link.window = kMpiEagerBytes;
+    request.link.isMpi = true;
+  }
   request.rows = options.tokens;
   request.steps =
       options.steps > 0 ? options.steps : 8 + 2 * request.programs.size();

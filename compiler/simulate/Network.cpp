@@ -5,6 +5,7 @@
 #include "step/Transport.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace hone::simulate {
@@ -95,7 +96,15 @@ bool Network::advance() {
     Node &node = nodes[event.frame.to()];
     node.freeIn =
         std::max(node.freeIn, event.time) + seconds(event.frame.bytes);
-    add(node.freeIn, Event::Arrives, event.frame);
+    Session &session = node.peers[event.frame.from()];
+    // One look finds all that has come.
+    session.lookedAt =
+        std::max(session.lookedAt,
+                 node.freeIn + lateness(node.freeIn, session.quietSince));
+    if (event.frame.isLast && !event.frame.isRequest)
+      session.quietSince = session.lookedAt;
+    add(link.isMpi ? session.lookedAt : node.freeIn, Event::Arrives,
+        event.frame);
     break;
   }
   case Event::Arrives:
@@ -103,6 +112,12 @@ bool Network::advance() {
     break;
   }
   return true;
+}
+
+double Network::lateness(double time, double quietSince) const {
+  if (!link.isMpi)
+    return 0;
+  return std::min(std::max(0.0, time - quietSince) / 8, kMostSleep) / 2;
 }
 
 void Network::send(const Key &key, Travel &travel, double time) {
@@ -138,22 +153,40 @@ std::optional<Network::Frame> Network::takeWhole(Session &session,
 
 std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
                                             uint32_t to, double time) {
+  if (!session.requests.empty()) {
+    Frame request = session.requests.front();
+    session.requests.pop_front();
+    return request;
+  }
   if (session.rest) {
     if (time < session.open)
       return std::nullopt;
     return std::exchange(session.rest, std::nullopt);
   }
   std::optional<Frame> frame = takeWhole(session, from, to);
-  if (!frame || link.window == 0 || frame->bytes <= link.window)
+  if (!frame || link.window == 0 || frame->bytes <= link.window ||
+      (link.isMpi && frame->kind != FrameKind::Data))
     return frame;
   session.rest = frame;
   session.rest->bytes -= link.window;
-  session.open =
-      time + 2 * link.latency + seconds(std::min(kFirstBytes, link.window));
   frame->bytes = link.window;
   frame->isLast = false;
+  if (link.isMpi) {
+    session.open = std::numeric_limits<double>::infinity();
+    return frame;
+  }
+  session.open =
+      time + 2 * link.latency + seconds(std::min(kFirstBytes, link.window));
   add(session.open, Event::Opens, *frame);
   return frame;
+}
+
+void Network::askForRest(const Frame &begun, double time) {
+  Frame request{FrameKind::Credit, begun.message};
+  request.bytes = 0; // so few that it only waits for its turn
+  request.isRequest = true;
+  nodes[begun.to()].peers[begun.from()].requests.push_back(request);
+  begin(begun.to(), time);
 }
 
 void Network::begin(uint32_t program, double time) {
@@ -171,6 +204,8 @@ void Network::begin(uint32_t program, double time) {
       continue;
     node.last = peer->first;
     node.isSending = true;
+    if (!frame->isRequest)
+      peer->second.quietSince = std::max(peer->second.quietSince, time);
     node.sent += frame->bytes;
     add(time + seconds(frame->bytes), Event::Left, *frame);
     add(time + link.latency, Event::Comes, *frame);
@@ -181,8 +216,15 @@ void Network::begin(uint32_t program, double time) {
 void Network::arrive(const Frame &frame, double time) {
   const Key &key = frame.message;
   nodes[frame.to()].received += frame.bytes;
-  if (!frame.isLast)
+  if (frame.isRequest) {
+    nodes[frame.to()].peers[frame.from()].open = time;
+    return begin(frame.to(), time);
+  }
+  if (!frame.isLast) {
+    if (link.isMpi)
+      askForRest(frame, time);
     return;
+  }
   Travel &travel = travels.at(key);
   switch (frame.kind) {
   case FrameKind::Credit:

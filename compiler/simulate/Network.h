@@ -26,16 +26,26 @@
 
 namespace hone::simulate {
 
+/// HTTP/2's, by which a frame begins.
+constexpr uint64_t kFirstBytes = 16 * 1024;
+
 struct Link {
   double bytesPerSecond = 0; ///< 0: without bound
   double latency = 0;        ///< one way
   /// Of a frame, so much leaves before the receiver has said that it reads it,
   /// which it does when the first kFirstBytes are there; 0: all of it.
   uint64_t window = 0;
+  /// Open MPI over TCP: it is the receiver's engine that asks for the rest of a
+  /// frame, once it has all of its begin and in its turn on the way out. And
+  /// nothing wakes a program for what comes: it looks for it after an eighth of
+  /// the time for which its link was quiet.
+  bool isMpi = false;
 };
 
-/// HTTP/2's, by which a frame begins.
-constexpr uint64_t kFirstBytes = 16 * 1024;
+/// Of Open MPI over TCP, a window.
+constexpr uint64_t kMpiEagerBytes = 64 * 1024;
+/// Of MPI's engine: the most that a program sleeps between two looks.
+constexpr double kMostSleep = 5e-3;
 /// Of gRPC's engine, whose windows do not grow with the link.
 constexpr uint64_t kGrpcWindow = 64 * 1024;
 
@@ -90,6 +100,7 @@ private:
     uint64_t payload = 0;
     uint64_t bytes = rt::kFrameHeader; ///< of this part of it
     bool isLast = true;                ///< part
+    bool isRequest = false;            ///< MPI's, for the rest of a frame
 
     uint32_t from() const { return isBack() ? message.to : message.from; }
     uint32_t to() const { return isBack() ? message.from : message.to; }
@@ -103,6 +114,9 @@ private:
     std::set<rt::MessageName> data;
     std::optional<Frame> rest; ///< of a frame whose begin has left
     double open = 0;           ///< when it may leave
+    std::deque<Frame> requests;
+    double quietSince = 0; ///< the last frame that came or left
+    double lookedAt = 0;   ///< when what came last was found
   };
   struct Node {
     std::map<uint32_t, Session> peers;
@@ -130,6 +144,8 @@ private:
   double seconds(uint64_t bytes) const {
     return link.bytesPerSecond > 0 ? double(bytes) / link.bytesPerSecond : 0;
   }
+  /// How late `time` is seen on a link that was quiet since then, on average.
+  double lateness(double time, double quietSince) const;
   void send(const Key &key, Travel &travel, double time);
   void sendControl(rt::FrameKind kind, const Key &key, double time);
   /// Lets the next frame of `program` out, if it is free.
@@ -138,6 +154,8 @@ private:
   std::optional<Frame> take(Session &session, uint32_t from, uint32_t to,
                             double time);
   std::optional<Frame> takeWhole(Session &session, uint32_t from, uint32_t to);
+  /// The receiver has the begin of a frame.
+  void askForRest(const Frame &begun, double time);
   void arrive(const Frame &frame, double time);
   void clean(const Key &key);
 

@@ -137,9 +137,14 @@ Status Simulated::follow() {
 Status Simulated::step(uint64_t completed) {
   const rt::Hyperparameters hyperparameters{module.config(), request.steps};
   rt::Trainer::StepResult result;
+  // What a rank does beside kernels, all do at the same time, and nobody's
+  // waits for another's.
+  if (request.areRanks)
+    program.compute(own.stepSeconds);
   if (!leads())
     HONE_TRY(follow());
-  program.compute(own.stepSeconds);
+  if (!request.areRanks)
+    program.compute(own.stepSeconds);
   if (leads() || request.areRanks)
     return trainer->step(*samples, order, hyperparameters, completed, result);
   return trainer->follow({rt::Command::Kind::Step, completed}, hyperparameters,

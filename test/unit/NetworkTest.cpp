@@ -86,6 +86,57 @@ TEST(Network, FrameBeyondTheWindowCostsARoundTrip) {
   EXPECT_EQ(network.sentBy(0), rt::kFrameHeader + rt::kFramePayload);
 }
 
+TEST(Network, RestOfAFrameOverMpiIsAskedFor) {
+  // Short enough that a program looks for messages all the time.
+  constexpr double latency = 1.0 / (1 << 30);
+  constexpr uint64_t size = 128 * 1024;
+  Network network(2, {kRate, latency, kMpiEagerBytes, true});
+  network.postSend(message(0, 1), size, 1);
+  network.postReceive(message(0, 1), size, 0);
+  finish(network);
+  // The begin is there, is found after an eighth of the quiet at most, is
+  // answered, and so on: three looks.
+  const double end = *network.endOf(message(0, 1), false);
+  EXPECT_GT(end, 1 + 3 * latency + frame(size));
+  EXPECT_LE(end, 1 + 3 * latency + frame(size) + 3 * kMostSleep / 2);
+}
+
+TEST(Network, RequestOverMpiWaitsForTheWayOut) {
+  // The second program's frame is on its way out when it has the first one's
+  // begin.
+  constexpr uint64_t size = 128 * 1024;
+  auto endWhere = [&](bool sends) {
+    Network network(2, {kRate, 0, kMpiEagerBytes, true});
+    network.postReceive(message(0, 1), size, 0);
+    network.postSend(message(0, 1), size, 1);
+    if (sends) {
+      network.postReceive(message(1, 0), kMpiEagerBytes - rt::kFrameHeader, 0);
+      network.postSend(message(1, 0), kMpiEagerBytes - rt::kFrameHeader,
+                       1 + 1.0 / 32);
+    }
+    finish(network);
+    return *network.endOf(message(0, 1), false);
+  };
+  EXPECT_GT(endWhere(true), endWhere(false) + 1.0 / 64);
+}
+
+TEST(Network, WhoPollsIsLateByAShareOfTheQuiet) {
+  constexpr double quiet = 1.0 / 64; // an eighth of it is less than a sleep
+  Network network(2, {0, quiet, 0, /*isMpi=*/true});
+  for (uint64_t index : {0, 1, 2})
+    network.postReceive(message(0, 1, index), 8, 0);
+  network.postSend(message(0, 1), 8, 0);
+  network.postSend(message(0, 1, 1), 8, quiet / 32);
+  network.postSend(message(0, 1, 2), 8, 100);
+  finish(network);
+  const double seen = quiet + quiet / 16;
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false), seen);
+  // What comes while it sleeps is found with it.
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1, 1), false), seen);
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1, 2), false),
+                   100 + quiet + kMostSleep / 2);
+}
+
 TEST(Network, WithoutABoundOnlyLatencyCounts) {
   Network network(2, {0, kLatency});
   network.postSend(message(0, 1), 1 << 30, 0);
