@@ -26,10 +26,14 @@ start_engine() {
   done
 }
 
-# A relay says what it did when it is asked to end.
+# A relay says what it did when it is asked to end, soon. One that has died says nothing.
 cuts() {
-  kill "${relays[@]}"
+  local each left=600
+  for each in "${relays[@]}"; do
+    kill "$each" || { echo "train: relay $each has ended before it was asked to" >&2; return 1; }
+  done
   until (($(grep -c cuts "$work"/relay.* | awk -F: '{n += $2} END {print n}') == ${#relays[@]})); do
+    ((--left)) || { echo 'train: a relay that was asked to end did not' >&2; return 1; }
     sleep 0.1
   done
   sed -n 's/.* cuts //p' "$work"/relay.* | awk '{n += $1} END {print n}'

@@ -74,4 +74,5 @@ whole() {
 survives "$kills"
 # Else nobody was killed while others trained.
 ((kills < 30 || returned > 0)) || { echo 'train: no program returned' >&2; exit 1; }
-echo "same bits as one program: after $kills kills, $returned returns to a common step, $(cuts) cuts"
+links=$(cuts)
+echo "same bits as one program: after $kills kills, $returned returns to a common step, $links cuts"
