@@ -81,7 +81,7 @@ static void lowerInnerMap(OpBuilder &b, tile::MapOp op, IRMapping &mapping,
     cloneBody(inner, body, mapping);
   };
 
-  LaneAnalysis analysis(body, iv);
+  LaneAnalysis analysis(body, iv, /*perLane=*/{}, /*mayGather=*/true);
   if (!analysis.canWiden())
     return emitScalarLoop(arith::ConstantIndexOp::create(b, loc, 0));
 

@@ -21,7 +21,9 @@ using namespace hone;
 // LaneAnalysis
 //===----------------------------------------------------------------------===//
 
-LaneAnalysis::LaneAnalysis(Block &body, Value iv, ValueRange perLane) {
+LaneAnalysis::LaneAnalysis(Block &body, Value iv, ValueRange perLane,
+                           bool mayGather)
+    : mayGather(mayGather) {
   if (iv)
     forms[iv] = LaneForm::unit;
   for (Value value : perLane)
@@ -55,9 +57,17 @@ bool LaneAnalysis::visitAccess(Value buffer, ValueRange indices, bool isStore) {
   case LaneForm::uniform:
     return !isStore && !stored.contains(buffer);
   case LaneForm::varying:
-    return false;
+    return !isStore && canGather(buffer);
   }
   llvm_unreachable("all forms are handled");
+}
+
+/// Processors gather numbers of 32 and 64 bits.
+bool LaneAnalysis::canGather(Value buffer) const {
+  auto type = cast<MemRefType>(buffer.getType());
+  Type element = type.getElementType();
+  return mayGather && !stored.contains(buffer) && element.isIntOrFloat() &&
+         element.getIntOrFloatBitWidth() >= 32;
 }
 
 bool LaneAnalysis::visit(Operation &op) {
@@ -65,7 +75,7 @@ bool LaneAnalysis::visit(Operation &op) {
     if (!visitAccess(load.getMemRef(), load.getIndices(), /*isStore=*/false))
       return false;
     if (!load.getIndices().empty() &&
-        formOf(load.getIndices().back()) == LaneForm::unit)
+        formOf(load.getIndices().back()) != LaneForm::uniform)
       forms[load] = LaneForm::varying;
     return true;
   }
@@ -127,6 +137,24 @@ Value BodyWidener::wide(OpBuilder &b, Value value) {
   return vectors[value] = result;
 }
 
+/// Lanes at `indices`, of which the last one varies.
+void BodyWidener::emitGather(OpBuilder &b, Operation &load, Value buffer,
+                             ValueRange indices, Value mask) {
+  Location loc = load.getLoc();
+  auto type = cast<VectorType>(wideType(load.getResult(0).getType()));
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  if (!mask) {
+    auto all = VectorType::get(lanes, b.getI1Type());
+    mask = arith::ConstantOp::create(b, loc, all,
+                                     DenseElementsAttr::get(all, true));
+  }
+  SmallVector<Value> start = llvm::map_to_vector(
+      indices, [&](Value index) { return scalar->lookupOrDefault(index); });
+  start.back() = arith::ConstantIndexOp::create(b, loc, 0);
+  vectors[load.getResult(0)] = vector::GatherOp::create(
+      b, loc, type, buffer, start, wide(b, indices.back()), mask, zero);
+}
+
 void BodyWidener::emitWideOp(OpBuilder &b, Operation &op, Value mask) {
   Location loc = op.getLoc();
   auto mapped = [&](ValueRange values) {
@@ -136,6 +164,9 @@ void BodyWidener::emitWideOp(OpBuilder &b, Operation &op, Value mask) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     auto type = cast<VectorType>(wideType(load.getType()));
     Value buffer = scalar->lookupOrDefault(load.getMemRef());
+    if (!load.getIndices().empty() &&
+        analysis.formOf(load.getIndices().back()) == LaneForm::varying)
+      return emitGather(b, op, buffer, load.getIndices(), mask);
     SmallVector<Value> indices = mapped(load.getIndices());
     if (!mask) {
       vectors[load] = vector::LoadOp::create(b, loc, type, buffer, indices);

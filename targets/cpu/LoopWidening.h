@@ -3,7 +3,9 @@
 // Runs `lanes` neighbouring iterations of a scalar body together. A value is
 // uniform (one for all lanes), unit (uniform plus the lane's number, which is
 // what makes an address contiguous) or varying. Anything that does not fit
-// makes the whole body stay scalar: slow, never wrong.
+// makes the whole body stay scalar: slow, never wrong. Numbers at a varying
+// place are gathered where the caller allows it: a sum over lanes has another
+// order than one over iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +26,10 @@ enum class LaneForm { uniform, unit, varying };
 /// Decides for each value of `body` how it relates to the variable `iv`.
 class LaneAnalysis {
 public:
-  /// `iv` may be null. Each lane has `perLane` of its own.
-  LaneAnalysis(mlir::Block &body, mlir::Value iv,
-               mlir::ValueRange perLane = {});
+  /// `iv` may be null. Each lane has `perLane` of its own. `mayGather`: lanes
+  /// may read from places that are not neighbours.
+  LaneAnalysis(mlir::Block &body, mlir::Value iv, mlir::ValueRange perLane = {},
+               bool mayGather = false);
 
   /// False if the body has to stay scalar.
   bool canWiden() const { return widenable; }
@@ -42,7 +45,9 @@ public:
 private:
   bool visit(mlir::Operation &op);
   bool visitAccess(mlir::Value buffer, mlir::ValueRange indices, bool isStore);
+  bool canGather(mlir::Value buffer) const;
 
+  bool mayGather;
   llvm::DenseMap<mlir::Value, LaneForm> forms;
   llvm::DenseSet<mlir::Value> stored;
   unsigned widestFloat = 0;
@@ -72,6 +77,8 @@ public:
 private:
   mlir::Value wide(mlir::OpBuilder &b, mlir::Value value);
   void emitWideOp(mlir::OpBuilder &b, mlir::Operation &op, mlir::Value mask);
+  void emitGather(mlir::OpBuilder &b, mlir::Operation &load, mlir::Value buffer,
+                  mlir::ValueRange indices, mlir::Value mask);
   mlir::Type wideType(mlir::Type type) const {
     return mlir::VectorType::get(lanes, type);
   }

@@ -102,6 +102,57 @@ func.func @fed_load_stays_scalar(%x: memref<64xf32>, %n: index) {
   return
 }
 
+// Numbers of a table are gathered, those of the rest by its mask.
+// CHECK-LABEL: func @gather
+// CHECK-SAME: (%[[TABLE:[a-z0-9]+]]: memref<4x256xf32>, %[[AT:[a-z0-9]+]]: memref<64xi32>, %{{.*}}: memref<64xf32>, %[[ROW:[a-z0-9]+]]: index
+// CHECK: scf.for
+// CHECK: %[[CODES:.*]] = vector.load %[[AT]]
+// CHECK: %[[PLACES:.*]] = arith.index_castui %[[CODES]] : vector<16xi32> to vector<16xindex>
+// CHECK: %[[ALL:.*]] = arith.constant dense<true> : vector<16xi1>
+// CHECK: vector.gather %[[TABLE]][%[[ROW]], %{{.*}}] [%[[PLACES]]], %[[ALL]]
+// MASK: %[[LEFT:.*]] = vector.create_mask
+// MASK: vector.gather %{{.*}}, %[[LEFT]]
+// REST: scf.for
+// REST-NOT: vector.
+// CHECK: return
+func.func @gather(%table: memref<4x256xf32>, %at: memref<64xi32>, %to: memref<64xf32>, %row: index, %n: index) {
+  tile.map (%j) in (%n) {
+    %code = memref.load %at[%j] : memref<64xi32>
+    %place = arith.index_castui %code : i32 to index
+    %v = memref.load %table[%row, %place] : memref<4x256xf32>
+    memref.store %v, %to[%j] : memref<64xf32>
+  }
+  return
+}
+
+// A store of the body may change what is read, no processor gathers 16 bits, and
+// a sum has its order.
+// CHECK-LABEL: func @gather_stays_scalar
+// CHECK-NOT: vector.
+// CHECK: return
+func.func @gather_stays_scalar(%x: memref<64xf32>, %half: memref<64xbf16>, %at: memref<64xi32>, %n: index) -> f32 {
+  tile.map (%j) in (%n) {
+    %code = memref.load %at[%j] : memref<64xi32>
+    %place = arith.index_castui %code : i32 to index
+    %v = memref.load %x[%place] : memref<64xf32>
+    memref.store %v, %x[%j] : memref<64xf32>
+  }
+  tile.map (%j) in (%n) {
+    %code = memref.load %at[%j] : memref<64xi32>
+    %place = arith.index_castui %code : i32 to index
+    %v = memref.load %half[%place] : memref<64xbf16>
+    %wide = arith.extf %v : bf16 to f32
+    memref.store %wide, %x[%j] : memref<64xf32>
+  }
+  %r = tile.reduce (%j) in (%n) combine [add] : f32 {
+    %code = memref.load %at[%j] : memref<64xi32>
+    %place = arith.index_castui %code : i32 to index
+    %v = memref.load %x[%place] : memref<64xf32>
+    tile.yield %v : f32
+  }
+  return %r : f32
+}
+
 // f64 takes half as many lanes.
 // CHECK-LABEL: func @lanes_follow_the_type
 // CHECK: vector.load {{.*}} vector<8xf64>
