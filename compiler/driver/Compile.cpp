@@ -342,9 +342,8 @@ static Result<Placed> describe(const CompileRequest &request,
     return bug("phase place", "the placed module has no plan");
   if (planned.program == Program::Train) {
     const bool rounds = planned.spec.roundsProducts();
-    read->seconds = settled.costs.secondsWithFile(
-        settled.costs.seconds(read->families, rounds),
-        read->offloaded.perBatch);
+    read->seconds =
+        settled.costs.seconds(read->families, rounds, read->offloaded.perBatch);
     read->profileDigest = settled.costs.digest;
     read->longestLaunch = longestLaunch(*placed, settled.costs, rounds);
     if (request.plan != PlanFormat::None)

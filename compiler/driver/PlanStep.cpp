@@ -203,10 +203,9 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
   int64_t mapped = memory->mappedPeak(threads);
   return PlanCost{
       memory->budgeted(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
-      costs.secondsWithFile(
-          costs.seconds(
-              memory->families,
-              imported->hasAttr(HoneDialect::getRoundedProductsAttrName())),
+      costs.seconds(
+          memory->families,
+          imported->hasAttr(HoneDialect::getRoundedProductsAttrName()),
           memory->offloaded.perBatch)};
 }
 

@@ -60,6 +60,12 @@ struct MachineCosts {
     return computing + 2 * double(bytes) / copiedBytesPerSecond +
            2 * std::max(late, 0.0);
   }
+  /// The estimate of a step that plans are compared by: of what its kernels ask
+  /// for, with so many bytes of a batch in a file.
+  double seconds(const FamilyCounts &step, bool bfloat16Products,
+                 int64_t bytesInFile) const {
+    return secondsWithFile(seconds(step, bfloat16Products), bytesInFile);
+  }
   /// By a thread beside those that compute.
   static constexpr double copiedBytesPerSecond = 1e10;
 };

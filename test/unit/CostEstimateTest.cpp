@@ -162,6 +162,16 @@ TEST(MachineCosts, AStepWaitsForWhatADiskDoesNotReach) {
   EXPECT_NEAR(costs.secondsWithFile(3, 2000000000), 3 + 2 * copies + 2, 1e-9);
 }
 
+TEST(MachineCosts, AStepIsEstimatedWithItsFile) {
+  MachineCosts costs;
+  costs.stepSeconds = 1;
+  costs.families["fill"] = {/*flop=*/0.5};
+  const FamilyCounts step = {{"fill", {/*flops=*/4}}};
+  EXPECT_DOUBLE_EQ(costs.seconds(step, false, /*bytesInFile=*/0), 3);
+  EXPECT_DOUBLE_EQ(costs.seconds(step, false, 1500000000),
+                   costs.secondsWithFile(3, 1500000000));
+}
+
 // Products take 4 s here, the bytes of an addition 8 s.
 TEST(StepFloor, SaysWhichKernelIsLongestAndWhatBoundsIt) {
   MachineCosts costs;
