@@ -103,7 +103,7 @@ def measure(config, bin_dir, folder, threads, repetitions, steps, stored=STORED)
             profile["bfloat16_flops_per_second"] = plan["product_flops"] / products
     if min(slower, per_fill, *profile.values()) <= 0:
         raise RuntimeError("the times do not fit together: the machine was "
-                           "busy; try again, or with more --repetitions")
+                           "busy; try again while nothing else runs")
     disk = disk_rate.measure(folder)
     if disk:
         profile["disk_bytes_per_second"] = disk
