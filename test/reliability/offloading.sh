@@ -81,8 +81,9 @@ bash "$here/memory.sh" offloaded/train data.jsonl 0 --epochs 3
 
 # Calls of the file fail once: to reserve room, to write, to read. The first write and
 # read ask whether values can pass the system's cache by: if they fail, none does.
+# A write that took a part goes on, or says why it cannot.
 "${CC:-cc}" -shared -fPIC -O1 "$here/FailOffload.c" -o fail.so
-for call in posix_fallocate:1 pwrite:1 pwrite:2 pwrite:9 pread:2 pread:9; do
+for call in posix_fallocate:1 pwrite:1 pwrite:2 pwrite:9 part:9 short:9 pread:2 pread:9; do
   rm -rf failing failing.jsonl
   status=0
   LD_PRELOAD=./fail.so HONE_FAIL_OFFLOAD=$call train offloaded failing || status=$?

@@ -7,17 +7,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <numeric>
 #include <sys/resource.h>
 #include <thread>
 #ifdef __linux__
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/magic.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 #include <vector>
@@ -136,12 +142,27 @@ static size_t cachedPages(const std::string &folder, size_t bytes) {
   return 0;
 }
 
+/// The same, once `file` has let go what it does: where it is cached on the
+/// way, the last read may not have been yet.
+static size_t leftInCache(const std::string &folder, size_t bytes) {
+  size_t cached = bytes;
+  for (int i = 0; i < 100 && cached > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    cached = cachedPages(folder, bytes);
+  }
+  return cached;
+}
+
+static bool isInMemory(const std::string &folder) {
+  struct statfs system = {};
+  EXPECT_EQ(statfs(folder.c_str(), &system), 0);
+  return system.f_type == TMPFS_MAGIC;
+}
+
 // There it would take the memory that it frees.
 TEST(Offloading, LeavesNothingInTheSystemsCache) {
   TemporaryFolder folder;
-  struct statfs system;
-  ASSERT_EQ(statfs(folder.path.c_str(), &system), 0);
-  if (system.f_type == TMPFS_MAGIC)
+  if (isInMemory(folder.path))
     GTEST_SKIP() << "the folder is in memory itself";
   constexpr size_t bytes = 4 * Offloading::BounceBytes;
   auto file = std::move(Offloading::create(folder.path, bytes).value());
@@ -151,13 +172,48 @@ TEST(Offloading, LeavesNothingInTheSystemsCache) {
     file->read(value.data(), bytes, 0);
   }
   ASSERT_TRUE(file->settle().isOk());
-  // Where it is cached on the way, the last read may not have been let go yet.
-  size_t cached = bytes;
-  for (int i = 0; i < 100 && cached > 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    cached = cachedPages(folder.path, bytes);
-  }
-  EXPECT_EQ(cached, 0u);
+  EXPECT_EQ(leftInCache(folder.path, bytes), 0u);
+}
+
+/// The system refuses this thread, from now on, to let a file pass the cache
+/// by.
+static bool refuseDirect() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog filter = {sizeof code / sizeof *code, code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Filled by parts of any size, the file may not go back to direct transfers:
+// then it lets the cache go itself.
+TEST(Offloading, LeavesNothingInTheCacheWhereDirectIsRefusedLater) {
+  TemporaryFolder folder;
+  if (isInMemory(folder.path))
+    GTEST_SKIP() << "the folder is in memory itself";
+  constexpr size_t bytes = 4 * Offloading::BounceBytes;
+  auto file = std::move(Offloading::create(folder.path, bytes).value());
+  bool refuses = false, isFilled = false;
+  std::thread([&] {
+    refuses = refuseDirect();
+    isFilled = file->fill(100, "part", 4).isOk();
+  }).join();
+  if (!refuses)
+    GTEST_SKIP() << "this system takes no filter of calls";
+  EXPECT_TRUE(isFilled);
+  std::vector<char> value(bytes, 'x');
+  file->write(value.data(), bytes, 0);
+  file->read(value.data(), bytes, 0);
+  ASSERT_TRUE(file->settle().isOk());
+  EXPECT_EQ(leftInCache(folder.path, bytes), 0u);
 }
 #endif
 

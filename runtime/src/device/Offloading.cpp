@@ -181,7 +181,11 @@ void Offloading::serve() {
       return;
     const Request request = requests[ended % mostRequests];
     lock.unlock();
-    const platform::Error did = hasFailed() ? platform::Error() : run(request);
+    platform::Error did = hasFailed() ? platform::Error() : run(request);
+    // After a short write the rest begins within a block, which a direct one
+    // refuses: through the cache it is written, or the cause is said.
+    if (isDirect && request.isWrite && did == std::errc::invalid_argument)
+      did = writeThroughCache(request.start, request.bytes, request.offset);
     lock.lock();
     if (did)
       fail(did, request.isWrite);
@@ -216,15 +220,22 @@ Status Offloading::visit(
   return Status::ok();
 }
 
-Status Offloading::fill(uint64_t offset, const char *part, uint64_t size) {
-  // Parts are of any size.
-  if (isDirect)
+platform::Error Offloading::writeThroughCache(const char *part, uint64_t size,
+                                              uint64_t offset) {
+  const bool wasDirect = isDirect;
+  if (wasDirect)
     platform::passCacheBy(file, false);
   platform::Error failure = platform::writeAt(file, part, size, offset);
   if (!failure)
     failure = platform::dropCache(file, offset, size);
-  if (isDirect)
-    platform::passCacheBy(file, true);
+  // Where the way back is refused, all that follows goes through the cache.
+  isDirect = wasDirect && platform::passCacheBy(file, true);
+  return failure;
+}
+
+// Parts are of any size.
+Status Offloading::fill(uint64_t offset, const char *part, uint64_t size) {
+  const platform::Error failure = writeThroughCache(part, size, offset);
   return failure ? Status(ErrorCode::WriteFailed, folder,
                           "writing offloaded activations failed: " +
                               failure.message(),

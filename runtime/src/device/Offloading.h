@@ -77,12 +77,15 @@ private:
   platform::Error run(const Request &request) const;
   platform::Error transfer(const Request &request) const;
   platform::Error transferDirectly(const Request &request) const;
+  /// What is of no whole blocks; direct transfers go on after it, if they can.
+  platform::Error writeThroughCache(const char *part, uint64_t size,
+                                    uint64_t offset);
   void fail(platform::Error error, bool isWrite);
 
   platform::File file;
   std::string folder;
   uint64_t fileBytes = 0, written = 0;
-  bool isDirect = false; ///< passes the cache by
+  std::atomic<bool> isDirect{false}; ///< passes the cache by
   /// Direct transfers go through it, since values lie at any address.
   std::unique_ptr<Bounce> bounce;
   platform::Thread thread;
