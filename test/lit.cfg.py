@@ -52,6 +52,13 @@ clang = lit.util.which("clang-22") or lit.util.which("clang")
 if clang:
     config.available_features.add("clang")
     config.substitutions.append(("%clang", clang))
+# A version manager's python3 is a script that takes 0.1 s to find Python: tests
+# get the one that it finds.
+python = subprocess.run(["python3", "-c", "import sys; print(sys.executable)"],
+                        capture_output=True, text=True).stdout.strip()
+if os.path.isfile(python) and lit.util.which("python3") != python:
+    llvm_config.with_environment("PATH", os.path.dirname(python),
+                                 append_path=True)
 # Writes Parquet, for the command that the refusal of Parquet gives.
 if subprocess.run(["python3", "-c", "import pyarrow"],
                   capture_output=True).returncode == 0:
