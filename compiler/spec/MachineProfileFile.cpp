@@ -14,31 +14,55 @@ static constexpr const char *remedy =
     "write one with ./dev bench --profile FILE, or leave target.profile out";
 
 static Status wrong(const std::string &path, const std::string &name,
-                    const char *expected) {
+                    const std::string &expected) {
+  // A name from the file may be as long as the file.
+  const std::string shown =
+      name.size() <= 80 ? name : name.substr(0, 80) + "...";
   return Status(ErrorCode::BadProfile, path,
-                "expected '" + name + "' to be " + expected, remedy);
+                "expected '" + shown + "' to be " + expected, remedy);
 }
 
-/// Reads the number called `name`, which is that of `object` if it has one.
-static Status readNumber(const rt::Json &object, const std::string &path,
-                         const std::string &place, const char *name,
+namespace {
+/// Wide enough for any machine, and so narrow that every sum over a step is
+/// finite: a plan and a program hold it as JSON.
+struct Bounds {
+  double least, most;
+  const char *expected;
+};
+} // namespace
+static constexpr Bounds ofRates = {
+    1e-6, 1e24, "a number greater than 0, from 1e-6 to 1e24"};
+static constexpr Bounds ofLaunches = {
+    1e-24, 1e6, "a number greater than 0, from 1e-24 to 1e6"};
+static constexpr Bounds ofCosts = {
+    0, 1e6, "a number that is not negative and at most 1e6"};
+
+static Status readNumber(const rt::Json &value, const std::string &path,
+                         const std::string &name, const Bounds &bounds,
                          double &number) {
-  const rt::Json *value = object.find(name);
-  if (!value)
-    return Status::ok();
-  if (!value->isNumber() || !std::isfinite(value->number()) ||
-      value->number() < 0)
-    return wrong(path, place + name, "a number that is not negative");
-  number = value->number();
+  // Nothing is within bounds of what is no number.
+  if (!value.isNumber() ||
+      !(value.number() >= bounds.least && value.number() <= bounds.most))
+    return wrong(path, name, bounds.expected);
+  number = value.number();
   return Status::ok();
+}
+
+/// Reads the cost called `name`, which is that of `object` if it has one.
+static Status readCost(const rt::Json &object, const std::string &path,
+                       const std::string &place, const char *name,
+                       double &seconds) {
+  const rt::Json *value = object.find(name);
+  return value ? readNumber(*value, path, place + name, ofCosts, seconds)
+               : Status::ok();
 }
 
 static Status readFamilies(const rt::Json &parsed, const std::string &path,
                            MachineCosts &costs) {
-  HONE_TRY(readNumber(parsed, path, "", "step_seconds", costs.stepSeconds));
+  HONE_TRY(readCost(parsed, path, "", "step_seconds", costs.stepSeconds));
   double threads = 0;
-  HONE_TRY(readNumber(parsed, path, "", "threads", threads));
-  if (threads != std::floor(threads) || threads > 1e6)
+  HONE_TRY(readCost(parsed, path, "", "threads", threads));
+  if (threads != std::floor(threads))
     return wrong(path, "threads", "a number of threads");
   costs.threads = static_cast<int64_t>(threads);
   const rt::Json *families = parsed.find("families");
@@ -57,7 +81,7 @@ static Status readFamilies(const rt::Json &parsed, const std::string &path,
         {"fill", &family.fill},
         {"launch", &family.launch}};
     for (auto [term, seconds] : terms)
-      HONE_TRY(readNumber(each, path, place + ".", term, *seconds));
+      HONE_TRY(readCost(each, path, place + ".", term, *seconds));
   }
   return Status::ok();
 }
@@ -85,11 +109,11 @@ Result<MachineCosts> hone::readProfile(const std::string &path,
                    rate == &costs.diskBytesPerSecond ||
                    rate == &costs.rates.launchSeconds))
       continue;
-    bool good = value && value->isNumber() && std::isfinite(value->number()) &&
-                value->number() > 0;
-    if (!good)
-      return wrong(path, name, "a number greater than 0");
-    *rate = value->number();
+    const Bounds &bounds =
+        rate == &costs.rates.launchSeconds ? ofLaunches : ofRates;
+    if (!value)
+      return wrong(path, name, bounds.expected);
+    HONE_TRY(readNumber(*value, path, name, bounds, *rate));
   }
   HONE_TRY(readFamilies(parsed, path, costs));
   costs.digest = rt::Sha256::hex(file.value().bytes());
