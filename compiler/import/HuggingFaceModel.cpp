@@ -108,6 +108,12 @@ Result<std::unique_ptr<HuggingFaceModel>>
 HuggingFaceModel::open(const std::string &directory) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, "config.json");
+  // A model's folder may be hostile, and a device has no end.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return Status(ErrorCode::NoModel, path.str().str(),
+                  "expected the model's configuration but found a directory or "
+                  "a device",
+                  "give the file itself");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer && isHubName(directory) && !llvm::sys::fs::exists(directory))
     return Status(

@@ -15,14 +15,13 @@ using namespace hone;
 
 /// yaml-cpp takes a NUL for the end of its input and then never gets there.
 Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
-  constexpr size_t most = 1 << 16;
   auto fail = [&](const std::string &problem) {
     return Status(ErrorCode::BadSpec, place, problem,
                   "a spec is YAML; see honec --help-spec for one");
   };
-  if (text.size() > most)
-    return fail("expected a spec of at most " + std::to_string(most) +
-                " bytes but found " + std::to_string(text.size()));
+  if (text.size() > mostSpecBytes)
+    return fail("expected a spec of at most " + std::to_string(mostSpecBytes) +
+                " bytes but found more");
   size_t wrong = rt::findInvalidUtf8(text);
   if (wrong == std::string_view::npos)
     wrong = text.find_if([](unsigned char c) {
@@ -75,12 +74,6 @@ static void addPartAbove(Spec &spec) {
 
 /// That parts are named as entries of a step and options of a program can be.
 static Status checkNames(const Spec &spec) {
-  constexpr size_t most = LayerParts::mostParts;
-  if (spec.parts.size() > most)
-    return fail(spec, ErrorCode::BadSpecValue, "parts",
-                "expected at most " + std::to_string(most) +
-                    " parts but found " + std::to_string(spec.parts.size()),
-                "give fewer parts more layers");
   for (const auto &part : spec.parts) {
     const llvm::StringRef name = part->part;
     const bool isName =

@@ -11,6 +11,9 @@
 
 namespace hone {
 
+/// No spec has more bytes.
+constexpr size_t mostSpecBytes = 1 << 16;
+
 /// Checks that `text` is what a person writes, before a parser of YAML sees it.
 /// Errors: Usage, naming `place`.
 Status checkSpecText(llvm::StringRef text, const std::string &place);

@@ -12,13 +12,13 @@
 #include "compiler/spec/KeyReference.h"
 #include "compiler/spec/Suggestion.h"
 #include "formats/Adapter.h"
+#include "passes/parts/LayerParts.h"
 
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -306,6 +306,13 @@ Status SpecReader::addPart(StringRef key, const YAML::Node &keyNode) {
       return error(ErrorCode::UnknownKey, keyNode, "parts." + key.str(),
                    "expected the name of a part but found a key of one",
                    "write parts: {NAME: {" + part.str() + ": ...}}");
+  // At once: each has dozens of keys, with which a name is compared.
+  constexpr size_t most = LayerParts::mostParts;
+  if (spec.parts.size() == most)
+    return error(ErrorCode::BadSpecValue, keyNode, "parts",
+                 "expected at most " + std::to_string(most) +
+                     " parts but found more",
+                 "give fewer parts more layers");
   spec.parts.add(part.str());
   return Status::ok();
 }
@@ -482,6 +489,31 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
   return spec;
 }
 
+/// Reads `bytes` bytes, or all there are. A pipe is read, and a device has no
+/// end.
+static std::error_code readBeginning(const std::string &path, size_t bytes,
+                                     std::string &text) {
+  llvm::Expected<llvm::sys::fs::file_t> file =
+      llvm::sys::fs::openNativeFileForRead(path);
+  if (!file)
+    return llvm::errorToErrorCode(file.takeError());
+  text.resize(bytes);
+  size_t done = 0;
+  std::error_code error;
+  while (done < bytes) {
+    llvm::Expected<size_t> some = llvm::sys::fs::readNativeFile(
+        *file, llvm::MutableArrayRef<char>(&text[done], bytes - done));
+    if (!some)
+      error = llvm::errorToErrorCode(some.takeError());
+    if (error || *some == 0)
+      break;
+    done += *some;
+  }
+  text.resize(done);
+  llvm::sys::fs::closeFile(*file);
+  return error;
+}
+
 Result<Spec> hone::readSpec(const std::string &path,
                             llvm::ArrayRef<SpecOverride> overrides) {
   if (llvm::sys::fs::is_directory(path)) {
@@ -494,14 +526,13 @@ Result<Spec> hone::readSpec(const std::string &path,
     std::string model = rt::jsonString(absolute.str()); // which YAML reads
     return parseSpec("model: " + model + "\n", path, overrides);
   }
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
+  std::string text;
+  if (std::error_code error = readBeginning(path, mostSpecBytes + 1, text))
     return Status(
         ErrorCode::CannotRead, path,
-        "expected a spec file but it cannot be read: " +
-            buffer.getError().message(),
+        "expected a spec file but it cannot be read: " + error.message(),
         "honec's first argument is a YAML file; see honec --help-spec");
-  return parseSpec((*buffer)->getBuffer().str(), path, overrides);
+  return parseSpec(text, path, overrides);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,13 +1,13 @@
 //===- ModelBlocks.cpp - What a run needs to write the model back ---------===//
 
 #include "compiler/weights/ModelBlocks.h"
+#include "base/MappedFile.h"
 #include "compiler/import/HuggingFaceModel.h"
 #include "compiler/weights/ModelConfig.h"
 #include "formats/JsonFile.h"
 #include "formats/ModelFolder.h"
 #include "platform/Files.h"
 
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -19,12 +19,8 @@ using llvm::StringRef;
 static Result<std::string> contentOf(const std::string &path) {
   if (!rt::platform::exists(path)) // a link that leads nowhere is an error
     return std::string();
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return Status(ErrorCode::CannotRead, path,
-                  "cannot be read: " + buffer.getError().message(),
-                  "check the file's permissions");
-  return (*buffer)->getBuffer().str();
+  HONE_ASSIGN(rt::MappedFile file, rt::MappedFile::open(path));
+  return std::string(file.bytes());
 }
 
 static rt::Dtype dtypeOf(mlir::Type stored) {

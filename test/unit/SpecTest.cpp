@@ -220,9 +220,10 @@ TEST(Spec, PartsLeaveNoLayerOutAndHaveNames) {
   has("A: {layers: 0-2}, b: {}", "expected a name of at most 32 letters");
   has("method: mezo", "found a key of one");
   std::string many;
-  for (int i = 0; i < 65; ++i)
+  // So many that comparing their keys would take minutes.
+  for (int i = 0; i < 3000; ++i)
     many += "p" + std::to_string(i) + ": {layers: " + std::to_string(i) + "},";
-  has(many, "expected at most 64 parts but found 65");
+  has(many, "parts: expected at most 64 parts but found more");
 }
 
 TEST(Spec, ALayerByItselfIsARange) {
