@@ -31,6 +31,9 @@ using namespace hone::simt;
 /// than a tenth of it.
 static constexpr int64_t kUnrolled = 8;
 
+/// Terms of a product that is long with stages of twice the terms, at least.
+static constexpr int64_t kWideDepth = 512;
+
 /// Sums whose epilogues are done before the first of them is stored.
 static constexpr unsigned kCompletedTogether = 8;
 
@@ -124,7 +127,10 @@ private:
   const Type element;
   const bool isByMatrices;
   const Type leftType, rightType; ///< that they are staged as
-  const int64_t terms;            ///< of a stage
+  /// Stages of a small tile on matrix units have twice the terms: its barrier
+  /// costs as much as the products of 32 terms.
+  const bool hasWideStages;
+  const int64_t terms; ///< of a stage
   StagedSide left, right;
   const bool hasCopies;
   const int64_t stages;
@@ -156,12 +162,21 @@ ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
       isByMatrices(usesMatrixUnits(op, team)),
       leftType(stagedType(StagedSide::Left, shape.rows)),
       rightType(stagedType(StagedSide::Right, shape.columns)),
+      hasWideStages(isByMatrices && op.getReadAhead() && !team.isSubgroup &&
+                    std::max(shape.rows, shape.columns) <= kMostScalarPlaces &&
+                    upperBound(op.getK()).value_or(kWideDepth) >= kWideDepth),
       terms(std::min(StagedSide::termsOf(leftType),
-                     StagedSide::termsOf(rightType))),
+                     StagedSide::termsOf(rightType)) *
+            (hasWideStages ? 2 : 1)),
       left(op, StagedSide::Left, shape.rows, leftType,
-           TileShape::group(shape.rowsEach(), shape.byMatrices), terms, b),
+           hasWideStages ? 1
+                         : TileShape::group(shape.rowsEach(), shape.byMatrices),
+           terms, b),
       right(op, StagedSide::Right, shape.columns, rightType,
-            TileShape::group(shape.columnsEach(), shape.byMatrices), terms, b),
+            hasWideStages
+                ? 1
+                : TileShape::group(shape.columnsEach(), shape.byMatrices),
+            terms, b),
       hasCopies(left.isInFlight() || right.isInFlight()),
       stages(hasCopies && isLong() ? most : 1) {
   if (stages == kStagesInFlight && op.getReadAhead() && !team.isSubgroup &&

@@ -224,22 +224,25 @@ void StagedSide::bringChunk(Value slot, Value t, Value term, Value place) {
     return;
   }
   Type element = op.getC().getType().getElementType();
-  SmallVector<Value> numbers;
-  if (way == Way::Packed) {
-    numbers = loadPacked(b, op, element, row, column, chunk());
-  } else {
-    int64_t width = source().getType().getElementTypeBitWidth() / 8;
-    for (int64_t i = 0; i < chunk(); ++i) {
-      Value number = memref::LoadOp::create(
-          b, source(), ValueRange{row, b.add(column, b.index(i))},
-          /*nontemporal=*/false,
-          alignmentOf(i, width, std::min(kChunkBytes, chunk() * width)));
-      numbers.push_back(b.convert(element, number));
-    }
-  }
+  SmallVector<Value> numbers = loadPacked(b, op, element, row, column, chunk());
   for (Value &number : numbers)
     number = staged(number);
   storeChunk(numbers, to);
+}
+
+SmallVector<Value> StagedSide::loadChunk(Value t, const Chunk &at) {
+  auto [row, column] = chunkAt(t, at.term, at.place);
+  Type element = op.getC().getType().getElementType();
+  int64_t width = sourceType().getElementTypeBitWidth() / 8;
+  SmallVector<Value> numbers;
+  for (int64_t i = 0; i < chunk(); ++i) {
+    Value number = memref::LoadOp::create(
+        b, source(), ValueRange{row, b.add(column, b.index(i))},
+        /*nontemporal=*/false,
+        alignmentOf(i, width, std::min(kChunkBytes, chunk() * width)));
+    numbers.push_back(staged(b.convert(element, number)));
+  }
+  return numbers;
 }
 
 void StagedSide::storeChunk(ArrayRef<Value> numbers, SmallVector<Value> to) {
@@ -301,20 +304,35 @@ void StagedSide::forEachChunk(Value t, Value end,
     b.when(b.isLess(thread, b.index(chunks)), [&] { visit(thread); });
 }
 
-void StagedSide::bringRest(Value slot, Value t, const Chunk &at, Value end,
-                           double padding) {
-  auto bringNumbers = [&] {
-    b.loopRolled(b.index(0), b.index(chunk()), [&](Value i) {
-      bringNumber(slot, t, isAlongTerms ? b.add(at.term, i) : at.term,
-                  isAlongTerms ? at.place : b.add(at.place, i), end, padding);
-    });
+void StagedSide::bringNumbers(Value slot, Value t, const Chunk &at, Value end,
+                              double padding) {
+  b.loopRolled(b.index(0), b.index(chunk()), [&](Value i) {
+    bringNumber(slot, t, isAlongTerms ? b.add(at.term, i) : at.term,
+                isAlongTerms ? at.place : b.add(at.place, i), end, padding);
+  });
+}
+
+void StagedSide::putChunk(Value slot, Value t, const Chunk &at, Value end,
+                          double padding,
+                          function_ref<SmallVector<Value>()> load) {
+  auto rest = [&] { bringNumbers(slot, t, at, end, padding); };
+  auto put = [&](ValueRange numbers) {
+    storeChunk(llvm::to_vector(numbers), indices(slot, at.term, at.place));
   };
-  // Of the few terms of a short product most chunks are beyond.
-  if (!at.isBeyond || way == Way::Packed)
-    return bringNumbers();
+  if (!at.isBeyond)
+    return b.when(at.isWhole, [&] { put(load()); }, rest);
+  // One store for both: LLVM would make one of two, and not side by side.
   b.when(
-      at.isBeyond, [&] { fillChunk(slot, at.term, at.place, padding); },
-      bringNumbers);
+      b.createOrFold<arith::OrIOp>(at.isWhole, at.isBeyond),
+      [&] {
+        SmallVector<Value> zeros(chunk(), b.real(type, padding));
+        auto either = scf::IfOp::create(
+            b, at.isWhole,
+            [&](OpBuilder &, Location) { scf::YieldOp::create(b, load()); },
+            [&](OpBuilder &, Location) { scf::YieldOp::create(b, zeros); });
+        put(either.getResults());
+      },
+      rest);
 }
 
 void StagedSide::bring(Value slot, Value t, Value end, double padding) {
@@ -332,9 +350,20 @@ void StagedSide::bring(Value slot, Value t, Value end, double padding) {
   forEachChunk(t, end, [&](const Chunk &at) {
     if (isLate)
       return b.when(at.isWhole, [&] { copyChunk(t, at); });
+    if (way == Way::Converted)
+      return putChunk(slot, t, at, end, padding,
+                      [&] { return loadChunk(t, at); });
     b.when(
         at.isWhole, [&] { bringChunk(slot, t, at.term, at.place); },
-        [&] { bringRest(slot, t, at, end, padding); });
+        [&] {
+          auto numbers = [&] { bringNumbers(slot, t, at, end, padding); };
+          if (!at.isBeyond || way == Way::Packed)
+            return numbers();
+          // Of the few terms of a short product most chunks are beyond.
+          b.when(
+              at.isBeyond, [&] { fillChunk(slot, at.term, at.place, padding); },
+              numbers);
+        });
   });
 }
 
@@ -353,7 +382,7 @@ void StagedSide::copyChunk(Value t, const Chunk &at) {
 
 void StagedSide::settle(Value slot, Value t, Value end, double padding) {
   forEachChunk(t, end, [&](const Chunk &at) {
-    auto convert = [&] {
+    putChunk(slot, t, at, end, padding, [&] {
       SmallVector<Value> numbers;
       for (int64_t half : {0, 1})
         for (int64_t i = 0; i < chunk() / 2; ++i) {
@@ -363,8 +392,7 @@ void StagedSide::settle(Value slot, Value t, Value end, double padding) {
               b, copies, from, /*nontemporal=*/false,
               alignmentOf(i, kChunkBytes / (chunk() / 2), kChunkBytes))));
         }
-      storeChunk(numbers, indices(slot, at.term, at.place));
-    };
-    b.when(at.isWhole, convert, [&] { bringRest(slot, t, at, end, padding); });
+      return numbers;
+    });
   });
 }

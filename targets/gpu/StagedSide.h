@@ -32,7 +32,8 @@ public:
   enum Which { Left, Right };
 
   /// The side of `op` with `places` in a tile, `terms` of a stage and elements
-  /// of `type`. `group`: how many neighbouring places a thread has, or two.
+  /// of `type`. `group`: how many neighbouring places a thread has, or two, or
+  /// one whose terms take 128 bytes.
   StagedSide(tile::ProductOp op, Which which, int64_t places, mlir::Type type,
              int64_t group, int64_t terms, TeamBuilder &b);
 
@@ -121,8 +122,14 @@ private:
   void forEachChunk(Value t, Value end,
                     llvm::function_ref<void(const Chunk &)> body);
   /// What is not whole, number by number.
-  void bringRest(Value slot, Value t, const Chunk &chunk, Value end,
-                 double padding);
+  void bringNumbers(Value slot, Value t, const Chunk &chunk, Value end,
+                    double padding);
+  /// Stores what `load` has of a whole chunk, or what is there of another.
+  void putChunk(Value slot, Value t, const Chunk &chunk, Value end,
+                double padding,
+                llvm::function_ref<llvm::SmallVector<Value>()> load);
+  /// A chunk as it is staged.
+  llvm::SmallVector<Value> loadChunk(Value t, const Chunk &chunk);
   /// Copies a chunk that is converted late.
   void copyChunk(Value t, const Chunk &chunk);
   /// Row and column of a chunk's first number in the source.

@@ -76,8 +76,8 @@ static std::string textOf(const Kind &kind) {
   text += llvm::formatv(
       "%most = arith.constant {0} : index\n{9}"
       "%count = arith.constant {6} : index\n"
-      "%m = arith.minui %rows, %most : index\n"
       "tile.parallel (%p) in (%c1) {{\n"
+      "%m = arith.minui %rows, %most : index\n"
       "tile.product %c[%c0, %c0], %a[%c0, %c0], %w[%c0, %c0] "
       "size(%m, %count, %k) in [64, {7}] {2}{3}{4}{5}{8}",
       kind.rows, kind.depth, kind.accumulates ? " accumulate" : "",
@@ -190,8 +190,11 @@ TEST(GpuProduct, HasNoBankConflicts) {
       {"bf16", "bf16", false, true},
       {"bf16", "f32", true, false},
       {"f32", "bf16", true, false},
-      // Converted late.
+      // Converted late, and with more terms of a stage.
       {"f32", "bf16", false, false, true, kDepth, false, 64, 64, 64, true},
+      {"f32", "bf16", false, false, true, kDepth, false, 128, 128, 128, true},
+      {"bf16", "bf16", false, true, true, kDepth, false, 64, 64, 64, true},
+      {"bf16", "bf16", false, false, true, kDepth, false, 64, 64, 64, true},
       // Tiles of 128 by 128.
       {"bf16", "bf16", false, true, true, kDepth, false, 128, 128},
       {"bf16", "bf16", false, false, true, kDepth, false, 128, 128},
@@ -212,7 +215,7 @@ TEST(GpuProduct, HasNoBankConflicts) {
         kind.rows * bytesOf(kind.a) + kind.columns * bytesOf(kind.w);
     EXPECT_GE(int64_t(executionsOf(program.machine(), "cp.async.cg")),
               bytes * kDepth / (16 * ptx::kLanes));
-    if (!kind.readsAhead)
+    if (!kind.readsAhead || kind.a == kind.w)
       EXPECT_EQ(executionsOf(program.machine(), "st.shared"), 0u);
   }
 }
@@ -231,14 +234,31 @@ TEST(GpuProduct, RoundsEightNumbersAtATime) {
     };
     int64_t stages = std::max<int64_t>(depth / 32, 1);
     int64_t chunks = kind.rows * 32 / 8 * stages / ptx::kLanes;
-    // Lanes of a warp have terms and zeros where a stage has both.
+    // The left side's, and zeros of the right side.
     EXPECT_EQ(executions("st.shared.v4"),
-              depth == kDepth ? chunks : 3 * chunks);
+              depth == kDepth ? chunks : 2 * chunks);
     EXPECT_EQ(executions("st.shared.b16"), 0);
     EXPECT_EQ(executions("ld.global.v4"), 2 * chunks);
     EXPECT_EQ(executions("ld.global.b16"), 0);
     EXPECT_EQ(executions("ld.global.b32"), 0);
   }
+}
+
+/// A long product of a small tile waits half as often.
+TEST(GpuProduct, HasFewBarriersWithASmallTile) {
+  auto barriersOf = [](int64_t side) {
+    Kind kind{"bf16", "bf16", false, true, true, kDepth,
+              false,  side,   side,  side, true};
+    DeviceProgram program(textOf(kind), kArenaBytes, targetOf(kind));
+    std::vector<char> arena = arenaOf(kind);
+    EXPECT_EQ(program.run(arena.data(), side), "");
+    return executionsOf(program.machine(), "bar.sync");
+  };
+  // Of each warp one for a stage, three until the first one is there, and one
+  // after the product.
+  uint64_t warps = 8;
+  EXPECT_EQ(barriersOf(128), (4 + 3 + 1) * warps);
+  EXPECT_EQ(barriersOf(64), (2 + 3 + 1) * warps);
 }
 
 /// Rounded operands are multiplied by matrix units, whatever they were stored
@@ -261,6 +281,10 @@ TEST(GpuProduct, RoundedIsNearTheReference) {
       {"f32", "bf16", false, false, true, kDepth, true, 64, 64, 64, true},
       {"f32", "bf16", false, false, true, 99, true, 50, 64, 60, true},
       {"f32", "bf16", false, true, true, 3, false, 64, 64, 64, true},
+      {"f32", "bf16", false, true, true, 99, true, 101, 128, 90, true},
+      {"bf16", "bf16", false, true, true, kDepth, true, 64, 64, 64, true},
+      {"bf16", "bf16", false, false, true, 70, false, 33, 64, 49, true},
+      {"bf16", "i4", false, true, true, 100, false, 64, 64, 64, true},
   };
   for (const Kind &kind : kinds) {
     std::string text = textOf(kind);
