@@ -32,6 +32,10 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
+  bool isAdapter =
+      isa<LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp>(op);
+  if (isAdapter && device.copiesInFlight && simt::hasWorkForNarrowTiles(rows))
+    blocks.narrowRows *= 2;
   // Sums over all rows are long and few: the smaller a tile, the more of them
   // run at a time.
   if (auto adapter = dyn_cast<LoraParameterAdjointOp>(op);

@@ -51,8 +51,12 @@ static std::optional<int64_t> upperBound(Value value) {
 
 /// The tile of `op`, and of all products on its `c`.
 static TileShape shapeOf(tile::ProductOp op, bool byMatrices) {
-  return TileShape::of(upperBound(op.getM()).value_or(kMostPlaces),
-                       int64_t(op.getColumns()), byMatrices);
+  int64_t rows = upperBound(op.getM()).value_or(kMostPlaces);
+  int64_t columns = op.getColumns();
+  if (op.getFewRows() && !byMatrices)
+    if (std::optional<TileShape> narrow = TileShape::narrow(rows, columns))
+      return *narrow;
+  return TileShape::of(rows, columns, byMatrices);
 }
 
 namespace {

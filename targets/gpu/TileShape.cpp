@@ -15,6 +15,8 @@ using namespace hone::simt;
 
 /// Threads along a side of a workgroup's square.
 static constexpr int64_t kSide = 16;
+/// Columns of a tile that is narrower than that.
+static constexpr int64_t kNarrow = 8;
 /// Sums of a lane, at most, where a subgroup has a tile of its own: of larger
 /// tiles every thread of a workgroup has enough to do.
 static constexpr int64_t kMostSums = 32;
@@ -40,9 +42,21 @@ TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
           kSubgroupRows * 8, kSubgroupColumns * 4, true};
 }
 
+std::optional<TileShape> TileShape::narrow(int64_t rows, int64_t columns) {
+  if (columns > kNarrow || rows <= kSide)
+    return std::nullopt;
+  constexpr int64_t kDown = kThreads / kNarrow;
+  return TileShape{rows <= kDown ? kDown : kMostScalarPlaces, kNarrow, kDown,
+                   kNarrow, false};
+}
+
 TileShape TileShape::dealtOut(int64_t rows, int64_t columns) {
   int64_t across = std::min(columns, kThreads), down = kThreads / across;
   return {std::max(rows, down), columns, down, across, false};
+}
+
+bool simt::hasWorkForNarrowTiles(int64_t rows) {
+  return llvm::divideCeil(rows, kThreads / kNarrow) >= kMostMultiprocessors;
 }
 
 bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {

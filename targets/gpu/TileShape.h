@@ -37,6 +37,9 @@ struct TileShape {
 
   /// A workgroup's, for a product of up to `rows` x `columns`.
   static TileShape of(int64_t rows, int64_t columns, bool byMatrices);
+  /// A workgroup's, if `rows` x `columns` is a column of few sums, as an
+  /// adapter's h and u: of a square's threads half would have no column.
+  static std::optional<TileShape> narrow(int64_t rows, int64_t columns);
   /// A workgroup's whose threads each have whole columns, and neighbours have
   /// neighbours: for sums that are there already.
   static TileShape dealtOut(int64_t rows, int64_t columns);
@@ -54,6 +57,10 @@ struct TileShape {
 /// of the bytes for each multiply-add that one of 64 by 64 takes; but with
 /// fewer of them some multiprocessors would have none.
 bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
+
+/// Whether so many rows of eight sums, a sum for each thread, are work for all
+/// multiprocessors of the largest device.
+bool hasWorkForNarrowTiles(int64_t rows);
 
 /// Rows or columns of a tile of a thin result, whose other side is short, with
 /// which all multiprocessors of the largest device have a tile, or the fewest

@@ -48,6 +48,10 @@ static const Product kProducts[] = {
      "bf16"},
     {"dB of bf16", 64, 8, 256, 32, true, false, true, false, "f32", "f32",
      "bf16"},
+    {"tall h", 32, 8, 896, 896, false, true, false, true, "bf16", "f32",
+     "bf16"},
+    {"tall u", 29, 7, 300, 300, false, false, false, true, "f32", "f32",
+     "bf16"},
     {"narrow dA", 8, 8, 1024, 32, true, false, true, false, "bf16"},
     {"narrow dB", 8, 8, 1024, 32, true, false, true, false, "f32", "f32",
      "bf16"},
@@ -224,6 +228,18 @@ TEST(BlockSplit, TakesHalfOfSharedMemory) {
   EXPECT_EQ(split->stages, 1);
   device.sharedBytes = 8 * 1024;
   EXPECT_FALSE(BlockSplit::of(8, 64, 32, std::nullopt, device));
+}
+
+/// Tiles of eight columns have a row for each eight threads.
+TEST(TileShape, OfFewColumnsHasASumForEachThread) {
+  std::optional<simt::TileShape> tall = simt::TileShape::narrow(32, 8);
+  ASSERT_TRUE(tall);
+  EXPECT_EQ(tall->rowsEach() * tall->columnsEach(), 1);
+  EXPECT_EQ(tall->down * tall->across, simt::kThreads);
+  EXPECT_FALSE(simt::TileShape::narrow(16, 8));
+  EXPECT_FALSE(simt::TileShape::narrow(32, 16));
+  EXPECT_TRUE(simt::hasWorkForNarrowTiles(8192));
+  EXPECT_FALSE(simt::hasWorkForNarrowTiles(256));
 }
 
 /// A tile for each multiprocessor, but no chunk of 16 bytes is cut.
