@@ -212,8 +212,24 @@ void KernelBuilder::forEachHead(int64_t heads,
   });
 }
 
+/// Columns of a piece of a row: four elements for each thread of a workgroup.
+static constexpr int64_t kPieceColumns = 1024;
+
 void KernelBuilder::forEachElement(int64_t columns,
                                    function_ref<void(Value, Value)> body) {
+  // A target that cuts rows has many workgroups at a time, whose threads have
+  // elements one after another: each gets a piece of a row.
+  if (blocks().rows) {
+    int64_t most = std::min(columns, kPieceColumns);
+    int64_t pieces = llvm::divideCeil(columns, most);
+    Value width = index(most), count = index(pieces);
+    return parallel(mul(rows(), count), {}, [&](Value i, ValueRange) {
+      Value row = div(i, count), from = mul(rem(i, count), width);
+      Value size =
+          columns % most ? min(width, sub(index(columns), from)) : width;
+      map(size, [&](ValueRange point) { body(row, add(from, point[0])); });
+    });
+  }
   forEachRowBlock(*this, [&](Value first, Value count) {
     map({count, index(columns)},
         [&](ValueRange point) { body(add(first, point[0]), point[1]); });

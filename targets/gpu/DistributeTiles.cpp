@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -58,11 +59,61 @@ static void distribute(tile::ReadRowOp op, const Team &team) {
   });
 }
 
+/// Elements that a thread loads before it stores the first of them, at most.
+/// One after another, each would wait for its own loads.
+static constexpr int64_t kMostAtOnce = 4;
+
+/// How many elements of [0, count) each thread may have at once: of fewer than
+/// a whole turn of them there is nothing to gain.
+static int64_t elementsAtOnce(Value count, const Team &team) {
+  std::optional<int64_t> most = simt::upperBound(count);
+  return most ? std::min(*most / team.size(), kMostAtOnce) : 1;
+}
+
+/// Whether `body` has no branch and reads nothing after it has written.
+static bool loadsFirst(Block &body) {
+  bool hasStored = false;
+  for (Operation &op : body) {
+    if (op.getNumRegions() || (hasStored && isa<memref::LoadOp>(op)))
+      return false;
+    hasStored |= isa<memref::StoreOp>(op);
+  }
+  return true;
+}
+
+/// Copies of `body` for each of `points`, whose stores come last.
+static void inlineTogether(TeamBuilder &b, Block &body,
+                           ArrayRef<SmallVector<Value>> points) {
+  SmallVector<IRMapping> mappings(points.size());
+  for (auto [mapping, point] : llvm::zip_equal(mappings, points))
+    mapping.map(body.getArguments(), point);
+  for (bool stores : {false, true})
+    for (IRMapping &mapping : mappings)
+      for (Operation &op : body.without_terminator())
+        if (isa<memref::StoreOp>(op) == stores)
+          b.clone(op, mapping);
+}
+
 static void distribute(tile::MapOp op, const Team &team) {
   TeamBuilder b(op, team);
-  b.deal(pointsOf(b, op.getBounds()), [&](Value i) {
+  Block &body = *op.getBody();
+  Value count = pointsOf(b, op.getBounds()), from = b.index(0);
+  int64_t atOnce = elementsAtOnce(count, team);
+  if (atOnce > 1 && loadsFirst(body)) {
+    int64_t turn = atOnce * team.size();
+    Value whole = b.mul(b.div(count, b.index(turn)), b.index(turn));
+    b.loop(team.member(), whole, turn, [&](Value i) {
+      SmallVector<SmallVector<Value>> points;
+      for (int64_t n = 0; n < atOnce; ++n)
+        atPoint(b, op.getBounds(), b.add(i, b.index(n * team.size())),
+                [&](ValueRange point) { points.emplace_back(point); });
+      inlineTogether(b, body, points);
+    });
+    from = whole;
+  }
+  b.loop(b.add(from, team.member()), count, team.size(), [&](Value i) {
     atPoint(b, op.getBounds(), i,
-            [&](ValueRange point) { b.inlined(*op.getBody(), point); });
+            [&](ValueRange point) { b.inlined(body, point); });
   });
 }
 
@@ -100,13 +151,37 @@ static void distribute(tile::ReduceOp op, const Team &team) {
     start.push_back(
         b.real(type, kinds.back() == tile::Combine::add ? 0.0 : -HUGE_VAL));
   }
-  SmallVector<Value> joined =
-      b.deal(op.getBound(), start, [&](Value j, ValueRange before) {
-        SmallVector<Value> values = b.inlined(*op.getBody(), j);
-        for (auto [kind, old, value] : llvm::zip_equal(kinds, before, values))
-          value = join(b, kind, old, value);
-        return values;
-      });
+  auto joinedWith = [&](ValueRange before, ArrayRef<Value> values) {
+    SmallVector<Value> after;
+    for (auto [kind, old, value] : llvm::zip_equal(kinds, before, values))
+      after.push_back(join(b, kind, old, value));
+    return after;
+  };
+  SmallVector<Value> joined(start);
+  Value from = b.index(0);
+  int64_t atOnce = elementsAtOnce(op.getBound(), team);
+  if (atOnce > 1 && !op.getBody()->getOps<memref::LoadOp>().empty() &&
+      op.getBody()->getOps<memref::StoreOp>().empty()) {
+    int64_t turn = atOnce * team.size();
+    Value whole = b.mul(b.div(op.getBound(), b.index(turn)), b.index(turn));
+    joined = b.fold(
+        team.member(), whole, turn, joined, [&](Value i, ValueRange before) {
+          SmallVector<SmallVector<Value>> values;
+          for (int64_t n = 0; n < atOnce; ++n)
+            values.push_back(
+                b.inlined(*op.getBody(), b.add(i, b.index(n * team.size()))));
+          // In the order that they have one by one.
+          SmallVector<Value> after(before);
+          for (ArrayRef<Value> next : values)
+            after = joinedWith(after, next);
+          return after;
+        });
+    from = whole;
+  }
+  joined = b.fold(b.add(from, team.member()), op.getBound(), team.size(),
+                  joined, [&](Value j, ValueRange before) {
+                    return joinedWith(before, b.inlined(*op.getBody(), j));
+                  });
   // Both lanes of a pair add the same two numbers, so all lanes agree.
   for (int32_t distance = simt::kLanes / 2; distance > 0; distance /= 2)
     for (auto [kind, value] : llvm::zip_equal(kinds, joined))

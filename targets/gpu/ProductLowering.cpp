@@ -37,8 +37,7 @@ static constexpr int64_t kWideDepth = 512;
 /// Sums whose epilogues are done before the first of them is stored.
 static constexpr unsigned kCompletedTogether = 8;
 
-/// What `value` is at most, if that can be seen.
-static std::optional<int64_t> upperBound(Value value) {
+std::optional<int64_t> simt::upperBound(Value value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return constant;
   auto least = value.getDefiningOp<arith::MinUIOp>();

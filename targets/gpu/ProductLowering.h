@@ -10,6 +10,9 @@ namespace hone::simt {
 /// Emits code for `op` before it; `team` is a workgroup.
 void lowerProduct(tile::ProductOp op, const Team &team);
 
+/// What `value` is at most, if that can be seen.
+std::optional<int64_t> upperBound(mlir::Value value);
+
 /// Shared bytes of a product with a result of up to `rows` x `columns`.
 int64_t productBytes(int64_t rows, int64_t columns,
                      const DeviceFeatures &device);
