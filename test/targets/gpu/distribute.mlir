@@ -18,6 +18,66 @@ gpu.func @map(%x: memref<8x40xf32>) kernel {
   gpu.return
 }
 
+// Of many points a thread has four at once, whose loads do not wait for stores.
+// CHECK-LABEL: gpu.func @together
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[TURN:.*]] = arith.constant 1024
+// CHECK: scf.for %{{.*}} = %[[THREAD]] to %{{.*}} step %[[TURN]]
+// CHECK-COUNT-4: memref.load
+// CHECK-COUNT-4: memref.store
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK-NEXT: memref.store
+gpu.func @together(%x: memref<1500xf32>) kernel {
+  %n = arith.constant 1500 : index
+  tile.map (%i) in (%n) {
+    %v = memref.load %x[%i] : memref<1500xf32>
+    memref.store %v, %x[%i] : memref<1500xf32>
+  }
+  gpu.return
+}
+
+// A point that reads what it has written keeps its order.
+// CHECK-LABEL: gpu.func @in_order
+// CHECK: memref.store
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: memref.store
+// CHECK-NOT: memref.store
+// CHECK: gpu.return
+gpu.func @in_order(%x: memref<1500xf32>, %y: memref<1500xf32>) kernel {
+  %n = arith.constant 1500 : index
+  %one = arith.constant 1.0 : f32
+  tile.map (%i) in (%n) {
+    memref.store %one, %x[%i] : memref<1500xf32>
+    %v = memref.load %x[%i] : memref<1500xf32>
+    memref.store %v, %y[%i] : memref<1500xf32>
+  }
+  gpu.return
+}
+
+// Terms of a sum are loaded together and added in their order.
+// CHECK-LABEL: gpu.func @reduce_together
+// CHECK: scf.for {{.*}} iter_args(%[[OLD:.*]] = %{{.*}}) -> (f32)
+// CHECK: %[[A:.*]] = memref.load
+// CHECK: %[[B:.*]] = memref.load
+// CHECK: %[[C:.*]] = memref.load
+// CHECK: %[[D:.*]] = memref.load
+// CHECK: %[[FIRST:.*]] = arith.addf %[[OLD]], %[[A]]
+// CHECK: %[[SECOND:.*]] = arith.addf %[[FIRST]], %[[B]]
+// CHECK: %[[THIRD:.*]] = arith.addf %[[SECOND]], %[[C]]
+// CHECK: %[[LAST:.*]] = arith.addf %[[THIRD]], %[[D]]
+// CHECK: scf.yield %[[LAST]]
+gpu.func @reduce_together(%x: memref<1500xf32>, %y: memref<1xf32>) kernel {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 1500 : index
+  %sum = tile.reduce (%i) in (%n) combine [add] : f32 {
+    %v = memref.load %x[%i] : memref<1500xf32>
+    tile.yield %v : f32
+  }
+  memref.store %sum, %y[%zero] : memref<1xf32>
+  gpu.return
+}
+
 // One thread stores what all have.
 // CHECK-LABEL: gpu.func @scalar
 // CHECK: %[[THREAD:.*]] = gpu.thread_id x
