@@ -473,16 +473,21 @@ struct AdjointPlaces {
 };
 } // namespace
 
-/// p = exp(score - maximum) / sum, and p (dp - D) scale where the strips have
-/// dots.
-static void storeSlope(BlockAttention &attention, const AdjointPlaces &in,
-                       Value scores, Value slopes, ValueRange at, Value maximum,
-                       Value reciprocal, Value term, bool keepsWeight) {
+/// exp(score - maximum) / sum where the strip has a dot.
+static void storeWeight(BlockAttention &attention, Value scores, ValueRange at,
+                        Value maximum, Value reciprocal) {
+  KernelBuilder &k = attention.k;
+  Value p = k.mul(attention.weightOf(k.load(scores, at), maximum), reciprocal);
+  k.store(p, scores, at);
+}
+
+/// p (dp - D) scale where the strips have dots.
+static void storeSlope(BlockAttention &attention, Value scores, Value slopes,
+                       ValueRange at, Value maximum, Value reciprocal,
+                       Value term) {
   KernelBuilder &k = attention.k;
   Value p = k.mul(attention.weightOf(k.load(scores, at), maximum), reciprocal);
   Value ds = k.mul(p, k.sub(k.load(slopes, at), term));
-  if (keepsWeight)
-    k.store(p, scores, at);
   k.store(k.mul(ds, attention.sizes.scale), slopes, at);
 }
 
@@ -537,9 +542,9 @@ static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
                 Value maximum = k.load(in.maxima, {at.head, range.row});
                 Value reciprocal = k.load(in.reciprocals, {at.head, range.row});
                 k.map(range.seen, [&](ValueRange c) {
-                  storeSlope(attention, in, scores, slopes,
+                  storeSlope(attention, scores, slopes,
                              {range.i, k.add(range.from, c[0])}, maximum,
-                             reciprocal, term, /*keepsWeight=*/false);
+                             reciprocal, term);
                 });
                 attention.zeroOutside(slopes, range, width);
               });
@@ -552,67 +557,79 @@ static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
       });
 }
 
-/// dk and dv: rows are keys, and blocks are of the queries that see them, for
+/// dk, or dv: rows are keys, and blocks are of the queries that see them, for
 /// each head of the group in order.
+static void sumOverQueries(BlockAttention &attention, const AdjointPlaces &in,
+                           const HeadBlock &block, ValueRange own, Value to,
+                           bool ofKeys) {
+  KernelBuilder &k = attention.k;
+  const AttentionSizes &sizes = attention.sizes;
+  Value weights = own[0], slopes = own[1], sums = own[2];
+  Value headDim = k.index(sizes.headDim);
+  Value kvColumn = k.mul(block.head, headDim);
+  Value last = k.add(block.first, k.sub(block.count, k.index(1)));
+  Value end = k.loadIndex(in.ends, last);
+  attention.fill(sums, {block.count, headDim}, attention.real(0.0));
+  k.loop(k.index(0), k.index(sizes.group()), 1, [&](Value member) {
+    Value head = k.add(k.mul(block.head, k.index(sizes.group())), member);
+    Value column = k.mul(head, headDim);
+    attention.forEachBlock(block.first, end, [&](Value first, Value width) {
+      attention.dots(weights, {in.key, block.first, kvColumn},
+                     {in.q, first, column}, block.count, width);
+      if (ofKeys)
+        attention.dots(slopes, {in.v, block.first, kvColumn},
+                       {in.dy, first, column}, block.count, width);
+      attention.forEachRow(
+          block.first, block.count, first, width,
+          [&](Value row) { return std::pair(row, k.loadIndex(in.ends, row)); },
+          [&](const SeenRange &range) {
+            k.map(range.seen, [&](ValueRange c) {
+              Value at = k.add(range.from, c[0]), query = k.add(first, at);
+              Value place[] = {range.i, at};
+              Value maximum = k.load(in.maxima, {head, query});
+              Value reciprocal = k.load(in.reciprocals, {head, query});
+              if (ofKeys)
+                storeSlope(attention, weights, slopes, place, maximum,
+                           reciprocal, k.load(in.terms, {head, query}));
+              else
+                storeWeight(attention, weights, place, maximum, reciprocal);
+            });
+            attention.zeroOutside(ofKeys ? slopes : weights, range, width);
+          });
+      if (ofKeys)
+        attention.addProduct(sums, slopes, {in.q, first, column}, block.count,
+                             width);
+      else
+        attention.addProduct(sums, weights, {in.dy, first, column}, block.count,
+                             width);
+    });
+  });
+  attention.finish({to, block.first, kvColumn}, block.count,
+                   [&](Value i, Value j) { return k.load(sums, {i, j}); });
+}
+
+/// Workgroups of keys and those of values are apart: a thread has no registers
+/// for the addresses of both.
 static void emitKeyAdjoint(AttentionAdjointOp op, KernelBuilder &k,
                            const AdjointPlaces &in,
                            const simt::DeviceFeatures &device) {
   BlockAttention attention(AttentionSizes::of(op, k), k, device, kKeyAdjoint);
   const AttentionSizes &sizes = attention.sizes;
-  Value dk = k.buffer(op.getDk()), dv = k.buffer(op.getDv());
   MemRefType memory[] = {attention.stripType(), attention.stripType(),
-                         attention.sumsType(), attention.sumsType()};
+                         attention.sumsType()};
   forEachHeadBlock(
-      k, sizes.kvHeads, attention.rows, memory,
+      k, 2 * sizes.kvHeads, attention.rows, memory,
       [&](const HeadBlock &block, ValueRange own) {
-        Value weights = own[0], slopes = own[1];
-        Value keySums = own[2], valueSums = own[3];
-        Value headDim = k.index(sizes.headDim);
-        Value kvColumn = k.mul(block.head, headDim);
-        Value last = k.add(block.first, k.sub(block.count, k.index(1)));
-        Value end = k.loadIndex(in.ends, last);
-        for (Value sums : {keySums, valueSums})
-          attention.fill(sums, {block.count, headDim}, attention.real(0.0));
-        k.loop(k.index(0), k.index(sizes.group()), 1, [&](Value member) {
-          Value head = k.add(k.mul(block.head, k.index(sizes.group())), member);
-          Value column = k.mul(head, headDim);
-          attention.forEachBlock(
-              block.first, end, [&](Value first, Value width) {
-                attention.dots(weights, {in.key, block.first, kvColumn},
-                               {in.q, first, column}, block.count, width);
-                attention.dots(slopes, {in.v, block.first, kvColumn},
-                               {in.dy, first, column}, block.count, width);
-                attention.forEachRow(
-                    block.first, block.count, first, width,
-                    [&](Value row) {
-                      return std::pair(row, k.loadIndex(in.ends, row));
-                    },
-                    [&](const SeenRange &range) {
-                      k.map(range.seen, [&](ValueRange c) {
-                        Value at = k.add(range.from, c[0]);
-                        Value query = k.add(first, at);
-                        storeSlope(attention, in, weights, slopes,
-                                   {range.i, at},
-                                   k.load(in.maxima, {head, query}),
-                                   k.load(in.reciprocals, {head, query}),
-                                   k.load(in.terms, {head, query}),
-                                   /*keepsWeight=*/true);
-                      });
-                      attention.zeroOutside(weights, range, width);
-                      attention.zeroOutside(slopes, range, width);
-                    });
-                attention.addProduct(keySums, slopes, {in.q, first, column},
-                                     block.count, width);
-                attention.addProduct(valueSums, weights, {in.dy, first, column},
-                                     block.count, width);
-              });
-        });
-        attention.finish(
-            {dk, block.first, kvColumn}, block.count,
-            [&](Value i, Value j) { return k.load(keySums, {i, j}); });
-        attention.finish(
-            {dv, block.first, kvColumn}, block.count,
-            [&](Value i, Value j) { return k.load(valueSums, {i, j}); });
+        Value kvHeads = k.index(sizes.kvHeads);
+        HeadBlock rows{k.rem(block.head, kvHeads), block.first, block.count};
+        Value isOfKeys = arith::CmpIOp::create(k, arith::CmpIPredicate::ult,
+                                               block.head, kvHeads);
+        auto sum = [&](Value result, bool ofKeys) {
+          sumOverQueries(attention, in, rows, own, k.buffer(result), ofKeys);
+        };
+        k.when(
+            isOfKeys, [&] { sum(op.getDk(), /*ofKeys=*/true); },
+            [&] { sum(op.getDv(), /*ofKeys=*/false); });
       });
 }
 
