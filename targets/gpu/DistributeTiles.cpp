@@ -60,14 +60,15 @@ static void distribute(tile::ReadRowOp op, const Team &team) {
 }
 
 /// Elements that a thread loads before it stores the first of them, at most.
-/// One after another, each would wait for its own loads.
-static constexpr int64_t kMostAtOnce = 4;
+/// One after another, each would wait for its own loads. A subgroup that has a
+/// row to itself has more of them.
+static int64_t mostAtOnce(const Team &team) { return team.isSubgroup ? 8 : 4; }
 
 /// How many elements of [0, count) each thread may have at once: of fewer than
 /// a whole turn of them there is nothing to gain.
 static int64_t elementsAtOnce(Value count, const Team &team) {
   std::optional<int64_t> most = simt::upperBound(count);
-  return most ? std::min(*most / team.size(), kMostAtOnce) : 1;
+  return most ? std::min(*most / team.size(), mostAtOnce(team)) : 1;
 }
 
 /// Whether `body` has no branch and reads nothing after it has written.

@@ -37,6 +37,25 @@ gpu.func @together(%x: memref<1500xf32>) kernel {
   gpu.return
 }
 
+// A lane of a row has eight.
+// CHECK-LABEL: gpu.func @row_together
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-COUNT-8: memref.load
+// CHECK-COUNT-8: memref.store
+// CHECK: scf.for
+gpu.func @row_together(%x: memref<16x896xf32>) kernel {
+  %m = arith.constant 16 : index
+  %n = arith.constant 896 : index
+  tile.each (%r) in (%m) {
+    tile.map (%i) in (%n) {
+      %v = memref.load %x[%r, %i] : memref<16x896xf32>
+      memref.store %v, %x[%r, %i] : memref<16x896xf32>
+    }
+  }
+  gpu.return
+}
+
 // A point that reads what it has written keeps its order.
 // CHECK-LABEL: gpu.func @in_order
 // CHECK: memref.store
