@@ -12,19 +12,15 @@ work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 . "$(dirname "$0")/programs.sh"
 . "$here/mpirun.sh"
-cat >"$work/spec.yaml" <<SPEC
+cat >"$work/whole.yaml" <<SPEC
 model: $model
 weights: {path: $weights}
 train: {compute_dtype: float32, learning_rate: 1e-2, batch_size: 2, max_seq_length: 32}
 target: reference
 SPEC
-quietly honec "$work/spec.yaml" -o "$work/alone"
-quietly honec "$work/spec.yaml" -o "$work/shared" --set train.data_parallel=true
-cat >>"$work/spec.yaml" <<SPEC
-parts:
-  first: {layers: 0-0, method: mezo, directions: 2, program: client}
-  last: {method: backprop, program: server}
-SPEC
+quietly honec "$work/whole.yaml" -o "$work/alone"
+quietly honec "$work/whole.yaml" -o "$work/shared" --set train.data_parallel=true
+client_and_server "learning_rate: 1e-2"
 quietly honec "$work/spec.yaml" -o "$work/parts"
 
 # ends CODE PATTERN [options of mpirun and programs]; what they leave is in $work/left.
