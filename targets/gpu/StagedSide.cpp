@@ -120,6 +120,7 @@ int64_t StagedSide::bytes(int64_t stages) const {
 void StagedSide::begin(Value buffer, Value offset, int64_t count, Value place) {
   memory = buffer;
   begins = offset;
+  isOnlyStage = count == 1;
   MemRefType stagesType = memoryType(isLate ? kLateStages : count);
   stages = memref::ViewOp::create(b, sharedType(stagesType), memory, offset,
                                   /*sizes=*/ValueRange());
@@ -290,9 +291,10 @@ void StagedSide::forEachChunk(Value t, Value end,
   Value thread = b.team.member();
   int64_t chunks = terms * places / chunk();
   int64_t threads = b.team.size();
-  if (b.team.isSubgroup && chunks > threads) {
+  bool isShort = way == Way::Converted && isOnlyStage;
+  if ((b.team.isSubgroup || isShort) && chunks > threads) {
     // As many addresses at a time as there are turns would take the registers
-    // of sums.
+    // of sums; of a short product, which stands beside others, too.
     b.loopRolled(b.index(0), b.index(chunks / threads), [&](Value turn) {
       visit(b.add(thread, b.mul(turn, b.index(threads))));
     });

@@ -152,7 +152,7 @@ private:
   const mlir::Type type;
   TeamBuilder &b;
   const Way way;
-  bool isLate = false;
+  bool isLate = false, isOnlyStage = false;
   Value copies;         ///< of what is converted late
   Value memory, begins; ///< where stages are, and from which byte on
   Value first, hasChunks;
