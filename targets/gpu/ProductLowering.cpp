@@ -376,10 +376,11 @@ SmallVector<Value> ProductLowering::forEachStage(
       [&](Value at, ValueRange carried) -> SmallVector<Value> {
         if (ahead)
           NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
-        Value isThere =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::uge, at, delay);
+        auto isThere = [&]() -> Value {
+          return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, at, delay);
+        };
         if (left.isConvertedLate())
-          b.when(isThere, [&] {
+          b.when(isThere(), [&] {
             Value past = b.add(from, b.sub(at, delay));
             left.settle(slotOf(past), past, end, leftPadding);
           });
@@ -401,7 +402,7 @@ SmallVector<Value> ProductLowering::forEachStage(
         // Each turn is a group of copies, with none in it at the end.
         NVVM::CpAsyncCommitGroupOp::create(b);
         auto branch = scf::IfOp::create(
-            b, isThere,
+            b, isThere(),
             [&](OpBuilder &, Location) {
               Value past = b.sub(at, delay);
               scf::YieldOp::create(
