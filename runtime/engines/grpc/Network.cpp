@@ -8,6 +8,7 @@
 #include <grpc/support/log.h>
 #include <grpcpp/resource_quota.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -23,6 +24,8 @@ static constexpr size_t kMostSlots = 64;
 static constexpr size_t kMostName = 128;
 /// For what was sent last to leave, when the process ends.
 static constexpr milliseconds kMostLeave{300};
+/// A wall clock that differs by less was not set.
+static constexpr milliseconds kMostSlewed{500};
 
 /// Both sides say that they are there, and permit the other to. An answer comes
 /// after what is under way, a window of 64 KiB: over a minute at 1 KB/s.
@@ -177,7 +180,7 @@ void Network::endAll() {
 void Network::endOwn() {
   const Clock::time_point until = Clock::now() + kMostLeave;
   if (server) {
-    server->Shutdown(std::chrono::system_clock::now() + kMostLeave);
+    server->Shutdown(gpr_time_from_millis(kMostLeave.count(), GPR_TIMESPAN));
     server->Wait();
   }
   {
@@ -323,6 +326,17 @@ static int refusalOf(const grpc::Status &status) {
   }
 }
 
+bool Network::Dialled::timersAreLate() {
+  const Clock::time_point now = Clock::now();
+  const auto ahead = std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::system_clock::now().time_since_epoch()) -
+                     now.time_since_epoch();
+  if (wallAhead && ahead < *wallAhead - kMostSlewed)
+    lateUntil = std::max(lateUntil, now + (*wallAhead - ahead));
+  wallAhead = ahead;
+  return now < lateUntil;
+}
+
 std::shared_ptr<Stream> Network::dial(Dialled &own, const std::string &peer,
                                       const std::string &where,
                                       std::unique_lock<std::mutex> &lock,
@@ -344,6 +358,8 @@ std::shared_ptr<Stream> Network::dial(Dialled &own, const std::string &peer,
           grpc::SslCredentials({keys.authority, keys.key, keys.certificate});
     own.channel = grpc::CreateCustomChannel(where, credentials, arguments);
   }
+  if (own.timersAreLate())
+    grpc::experimental::ChannelResetConnectionBackoff(own.channel.get());
   // The stream before is of no use to who opens another.
   if (own.call && own.call->isOpen())
     own.call->cancel();

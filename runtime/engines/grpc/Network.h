@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace hone::grpc_engine {
@@ -47,6 +48,13 @@ private:
   struct Dialled {
     std::shared_ptr<grpc::Channel> channel;
     std::shared_ptr<DialledStream> call;
+    /// How far the wall clock was ahead of the one that nobody sets.
+    std::optional<Clock::duration> wallAhead;
+    Clock::time_point lateUntil;
+
+    /// Whether gRPC may be late to dial again, since its thread of timers
+    /// sleeps by the wall clock and that was set back: by as much, at most.
+    bool timersAreLate();
   };
 
   bool begin(const std::string &text, std::string &why);
