@@ -56,7 +56,7 @@ TileShape TileShape::dealtOut(int64_t rows, int64_t columns) {
 }
 
 bool simt::hasWorkForNarrowTiles(int64_t rows) {
-  return llvm::divideCeil(rows, kThreads / kNarrow) >= kMostMultiprocessors;
+  return llvm::divideCeil(rows, kThreads / kNarrow) >= kMultiprocessors;
 }
 
 bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
