@@ -66,6 +66,13 @@ bad 'a tensor of another type' H0702 "adapter_model.safetensors: tensor $prefix"
 model "h['$prefix.lora_A.bias'] = {'dtype': 'F32', 'shape': [0],
   'data_offsets': [len(b), len(b)]}"
 bad 'a tensor too many' H0702 adapter_model.safetensors 'lora_A.bias" too'
+# Training finds this in its first step; an evaluation has no other end.
+model "b[:4] = b'\\0\\0\\xc0\\x7f'"
+refuses 'no number, in training' H0809 'step 1' 'expects a finite loss' \
+  wide/train --adapter adapter --data data.jsonl --output fresh --steps 1
+refuses 'no number, in an evaluation' H0809 data.jsonl \
+  'expects a finite loss but got -?nan' \
+  wide/train --adapter adapter --eval-only --eval-data data.jsonl
 
 refuses 'no folder' H1001 'none/adapter_config.json' 'No such file' \
   wide/train --adapter none --data data.jsonl --output fresh

@@ -209,6 +209,14 @@ static Status evaluateOnly(Setup &setup) {
     return found.status();
   HONE_TRY(predictions.commit());
   const Evaluation &evaluation = found.value();
+  if (!std::isfinite(evaluation.loss)) {
+    char problem[64];
+    snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
+             evaluation.loss);
+    return Status(ErrorCode::Diverged, setup.options.evalData, problem,
+                  "check the adapter and the weights, or take a checkpoint of "
+                  "the run before it diverged");
+  }
   printf("eval loss    %.9f over %" PRIu64 " tokens\n"
          "perplexity   %.6g\n",
          evaluation.loss, evaluation.tokens, evaluation.perplexity());
