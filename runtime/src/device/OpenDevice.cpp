@@ -46,9 +46,12 @@ Result<std::string> listDevices(const hone_module &module) {
     return found;
   if (found.isOk())
     return found.value() + kForProcessor + "\n";
-  // The driver's remedy is to compile for the processor.
   Message message = found.status().message();
-  message.remedy = kForProcessor;
+  // Its remedy ends with compiling for the processor, which was done.
+  if (found.status().errorCode() == ErrorCode::NoDriver)
+    message.remedy =
+        message.remedy.substr(0, message.remedy.rfind(", or compile for")) +
+        "; " + kForProcessor;
   return Status(*found.status().errorCode(), std::move(message));
 }
 

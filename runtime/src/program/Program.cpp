@@ -207,7 +207,6 @@ static Status evaluateOnly(Setup &setup) {
       [&](const ScoredExample &example) { predictions.add(example); });
   if (!found.isOk())
     return found.status();
-  HONE_TRY(predictions.commit());
   const Evaluation &evaluation = found.value();
   if (!std::isfinite(evaluation.loss)) {
     char problem[64];
@@ -217,6 +216,7 @@ static Status evaluateOnly(Setup &setup) {
                   "check the adapter and the weights, or take a checkpoint of "
                   "the run before it diverged");
   }
+  HONE_TRY(predictions.commit());
   printf("eval loss    %.9f over %" PRIu64 " tokens\n"
          "perplexity   %.6g\n",
          evaluation.loss, evaluation.tokens, evaluation.perplexity());
