@@ -338,8 +338,8 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
     Changes nothing. In all functions but those of the host:
 
     1. There is no op and no type beside those of tile, arith, math, memref, scf
-       and func: no pointer and no vector. In `tile.parallel` kernels that are a
-       GPU's own have ops of simt, too.
+       and func: no pointer and no vector. Inside of `tile.parallel`, kernels
+       that a GPU has of its own may have ops of simt, too.
     2. Memory is read and written inside of `tile.parallel`.
     3. `tile.prefetch` and `tile.release` stand outside of it.
     4. Without `float64`, nothing computes in f64.

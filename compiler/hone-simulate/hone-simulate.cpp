@@ -46,8 +46,9 @@ struct Options {
   cl::opt<uint64_t> window{
       "window", cl::init(kGrpcWindow), cl::value_desc("bytes"),
       cl::cat(category),
-      cl::desc("what leaves of a frame before the receiver has said that it "
-               "reads it; default: 65536, as of gRPC and of MPI; 0: all")};
+      cl::desc(
+          "what leaves of a frame before the receiver has said that it "
+          "reads it; default: 65536, as gRPC and Open MPI have it; 0: all")};
   cl::list<std::string> profile{
       "profile", cl::value_desc("[program=]file"), cl::cat(category),
       cl::desc("times that train --profile measured; default: the plan's "

@@ -8,9 +8,9 @@
 //
 //   * of 32 features that are summed over, it has the eight from `8 t` on, of
 //     rows `g` and `g + 8` on the left and of row `g` of eight on the right;
-//   * of the 64 features that a workgroup computes, it has the eight from `8 g`
-//   on of four rows
-//     on the right, and sums of the sixteen from `16 t` on.
+//   * of the 64 features that a workgroup computes, it has the eight from
+//     `8 g` on of four rows on the right, and sums of the sixteen from `16 t`
+//     on.
 //
 // Weights are computed where sums of scores are, which is where the left side
 // of the next product wants them.

@@ -1,9 +1,7 @@
-/*===- SetClock.c - A wall clock that is set while programs train
-----------===//
+/*===- SetClock.c - A wall clock that is set meanwhile --------------------===//
 //
 // Preloaded by clock.sh. Once the file $HONE_CLOCK is there, the wall clock of
-all
-// processes is an hour late; with $HONE_CLOCK_EVERY it is right again so many
+// all processes is an hour late; with $HONE_CLOCK_EVERY it is right again so many
 // milliseconds later, and so on. A wait until a time of the wall clock, as
 // gRPC's are, follows it.
 //

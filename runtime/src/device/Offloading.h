@@ -77,7 +77,8 @@ private:
   platform::Error run(const Request &request) const;
   platform::Error transfer(const Request &request) const;
   platform::Error transferDirectly(const Request &request) const;
-  /// What is of no whole blocks; direct transfers go on after it, if they can.
+  /// Writes what need not be whole blocks; transfers are direct again after it,
+  /// if they can be.
   platform::Error writeThroughCache(const char *part, uint64_t size,
                                     uint64_t offset);
   void fail(platform::Error error, bool isWrite);
