@@ -21,8 +21,8 @@ Result<std::unique_ptr<Device>> openDevice(const hone_module &module,
                                            int64_t number, RoomNeeded room);
 
 /// A table of the devices that programs for the target of `module` can run on,
-/// for a person; of a program for the processor NVIDIA's, and that it uses none.
-/// Errors: NoDriver, OldDriver, DeviceFailed.
+/// for a person; of a program for the processor NVIDIA's, and that it uses
+/// none. Errors: NoDriver, OldDriver, DeviceFailed.
 Result<std::string> listDevices(const hone_module &module);
 
 } // namespace hone::rt
