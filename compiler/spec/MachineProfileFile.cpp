@@ -13,13 +13,20 @@ using namespace hone;
 static constexpr const char *remedy =
     "write one with ./dev bench --profile FILE, or leave target.profile out";
 
+/// Whole characters of at most 80 bytes: a name may be as long as the file.
+static std::string shortened(const std::string &name) {
+  size_t end = 80;
+  if (name.size() <= end)
+    return name;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80)
+    --end;
+  return name.substr(0, end) + "...";
+}
+
 static Status wrong(const std::string &path, const std::string &name,
                     const std::string &expected) {
-  // A name from the file may be as long as the file.
-  const std::string shown =
-      name.size() <= 80 ? name : name.substr(0, 80) + "...";
   return Status(ErrorCode::BadProfile, path,
-                "expected '" + shown + "' to be " + expected, remedy);
+                "expected '" + shortened(name) + "' to be " + expected, remedy);
 }
 
 namespace {
@@ -30,10 +37,8 @@ struct Bounds {
   const char *expected;
 };
 } // namespace
-static constexpr Bounds ofRates = {
-    1e-6, 1e24, "a number greater than 0, from 1e-6 to 1e24"};
-static constexpr Bounds ofLaunches = {
-    1e-24, 1e6, "a number greater than 0, from 1e-24 to 1e6"};
+static constexpr Bounds ofRates = {1e-6, 1e24, "a number from 1e-6 to 1e24"};
+static constexpr Bounds ofLaunches = {1e-24, 1e6, "a number from 1e-24 to 1e6"};
 static constexpr Bounds ofCosts = {
     0, 1e6, "a number that is not negative and at most 1e6"};
 
