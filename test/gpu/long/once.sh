@@ -3,7 +3,7 @@
 #
 # Runs COMMAND unless it has passed with these FILEs: what takes minutes goes on
 # where it was cut off. FOLDER has a file for each NAME that passed, with the
-# digest of all that decides about it.
+# digest of FILEs and COMMAND.
 set -euo pipefail
 passed=$1/$2
 mkdir -p "$1"
@@ -14,7 +14,8 @@ while [ "$1" != -- ]; do
   shift
 done
 shift
-digest=$( (sha256sum "${files[@]}" && printf '%s\n' "$@") | sha256sum)
+# A pattern may name the files in any order.
+digest=$( (sha256sum "${files[@]}" | sort && printf '%s\n' "$@") | sha256sum)
 if [ "$(cat "$passed" 2>/dev/null)" = "$digest" ]; then
   echo "passed before: ${passed##*/}"
   exit
