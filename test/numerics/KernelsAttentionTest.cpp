@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/gpu/TileShape.h"
 #include "test/numerics/KernelCase.h"
 
 #include <algorithm>
@@ -45,18 +46,81 @@ protected:
   static double scaleOf(const Shape &shape) {
     return shape.headDim > 40 ? 0.1 : 0.3;
   }
+  static Heads headsOf(const Shape &shape) {
+    return {shape.heads, shape.kvHeads, scaleOf(shape), shape.window};
+  }
   static std::string text(const Shape &shape) {
     return " heads " + std::to_string(shape.heads) + " kv_heads " +
            std::to_string(shape.kvHeads) +
            (shape.window ? " window " + std::to_string(shape.window) : "") +
            (scaleOf(shape) == 0.1 ? " scale 0.1" : " scale 0.3");
   }
-  void checkLongSequence(int64_t window);
+  static std::string rowOf(int64_t heads, const Shape &shape) {
+    return "?x" + std::to_string(heads * shape.headDim) + "xT";
+  }
+  static std::string normalizerOf(const Shape &shape) {
+    return "?x" + std::to_string(2 * shape.heads) + "xC";
+  }
+  KernelCase forwardCase(const Shape &shape, bool withNormalizer,
+                         int64_t maxRows = kMaxRows);
+  KernelCase adjointCase(const Shape &shape, int64_t maxRows = kMaxRows);
+  /// The results of attention and of its adjoint.
+  std::vector<Matrix> checkLongSequence(const Shape &shape, int64_t rows,
+                                        int64_t maxRows);
+  void checkHiddenKeys(const Shape &shape, int64_t maxRows);
+  void checkHiddenQueries(const Shape &shape, int64_t maxRows);
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsAttentionTest,
                          testing::Values("f32", "f64", kMedium, "bf16",
                                          kPairs));
+
+/// Attention with all scores in registers.
+class RegisterAttentionTest : public KernelsAttentionTest {
+protected:
+  void SetUp() override {
+    if (!addsOnMatrixUnits(element()))
+      GTEST_SKIP() << "needs matrix units";
+  }
+  /// Rows of a module whose workgroups have `queries` rows.
+  static int64_t maxRowsFor(int64_t queries, const Shape &shape) {
+    return queries * simt::kMultiprocessors * 64 /
+           (shape.heads * shape.headDim);
+  }
+  void checkWorkgroups(const Shape &shape);
+};
+INSTANTIATE_TEST_SUITE_P(Elements, RegisterAttentionTest,
+                         testing::Values(kPairs));
 } // namespace
+
+KernelCase KernelsAttentionTest::forwardCase(const Shape &shape,
+                                             bool withNormalizer,
+                                             int64_t maxRows) {
+  std::string q = rowOf(shape.heads, shape), kv = rowOf(shape.kvHeads, shape);
+  std::vector<std::string> results = {q};
+  if (withNormalizer)
+    results.push_back(normalizerOf(shape));
+  return KernelCase(
+      element(), {{"q", q}, {"k", kv}, {"v", kv}, {"starts", "?xi32"}}, results,
+      "hone.attention %q, %k, %v, %starts" + text(shape), maxRows);
+}
+
+KernelCase KernelsAttentionTest::adjointCase(const Shape &shape,
+                                             int64_t maxRows) {
+  std::string q = rowOf(shape.heads, shape), kv = rowOf(shape.kvHeads, shape);
+  return KernelCase(
+      element(),
+      {{"dy", q},
+       {"q", q},
+       {"k", kv},
+       {"v", kv},
+       {"y", q},
+       {"normalizer", normalizerOf(shape)},
+       {"starts", "?xi32"}},
+      {q, kv, kv},
+      "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %starts" +
+          text(shape),
+      maxRows);
+}
 
 TEST_P(KernelsAttentionTest, Forward) {
   for (const Shape &shape : shapes) {
@@ -64,12 +128,7 @@ TEST_P(KernelsAttentionTest, Forward) {
       continue;
     int64_t wide = shape.heads * shape.headDim;
     int64_t narrow = shape.kvHeads * shape.headDim;
-    std::string q = "?x" + std::to_string(wide) + "xT";
-    std::string kv = "?x" + std::to_string(narrow) + "xT";
-    KernelCase kernel(element(),
-                      {{"q", q}, {"k", kv}, {"v", kv}, {"starts", "?xi32"}},
-                      {q, "?x" + std::to_string(2 * shape.heads) + "xC"},
-                      "hone.attention %q, %k, %v, %starts" + text(shape));
+    KernelCase kernel = forwardCase(shape, /*withNormalizer=*/true);
     for (int64_t rows : kRowCounts) {
       SCOPED_TRACE(text(shape) + ", rows " + std::to_string(rows));
       Matrix query = scale(random(rows, wide), 4), key = random(rows, narrow);
@@ -80,9 +139,7 @@ TEST_P(KernelsAttentionTest, Forward) {
       kernel.set("v", value);
       kernel.set("starts", starts);
       std::vector<Matrix> got = kernel.run(rows);
-      Attention want =
-          attention(query, key, value, starts,
-                    {shape.heads, shape.kvHeads, scaleOf(shape), shape.window});
+      Attention want = attention(query, key, value, starts, headsOf(shape));
       expectClose(got[0], want.y, element(), rows, "attention");
       expectClose(got[1], want.normalizer, computed(), rows,
                   "attention_normalizer");
@@ -96,26 +153,13 @@ TEST_P(KernelsAttentionTest, Adjoint) {
       continue;
     int64_t wide = shape.heads * shape.headDim;
     int64_t narrow = shape.kvHeads * shape.headDim;
-    std::string q = "?x" + std::to_string(wide) + "xT";
-    std::string kv = "?x" + std::to_string(narrow) + "xT";
-    KernelCase kernel(
-        element(),
-        {{"dy", q},
-         {"q", q},
-         {"k", kv},
-         {"v", kv},
-         {"y", q},
-         {"normalizer", "?x" + std::to_string(2 * shape.heads) + "xC"},
-         {"starts", "?xi32"}},
-        {q, kv, kv},
-        "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %starts" +
-            text(shape));
+    KernelCase kernel = adjointCase(shape);
     for (int64_t rows : kRowCounts) {
       SCOPED_TRACE(text(shape) + ", rows " + std::to_string(rows));
       Matrix query = random(rows, wide), key = random(rows, narrow);
       Matrix value = random(rows, narrow), dy = random(rows, wide);
       Rows starts = sequenceStarts(rows);
-      Heads heads{shape.heads, shape.kvHeads, scaleOf(shape), shape.window};
+      Heads heads = headsOf(shape);
       Attention forward = attention(query, key, value, starts, heads);
       kernel.set("dy", dy);
       kernel.set("q", query);
@@ -137,53 +181,90 @@ TEST_P(KernelsAttentionTest, Adjoint) {
 }
 
 // More keys, and in the adjoint more queries, than one partial sum takes.
-TEST_P(KernelsAttentionTest, LongSequence) { checkLongSequence(0); }
-TEST_P(KernelsAttentionTest, LongWindow) { checkLongSequence(290); }
+TEST_P(KernelsAttentionTest, LongSequence) {
+  checkLongSequence({2, 1, 16, 0}, 600, 700);
+}
+TEST_P(KernelsAttentionTest, LongWindow) {
+  checkLongSequence({2, 1, 16, 290}, 600, 700);
+}
+
+TEST_P(KernelsAttentionTest, WindowReadsNothingElse) {
+  checkHiddenKeys({1, 1, 8, 9}, kMaxRows);
+}
+TEST_P(KernelsAttentionTest, WindowReadsNothingElseBackward) {
+  checkHiddenQueries({1, 1, 8, 9}, 160);
+}
+
+TEST_P(RegisterAttentionTest, LongSequence) { checkWorkgroups({2, 1, 64, 0}); }
+TEST_P(RegisterAttentionTest, LongWindow) { checkWorkgroups({2, 1, 64, 190}); }
+TEST_P(RegisterAttentionTest, LongSequenceOfWideHeads) {
+  checkWorkgroups({2, 1, 128, 0});
+}
+
+TEST_P(RegisterAttentionTest, WindowReadsNothingElse) {
+  constexpr Shape shape = {2, 1, 64, 9};
+  for (int64_t queries : {32, 128})
+    checkHiddenKeys(shape, maxRowsFor(queries, shape));
+}
+TEST_P(RegisterAttentionTest, WindowReadsNothingElseBackward) {
+  constexpr Shape shape = {2, 1, 64, 9};
+  for (int64_t queries : {32, 128})
+    checkHiddenQueries(shape, maxRowsFor(queries, shape));
+}
+
+// The subgroups of a workgroup of keys take 128 queries in a turn: there are
+// three turns, and the last ends inside a block of 16. No bit depends on the
+// rows of a workgroup of queries.
+void RegisterAttentionTest::checkWorkgroups(const Shape &shape) {
+  constexpr int64_t rows = 300;
+  std::vector<Matrix> first;
+  for (int64_t queries : {32, 64, 128}) {
+    SCOPED_TRACE(text(shape) + ", queries " + std::to_string(queries));
+    std::vector<Matrix> got =
+        checkLongSequence(shape, rows, maxRowsFor(queries, shape));
+    if (first.empty())
+      first = got;
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(got[i].values == first[i].values) << "result " << i;
+  }
+}
 
 // Keys and queries that no row of a strip sees are not read at all.
-TEST_P(KernelsAttentionTest, WindowReadsNothingElse) {
+void KernelsAttentionTest::checkHiddenKeys(const Shape &shape,
+                                           int64_t maxRows) {
   constexpr int64_t rows = 100;
-  KernelCase kernel(
-      element(),
-      {{"q", "?x8xT"}, {"k", "?x8xT"}, {"v", "?x8xT"}, {"starts", "?xi32"}},
-      {"?x8xT"},
-      "hone.attention %q, %k, %v, %starts heads 1 kv_heads 1 window 9 scale "
-      "0.3");
-  Matrix q = random(rows, 8), k = random(rows, 8), v = random(rows, 8);
-  Rows starts(rows, 0);
+  int64_t wide = shape.heads * shape.headDim;
+  int64_t narrow = shape.kvHeads * shape.headDim;
+  KernelCase kernel = forwardCase(shape, /*withNormalizer=*/false, maxRows);
+  Matrix q = random(rows, wide), k = random(rows, narrow);
+  Matrix v = random(rows, narrow);
   kernel.set("q", q);
   kernel.set("k", k);
   kernel.set("v", v);
-  kernel.set("starts", starts);
+  kernel.set("starts", Rows(rows, 0));
   Matrix whole = kernel.run(rows)[0];
   // The strip that begins at row 64 sees no key before row 56.
-  for (int64_t j = 0; j < 56 * 8; ++j)
+  for (int64_t j = 0; j < 56 * narrow; ++j)
     k.values[j] = v.values[j] = NAN;
   kernel.set("k", k);
   kernel.set("v", v);
   Matrix rest = kernel.run(rows)[0];
-  for (int64_t j = 64 * 8; j < rows * 8; ++j)
+  for (int64_t j = 64 * wide; j < rows * wide; ++j)
     ASSERT_EQ(rest.values[j], whole.values[j]) << j;
 }
 
-TEST_P(KernelsAttentionTest, WindowReadsNothingElseBackward) {
+void KernelsAttentionTest::checkHiddenQueries(const Shape &shape,
+                                              int64_t maxRows) {
   constexpr int64_t rows = 150;
-  std::vector<KernelCase::Operand> inputs;
-  for (const char *name : {"dy", "q", "k", "v", "y"})
-    inputs.push_back({name, "?x8xT"});
-  inputs.push_back({"normalizer", "?x2xC"});
-  inputs.push_back({"starts", "?xi32"});
-  KernelCase kernel(
-      element(), inputs, {"?x8xT", "?x8xT", "?x8xT"},
-      "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %starts heads "
-      "1 kv_heads 1 window 9 scale 0.3",
-      /*maxRows=*/160);
+  KernelCase kernel = adjointCase(shape, maxRows);
   std::map<std::string, Matrix> given;
-  for (const char *name : {"dy", "q", "k", "v"})
-    given[name] = random(rows, 8);
+  for (const char *name : {"dy", "q"})
+    given[name] = random(rows, shape.heads * shape.headDim);
+  for (const char *name : {"k", "v"})
+    given[name] = random(rows, shape.kvHeads * shape.headDim);
   Rows starts(rows, 0);
-  Attention forward = attention(given["q"], given["k"], given["v"], starts,
-                                {1, 1, 0.3, /*window=*/9});
+  Attention forward =
+      attention(given["q"], given["k"], given["v"], starts, headsOf(shape));
   given["y"] = forward.y;
   given["normalizer"] = forward.normalizer;
   auto run = [&] {
@@ -201,48 +282,37 @@ TEST_P(KernelsAttentionTest, WindowReadsNothingElseBackward) {
         for (int64_t j = 0; j < matrix.columns; ++j)
           matrix.values[i * matrix.columns + j] = NAN;
   std::vector<Matrix> rest = run();
-  for (size_t result = 0; result < rest.size(); ++result)
-    for (int64_t j = 64 * 8; j < 128 * 8; ++j)
+  for (size_t result = 0; result < rest.size(); ++result) {
+    int64_t columns = rest[result].columns;
+    for (int64_t j = 64 * columns; j < 128 * columns; ++j)
       ASSERT_EQ(rest[result].values[j], whole[result].values[j])
           << "result " << result << ", " << j;
+  }
 }
 
-void KernelsAttentionTest::checkLongSequence(int64_t window) {
-  constexpr int64_t rows = 600;
-  Heads heads{2, 1, 0.3, window};
-  std::string given = window ? "window " + std::to_string(window) + " " : "";
-  Matrix q = random(rows, 32), k = random(rows, 16), v = random(rows, 16);
-  Matrix dy = random(rows, 32);
+std::vector<Matrix> KernelsAttentionTest::checkLongSequence(const Shape &shape,
+                                                            int64_t rows,
+                                                            int64_t maxRows) {
+  int64_t wide = shape.heads * shape.headDim;
+  int64_t narrow = shape.kvHeads * shape.headDim;
+  auto matrixOf = [&](int64_t columns, unsigned seed) {
+    return randomMatrix(rows, columns, seed, element());
+  };
+  Matrix q = matrixOf(wide, 1), k = matrixOf(narrow, 2);
+  Matrix v = matrixOf(narrow, 3), dy = matrixOf(wide, 4);
   Rows starts(rows, 0);
   std::fill(starts.begin() + 20, starts.end(), 20);
 
-  KernelCase forward(
-      element(),
-      {{"q", "?x32xT"}, {"k", "?x16xT"}, {"v", "?x16xT"}, {"starts", "?xi32"}},
-      {"?x32xT", "?x4xC"},
-      "hone.attention %q, %k, %v, %starts heads 2 kv_heads 1 " + given +
-          "scale 0.3",
-      /*maxRows=*/700);
+  KernelCase forward = forwardCase(shape, /*withNormalizer=*/true, maxRows);
   forward.set("q", q);
   forward.set("k", k);
   forward.set("v", v);
   forward.set("starts", starts);
-  Attention want = attention(q, k, v, starts, heads);
-  expectClose(forward.run(rows)[0], want.y, element(), rows, "attention");
+  Attention want = attention(q, k, v, starts, headsOf(shape));
+  std::vector<Matrix> results = forward.run(rows);
+  expectClose(results[0], want.y, element(), rows, "attention");
 
-  KernelCase adjoint(element(),
-                     {{"dy", "?x32xT"},
-                      {"q", "?x32xT"},
-                      {"k", "?x16xT"},
-                      {"v", "?x16xT"},
-                      {"y", "?x32xT"},
-                      {"normalizer", "?x4xC"},
-                      {"starts", "?xi32"}},
-                     {"?x32xT", "?x16xT", "?x16xT"},
-                     "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, "
-                     "%starts heads 2 kv_heads 1 " +
-                         given + "scale 0.3",
-                     /*maxRows=*/700);
+  KernelCase adjoint = adjointCase(shape, maxRows);
   adjoint.set("dy", dy);
   adjoint.set("q", q);
   adjoint.set("k", k);
@@ -251,8 +321,11 @@ void KernelsAttentionTest::checkLongSequence(int64_t window) {
   adjoint.set("normalizer", want.normalizer);
   adjoint.set("starts", starts);
   std::vector<Matrix> got = adjoint.run(rows);
-  AttentionGradients gradients = attentionAdjoint(dy, q, k, v, starts, heads);
+  AttentionGradients gradients =
+      attentionAdjoint(dy, q, k, v, starts, headsOf(shape));
   expectClose(got[0], gradients.dq, element(), rows, "attention_adjoint_q");
   expectClose(got[1], gradients.dk, element(), rows, "attention_adjoint_k");
   expectClose(got[2], gradients.dv, element(), rows, "attention_adjoint_v");
+  llvm::append_range(results, got);
+  return results;
 }
