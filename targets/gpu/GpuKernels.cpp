@@ -32,17 +32,19 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
-  bool isAdapter =
-      isa<LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp>(op);
-  if (isAdapter && device.copiesInFlight && simt::hasWorkForNarrowTiles(rows))
-    blocks.narrowRows *= 2;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp>(
+          [&](auto adapter) {
+            if (device.copiesInFlight &&
+                simt::hasWorkForNarrowTiles(rows, columnsOf(adapter.getB())))
+              blocks.narrowRows *= 2;
+          });
   // Sums over all rows are long and few: the smaller a tile, the more of them
   // run at a time.
   if (auto adapter = dyn_cast<LoraParameterAdjointOp>(op);
       adapter && device.copiesInFlight && !adapter.getDropout()) {
-    int64_t rank = columnsOf(adapter.getB());
-    blocks.columns =
-        std::max(rank, simt::thinTilePlaces(columnsOf(adapter.getX())));
+    blocks.columns = simt::adapterColumns(
+        columnsOf(adapter.getB()), columnsOf(adapter.getX()), blocks.columns);
     blocks.narrowColumns = simt::thinTilePlaces(columnsOf(adapter.getDy()));
     return blocks;
   }

@@ -55,8 +55,9 @@ TileShape TileShape::dealtOut(int64_t rows, int64_t columns) {
   return {std::max(rows, down), columns, down, across, false};
 }
 
-bool simt::hasWorkForNarrowTiles(int64_t rows) {
-  return llvm::divideCeil(rows, kThreads / kNarrow) >= kMultiprocessors;
+bool simt::hasWorkForNarrowTiles(int64_t rows, int64_t columns) {
+  return columns <= kNarrow &&
+         llvm::divideCeil(rows, kThreads / kNarrow) >= kMultiprocessors;
 }
 
 bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
@@ -71,6 +72,11 @@ int64_t simt::thinTilePlaces(int64_t places) {
          llvm::divideCeil(places, each) < kMultiprocessors)
     each /= 2;
   return each;
+}
+
+int64_t simt::adapterColumns(int64_t rank, int64_t places, int64_t most) {
+  int64_t whole = llvm::PowerOf2Ceil(rank);
+  return std::min(std::max(whole, thinTilePlaces(places)), most);
 }
 
 std::optional<BlockSplit> BlockSplit::of(int64_t rows, int64_t columns,

@@ -58,14 +58,19 @@ struct TileShape {
 /// fewer of them some multiprocessors would have none.
 bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
 
-/// Whether so many rows of eight sums, a sum for each thread, are work for all
-/// multiprocessors of the largest device.
-bool hasWorkForNarrowTiles(int64_t rows);
+/// Whether so many rows of `columns` sums, at most eight, are work for all
+/// multiprocessors of the largest device with a sum for each thread.
+bool hasWorkForNarrowTiles(int64_t rows, int64_t columns);
 
 /// Rows or columns of a tile of a thin result, whose other side is short, with
 /// which all multiprocessors of the largest device have a tile, or the fewest
 /// that are read 16 bytes at a time.
 int64_t thinTilePlaces(int64_t places);
+
+/// Columns of a tile of dA, which is `rank` x `places`, and of u, which has
+/// `rank` columns and should not be cut: a tile of u reads all of dy. Tiles of
+/// dA begin where 16 bytes do, and no tile has more than `most` columns.
+int64_t adapterColumns(int64_t rank, int64_t places, int64_t most);
 
 /// Blocks of terms over the subgroups of a workgroup: each of them has a whole
 /// tile of sums of its own, and terms in shared memory of its own.

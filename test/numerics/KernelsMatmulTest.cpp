@@ -180,6 +180,33 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
   }
 }
 
+// A rank that is no power of two, and more than a GPU's tile has columns.
+TEST_P(KernelsMatmulTest, LoraParameterAdjointOfRanks) {
+  constexpr int64_t rows = 40, in = 136, out = 72;
+  for (int64_t rank : {12, 128}) {
+    std::string r = std::to_string(rank);
+    KernelCase kernel(element(),
+                      {{"dy", "?x72xT"},
+                       {"x", "?x136xT"},
+                       {"a", r + "x136xC"},
+                       {"b", "72x" + r + "xC"}},
+                      {r + "x136xC", "72x" + r + "xC"},
+                      "hone.lora_parameter_adjoint %dy, %x, %a, %b scale 1.5");
+    Lora lora{Matrix(), random(rank, in), random(out, rank), 1.5};
+    Matrix dy = random(rows, out), x = random(rows, in);
+    kernel.set("a", lora.a);
+    kernel.set("b", lora.b);
+    kernel.set("dy", dy);
+    kernel.set("x", x);
+    std::vector<Matrix> got = kernel.run(rows);
+    LoraGradients want = loraParameterAdjoint(dy, x, lora);
+    expectClose(got[0], want.da, computed(), out + rows,
+                "lora_parameter_adjoint_a");
+    expectClose(got[1], want.db, computed(), in + rows,
+                "lora_parameter_adjoint_b");
+  }
+}
+
 // More rows than one partial sum takes.
 TEST_P(KernelsMatmulTest, LoraParameterAdjointOfManyRows) {
   constexpr int64_t rows = 600;

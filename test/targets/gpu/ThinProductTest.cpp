@@ -31,6 +31,9 @@ struct Product {
   bool isRowCountKnown = true; ///< else terms are as many as rows of the batch
   const char *w = "f32", *element = "f32";
   const char *a = element;
+  int64_t tiles = 1; ///< side by side, a workgroup for each
+
+  int64_t allColumns() const { return tiles * columns; }
 };
 
 } // namespace
@@ -60,6 +63,18 @@ static const Product kProducts[] = {
     {"bias", 1, 64, 256, 32, false, false, true, false},
     {"no sums before", 8, 64, 256, 32, true, false, false, false},
     {"rank 16", 16, 64, 256, 32, true, false, true, false},
+    {"dA of rank 12", 12, 16, 100, 32, true, false, true, false, "bf16", "f32",
+     "f32", /*tiles=*/3},
+    {"dB of rank 12", 8, 12, 100, 32, true, false, true, false, "f32", "f32",
+     "bf16"},
+    {"u of rank 12", 16, 12, 200, 200, false, false, false, true, "f32", "f32",
+     "bf16"},
+    {"dA of rank 128", 64, 64, 100, 32, true, false, true, false, "bf16", "f32",
+     "f32", /*tiles=*/2},
+    {"dB of rank 128", 8, 64, 100, 32, true, false, true, false, "f32", "f32",
+     "bf16", /*tiles=*/2},
+    {"u of rank 128", 16, 64, 250, 200, false, false, false, true, "f32", "f32",
+     "bf16", /*tiles=*/2},
     {"odd sizes", 5, 37, 250, 32, true, false, true, false},
     {"odd blocks", 7, 3, 333, 30, false, true},
     {"many blocks", 3, 6, 777, 32, false, false},
@@ -74,8 +89,9 @@ namespace {
 /// Where the matrices are, in bytes.
 struct Layout {
   explicit Layout(const Product &p)
-      : w(align(p.rows * p.depth * 8)), c(w + align(p.columns * p.depth * 8)),
-        end(c + align(p.rows * p.columns * 8)) {}
+      : w(align(p.rows * p.depth * 8)),
+        c(w + align(p.allColumns() * p.depth * 8)),
+        end(c + align(p.rows * p.allColumns() * 8)) {}
   static int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
   int64_t w, c, end;
@@ -89,21 +105,24 @@ static std::string textOf(const Product &p, bool isThin) {
   };
   std::string a = p.transposeA ? matrix(p.depth, p.rows, p.a)
                                : matrix(p.rows, p.depth, p.a);
-  std::string w = p.transposeW ? matrix(p.columns, p.depth, p.w)
-                               : matrix(p.depth, p.columns, p.w);
-  std::string c = matrix(p.rows, p.columns, p.element);
+  std::string w = p.transposeW ? matrix(p.allColumns(), p.depth, p.w)
+                               : matrix(p.depth, p.allColumns(), p.w);
+  std::string c = matrix(p.rows, p.allColumns(), p.element);
   std::string text =
       arenaView("a", 0, a) + arenaView("w", at.w, w) + arenaView("c", at.c, c);
   text += llvm::formatv(
       "%m = arith.constant {0} : index\n%n = arith.constant {1} : index\n"
       "%depth = arith.constant {2} : index\n"
-      "tile.parallel (%p) in (%c1) {{\n"
-      "tile.product %c[%c0, %c0], %a[%c0, %c0], %w[%c0, %c0] "
+      "%tiles = arith.constant {12} : index\n"
+      "tile.parallel (%p) in (%tiles) {{\n"
+      "%j = arith.muli %p, %n : index\n"
+      "tile.product %c[%c0, %j], %a[%c0, %c0], %w[{13}] "
       "size(%m, %n, {3}) in [{4}, {1}]{5}{6}{7}{8} : {9}, {10}, {11}\n}",
       p.rows, p.columns, p.depth, p.isRowCountKnown ? "%depth" : "%rows",
       p.terms, p.accumulates ? " accumulate" : "",
       p.transposeA ? " transpose_a" : "", p.transposeW ? " transpose_w" : "",
-      isThin ? " few_rows" : "", c, a, w);
+      isThin ? " few_rows" : "", c, a, w, p.tiles,
+      p.transposeW ? "%j, %c0" : "%c0, %j");
   return entryFunction(text);
 }
 
@@ -131,7 +150,7 @@ static std::vector<char> arenaOf(const Product &p, char *&aligned) {
 
 static std::string resultOf(const Product &p, const char *arena) {
   return std::string(arena + Layout(p).c,
-                     p.rows * p.columns * bytesOf(p.element));
+                     p.rows * p.allColumns() * bytesOf(p.element));
 }
 
 namespace {
@@ -238,8 +257,12 @@ TEST(TileShape, OfFewColumnsHasASumForEachThread) {
   EXPECT_EQ(tall->down * tall->across, simt::kThreads);
   EXPECT_FALSE(simt::TileShape::narrow(16, 8));
   EXPECT_FALSE(simt::TileShape::narrow(32, 16));
-  EXPECT_TRUE(simt::hasWorkForNarrowTiles(8192));
-  EXPECT_FALSE(simt::hasWorkForNarrowTiles(256));
+  EXPECT_TRUE(simt::hasWorkForNarrowTiles(8192, 8));
+  EXPECT_FALSE(simt::hasWorkForNarrowTiles(256, 8));
+  for (int64_t rank : {4, 8, 12, 16, 64, 128, 256})
+    EXPECT_EQ(simt::hasWorkForNarrowTiles(8192, rank),
+              simt::TileShape::narrow(32, rank).has_value())
+        << "rank " << rank;
 }
 
 /// A tile for each multiprocessor, but no chunk of 16 bytes is cut.
@@ -248,4 +271,23 @@ TEST(TileShape, OfAThinResultIsNarrowWhereThereAreFew) {
   EXPECT_EQ(simt::thinTilePlaces(4864), 32);
   EXPECT_EQ(simt::thinTilePlaces(896), 8);
   EXPECT_EQ(simt::thinTilePlaces(128), 8);
+}
+
+/// Tiles of dA begin where 16 bytes of bfloat16 do, and those of u are few
+/// sums, which subgroups share, and in one piece up to rank 64.
+TEST(TileShape, OfAnAdapterIsAlignedAndSplit) {
+  DeviceFeatures device{163 * 1024, /*copiesInFlight=*/true};
+  for (int64_t rank : {4, 8, 12, 16, 64, 128, 256})
+    for (int64_t places : {896, 4864, 16896}) {
+      SCOPED_TRACE(llvm::formatv("rank {0}, {1} places", rank, places).str());
+      int64_t columns = simt::adapterColumns(rank, places, 64);
+      EXPECT_EQ(columns % 8, 0);
+      EXPECT_LE(columns, 64);
+      EXPECT_GE(columns, std::min<int64_t>(rank, 64));
+      EXPECT_TRUE(
+          BlockSplit::of(16, std::min(rank, columns), 992, 4864, device));
+    }
+  EXPECT_EQ(simt::adapterColumns(4, 896, 64), 8);
+  EXPECT_EQ(simt::adapterColumns(12, 896, 64), 16);
+  EXPECT_EQ(simt::adapterColumns(256, 896, 64), 64);
 }

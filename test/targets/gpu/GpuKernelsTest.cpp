@@ -1,0 +1,92 @@
+//===- GpuKernelsTest.cpp - How a GPU's loops over an adapter are cut -----===//
+
+#include "targets/gpu/GpuKernels.h"
+
+#include "dialects/Hone/HoneOps.h"
+#include "targets/Target.h"
+#include "targets/gpu/TileShape.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace hone;
+using simt::BlockSplit;
+using simt::DeviceFeatures;
+
+namespace {
+struct Adapter {
+  int64_t rank;
+  const char *element = "bf16", *computed = "f32";
+  const char *dropout = "";
+};
+
+class GpuKernelsTest : public testing::Test {
+protected:
+  static constexpr DeviceFeatures sm80{163 * 1024, /*copiesInFlight=*/true,
+                                       /*matrixUnits=*/true};
+
+  GpuKernelsTest() : context(mlir::MLIRContext::Threading::DISABLED) {
+    mlir::DialectRegistry registry;
+    registerTargetDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadDialect<HoneDialect>();
+  }
+
+  /// Of the gradients of an adapter of 896 features.
+  tile::Blocks blocksOf(const Adapter &adapter, int64_t rows,
+                        const DeviceFeatures &device) {
+    std::string ir =
+        llvm::formatv(
+            "hone.block @op(%dy: tensor<?x896x{1}>, %x: tensor<?x896x{1}>, "
+            "%a: tensor<{0}x896x{2}>, %b: tensor<896x{0}x{2}>, "
+            "%key: tensor<4xi32>) -> (tensor<{0}x896x{2}>, "
+            "tensor<896x{0}x{2}>) {{\n"
+            "%da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0"
+            "{3} : (tensor<?x896x{1}>, tensor<?x896x{1}>, "
+            "tensor<{0}x896x{2}>, tensor<896x{0}x{2}>{4}) -> "
+            "(tensor<{0}x896x{2}>, tensor<896x{0}x{2}>)\n"
+            "hone.return %da, %db : tensor<{0}x896x{2}>, "
+            "tensor<896x{0}x{2}>\n}\n",
+            adapter.rank, adapter.element, adapter.computed, adapter.dropout,
+            *adapter.dropout ? ", tensor<4xi32>" : "")
+            .str();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(ir, &context);
+    EXPECT_TRUE(module) << ir;
+    if (!module)
+      return {};
+    KernelSettings settings;
+    settings.blocks = {/*columns=*/64, /*rows=*/64};
+    settings.blocks.narrowRows = 16;
+    tile::Blocks blocks;
+    module->walk([&](LoraParameterAdjointOp op) {
+      blocks = GpuKernels(device).blocksOf(op, rows, settings);
+    });
+    return blocks;
+  }
+
+private:
+  mlir::MLIRContext context;
+};
+} // namespace
+
+/// No tile of dA is wider than 64 columns or begins within 16 bytes.
+TEST_F(GpuKernelsTest, TilesOfAnAdaptersGradientsAreAligned) {
+  const std::pair<int64_t, int64_t> columns[] = {
+      {4, 8}, {8, 8}, {12, 16}, {16, 16}, {64, 64}, {128, 64}, {256, 64}};
+  for (auto [rank, most] : columns)
+    EXPECT_EQ(blocksOf({rank}, 256, sm80).columns, most) << "rank " << rank;
+}
+
+/// Tiles of u are few sums, which subgroups share, with any number of rows:
+/// they are higher only where each thread has one of eight columns.
+TEST_F(GpuKernelsTest, TilesOfUAreSplit) {
+  for (int64_t rank : {4, 8, 12, 16, 64, 128, 256})
+    for (int64_t rows : {256, 4192, 4193, 8192}) {
+      SCOPED_TRACE(llvm::formatv("rank {0}, {1} rows", rank, rows).str());
+      tile::Blocks blocks = blocksOf({rank}, rows, sm80);
+      int64_t columns = std::min(rank, blocks.columns);
+      EXPECT_EQ(blocks.narrowRows, rank <= 8 && rows > 4192 ? 32 : 16);
+      EXPECT_TRUE(BlockSplit::of(blocks.narrowRows, columns, 992, 4864, sm80));
+    }
+}
