@@ -2,6 +2,8 @@
 
 #include "targets/gpu/GpuKernels.h"
 
+#include "dialects/Hone/Numerics.h"
+#include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/TileShape.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,6 +31,20 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
       .Default(false);
 }
 
+/// Rows of h with which a workgroup has room for what dropout leaves of x.
+template <typename LoraLike>
+static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
+                           const simt::DeviceFeatures &device) {
+  auto type = cast<ShapedType>(adapter.getB().getType());
+  int64_t bytes =
+      computeType(type.getElementType()).getIntOrFloatBitWidth() / 8;
+  int64_t width =
+      std::min(columnsOf(adapter.getX()), numerics::kDropoutColumns);
+  return rowsWithRoom(
+      device.sharedBytes, bytes * width,
+      simt::productBytes(blocks.narrowRows, blocks.columns, device));
+}
+
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
@@ -38,6 +54,13 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
             if (device.copiesInFlight &&
                 simt::hasWorkForNarrowTiles(rows, columnsOf(adapter.getB())))
               blocks.narrowRows *= 2;
+          });
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoraLinearOp, LoraParameterAdjointOp, LoraParameterTangentOp>(
+          [&](auto adapter) {
+            if (adapter.getDropout())
+              blocks.narrowRows = std::min(
+                  blocks.narrowRows, droppedRows(adapter, blocks, device));
           });
   // Sums over all rows are long and few: the smaller a tile, the more of them
   // run at a time.
@@ -100,8 +123,8 @@ std::string GpuKernels::refusal(Operation *op) const {
       .Default(std::string());
 }
 
-int64_t hone::attentionRows(int64_t sharedBytes, int64_t bytesPerRow,
-                            int64_t bytes) {
+int64_t hone::rowsWithRoom(int64_t sharedBytes, int64_t bytesPerRow,
+                           int64_t bytes) {
   for (int64_t rows : {64, 32})
     if (bytes + rows * bytesPerRow <= sharedBytes / 2)
       return rows;

@@ -90,3 +90,19 @@ TEST_F(GpuKernelsTest, TilesOfUAreSplit) {
       EXPECT_TRUE(BlockSplit::of(blocks.narrowRows, columns, 992, 4864, sm80));
     }
 }
+
+/// What dropout leaves of x is in a workgroup's memory while h is computed.
+TEST_F(GpuKernelsTest, RowsOfDroppedInputHaveRoom) {
+  const char *dropout = " dropout 0.25 of \"q_proj\" by %key";
+  const DeviceFeatures metal{32 * 1024}, sm75{64 * 1024};
+  auto rowsOf = [&](const char *element, const DeviceFeatures &device) {
+    Adapter adapter{20, element, element, dropout};
+    return blocksOf(adapter, 256, device).narrowRows;
+  };
+  EXPECT_EQ(rowsOf("f32", metal), 16);
+  EXPECT_EQ(rowsOf("f64", metal), 8);
+  EXPECT_EQ(rowsOf("f64", sm75), 16);
+  EXPECT_EQ(rowsOf("f64", sm80), 16);
+  Adapter kept{20, "f64", "f64"};
+  EXPECT_EQ(blocksOf(kept, 256, metal).narrowRows, 16);
+}
