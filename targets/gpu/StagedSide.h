@@ -121,7 +121,7 @@ private:
   /// Runs the body for the thread's chunks of a stage.
   void forEachChunk(Value t, Value end,
                     llvm::function_ref<void(const Chunk &)> body);
-  /// What is not whole, number by number.
+  /// Brings a chunk that is not whole, number by number.
   void bringNumbers(Value slot, Value t, const Chunk &chunk, Value end,
                     double padding);
   /// Stores what `load` has of a whole chunk, or what is there of another.

@@ -1,13 +1,15 @@
 /*===- SetClock.c - A wall clock that is set meanwhile --------------------===//
 //
 // Preloaded by clock.sh. Once the file $HONE_CLOCK is there, the wall clock of
-// all processes is an hour late; with $HONE_CLOCK_EVERY it is right again so many
-// milliseconds later, and so on. A wait until a time of the wall clock, as
+// all processes is an hour late; with $HONE_CLOCK_EVERY it is right again so
+// many milliseconds later, and so on. A wait until a time of the wall clock, as
 // gRPC's are, follows it.
 //
 //===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
+#include "../reliability/WallClock.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +17,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SLICE 10000000ll /* nanoseconds */
@@ -55,23 +55,6 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
   now->tv_sec = time / 1000000000;
   now->tv_nsec = time % 1000000000;
   return 0;
-}
-
-int gettimeofday(struct timeval *restrict now, void *restrict zone) {
-  (void)zone;
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  now->tv_sec = time.tv_sec;
-  now->tv_usec = time.tv_nsec / 1000;
-  return 0;
-}
-
-time_t time(time_t *out) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  if (out)
-    *out = now.tv_sec;
-  return now.tv_sec;
 }
 
 /* Until `end` by the clock as it is set meanwhile. */

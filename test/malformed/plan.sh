@@ -32,7 +32,7 @@ echo "{$rates, \"families\": [1]}" >profile.json
 refuses 'families that are a list' H0214 'profile.json' \
   "'families'" "${compile[@]}" --set target.profile=profile.json
 # An estimate that is not finite is no JSON, which a program holds its plan as.
-echo '{"flops_per_second": 1e-320, "other_flops_per_second": 1, "bytes_per_second": 1, "fills_per_second": 1}' >profile.json
+echo "{${rates/1,/1e-320,}}" >profile.json
 refuses 'a rate so small that times are infinite' H0214 'profile.json' \
   "'flops_per_second'.* from 1e-6 to 1e24" "${compile[@]}" --set target.profile=profile.json
 echo "{$rates, \"step_seconds\": 1e308}" >profile.json

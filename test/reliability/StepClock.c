@@ -1,4 +1,5 @@
-/*===- StepClock.c - A wall clock that is set while a run is under way -----===//
+/*===- StepClock.c - A wall clock that is set while a run is under way
+-----===//
 //
 // Preloaded by clock.sh. The wall clock is $HONE_CLOCK seconds ahead and jumps
 // 5 hours ahead and back as it is read. The monotonic clock, which nobody can
@@ -7,11 +8,11 @@
 //===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
+#include "WallClock.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 static long long offset(void) {
@@ -27,21 +28,4 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
       getenv("HONE_CLOCK_ALL"))
     now->tv_sec += offset();
   return result;
-}
-
-int gettimeofday(struct timeval *restrict now, void *restrict zone) {
-  (void)zone;
-  struct timespec exact;
-  clock_gettime(CLOCK_REALTIME, &exact);
-  now->tv_sec = exact.tv_sec;
-  now->tv_usec = exact.tv_nsec / 1000;
-  return 0;
-}
-
-time_t time(time_t *out) {
-  struct timespec exact;
-  clock_gettime(CLOCK_REALTIME, &exact);
-  if (out)
-    *out = exact.tv_sec;
-  return exact.tv_sec;
 }
