@@ -5,7 +5,6 @@
 #include "Listening.h"
 #include "hone/engine.h"
 
-#include <grpc/support/log.h>
 #include <grpcpp/resource_quota.h>
 
 #include <algorithm>
@@ -67,8 +66,8 @@ Network *Network::of(const std::string &address, std::string &why) {
   if (own)
     return own;
   static const bool isBegun = [] {
-    if (!getenv("GRPC_VERBOSITY"))
-      gpr_set_log_function([](gpr_log_func_args *) {});
+    // All that a program has to say is in the errors of its own.
+    setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
     return atexit(endAll) == 0;
   }();
   (void)isBegun;
