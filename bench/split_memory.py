@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
-"""split_memory.py [--weights DTYPE] [--measure] [OPT-125m | OPT-1.3b]...: what a client of HOSL needs.
+"""split_memory.py [options] [OPT-125m | OPT-1.3b]...: what a client of HOSL needs.
 
 For the six tasks of the HOSL paper (Liu et al. 2025), with its batches and the longest sequence of
 each task (tables IV and V), LoRA r = 8 on q_proj and v_proj, cut after layer 5: planned resident
-memory of our HOSL client and of our FO-FO client, beside what the paper reports of its own (table
-III, GB of a GPU with its context). The plan is for the longest sequences in every row of a batch, so
-it holds for any batch. Prints Markdown. No weights are needed.
+memory of our FO-FO client and of our HOSL client, beside what the paper reports of its own (table
+III, GB of a GPU with its context). Of HOSL, too, with streamed weights (the same bits), with the
+paper's batch in four, accumulated (the same step), and with other weights. The plan is for the
+longest sequences in every row of a batch, so it holds for any batch. Prints Markdown. No weights are
+needed.
 
---measure trains one step of SST-2's shape with random weights, over a local socket, with one
-direction, which takes the memory of ten, and prints what the client planned and took.
+--measure VARIANT trains one step of --task's shape with random weights, over a local socket, with
+one direction, which takes the memory of ten, and prints what both programs planned and took.
+--first-probe ends as soon as the client waits for the server after its first forward: by then it has
+held whatever it holds in a step, and the server has not had to work. --upper 1 gives the server one
+layer, which changes nothing for the client and makes less to write.
 
     HONE_SHARED=... PATH=build/release/bin:$PATH bench/split_memory.py
+    HONE_SHARED=... PATH=build/release/bin:$PATH bench/split_memory.py OPT-1.3b --measure streamed \\
+        --task BoolQ --first-probe --upper 1
 """
 
 import argparse
@@ -18,10 +25,15 @@ import json
 import os
 import pathlib
 import random
+import subprocess
 import tempfile
+import time
 
+import process_memory
+import settings
 from build_tools import run_checked, run_main
-from split_programs import train_together
+from children import end_with_parent
+from split_programs import serving, train_together
 
 # The longest sequence of a task, in tokens.
 TASKS = {"SST-2": 64, "WIC": 82, "WSC": 87, "BoolQ": 1049, "CB": 284, "RTE": 260}
@@ -37,38 +49,85 @@ PAPER = {
 ENGINE = (12 + 16) << 20
 
 
-def write_spec(folder, model, dtype, batch, length, method):
+MEZO, BACKWARD = "method: mezo, directions: {}", "method: backprop"
+# Method of the client, settings of `weights`, and of how many batches a batch is.
+VARIANTS = {
+    "FO-FO": (BACKWARD, "dtype: float32", 1),
+    "HOSL": (MEZO, "dtype: float32", 1),
+    "streamed": (MEZO, "dtype: float32, streaming: true", 1),
+    "streamed-in-four": (MEZO, "dtype: float32, streaming: true", 4),
+    "int8": (MEZO, "dtype: int8", 1),
+}
+BELOW = 5  # layers of the client
+SETTLED_SECONDS = 5
+
+
+def write_spec(folder, model, variant, batch, length, directions):
+    method, weights, parts = VARIANTS[variant]
     spec = folder / "spec.yaml"
     spec.write_text(f"""model: {model}
-weights: {{dtype: {dtype}}}
-train: {{batch_size: {batch}, max_seq_length: {length}, optimizer: sgd, learning_rate: 1e-4}}
+weights: {{{weights}}}
+train: {{batch_size: {batch // parts}, gradient_accumulation_steps: {parts}, max_seq_length: {length},
+        optimizer: sgd, learning_rate: 1e-4}}
 parts:
-  lower: {{layers: 0-4, {method}, program: client}}
+  lower: {{layers: 0-{BELOW - 1}, {method.format(directions)}, program: client}}
   upper: {{method: backprop, program: server}}
 """)
     return spec
 
 
-def client(folder, model, dtype, batch, length, method):
-    spec = write_spec(folder, model, dtype, batch, length, method)
-    plan = json.loads(run_checked(["honec", spec, "--print-plan=json"]).splitlines()[0])
-    return plan["resident_bytes"] + ENGINE, plan["weight_bytes"]
+def planned(folder, model, variant, batch, length):
+    """Resident bytes of the client."""
+    spec = write_spec(folder, model, variant, batch, length, 10)
+    return json.loads(run_checked(["honec", spec, "--print-plan=json"]).splitlines()[0])["resident_bytes"] + ENGINE
 
 
-def measure(folder, config, dtype, batch, length, method):
-    """What both programs say of their memory after a step."""
-    vocabulary = json.loads((config / "config.json").read_text())["vocab_size"]
+def processor_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_first_probe(out, folder, options):
+    """Resident bytes of the client, which has worked and waits."""
+    with serving(out, folder) as (server, command), (folder / "client.log").open("w") as log:
+        client = subprocess.Popen([str(a) for a in [*command, *options]], stdout=log,
+                                  stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
+        try:
+            before, waited = 0, 0
+            while waited < SETTLED_SECONDS:
+                time.sleep(1)
+                if client.poll() is not None or server.poll() is not None:
+                    raise RuntimeError((folder / "client.log").read_text() + (folder / "server.log").read_text())
+                now = processor_seconds(client.pid)
+                # Before it works it has used next to nothing.
+                waited = waited + 1 if now - before < 0.02 and now > 2 else 0
+                before = now
+            return process_memory.read_status(client.pid)
+        finally:
+            client.kill()
+            client.wait()
+
+
+def measure(options, folder, config, variant, batch, length):
+    """Prints what the programs take in a step, or the client in its first probe."""
+    shape = json.loads((config / "config.json").read_text())
+    if options.upper:
+        shape["num_hidden_layers"] = BELOW + options.upper
+    (folder / "config.json").write_text(json.dumps(shape))
     draw = random.Random(1)
     (folder / "data.jsonl").write_text("".join(
-        json.dumps({"input_ids": [draw.randrange(4, vocabulary) for _ in range(length)]}) + "\n"
+        json.dumps({"input_ids": [draw.randrange(4, shape["vocab_size"]) for _ in range(length)]}) + "\n"
         for _ in range(batch)))
-    if not (folder / "model").exists():
-        run_checked(["hone-make-model", config / "config.json", "-o", folder / "model",
-                     "--dtype=bfloat16"])
-    run_checked(["honec", write_spec(folder, folder / "model", dtype, batch, length, method), "-o",
-                 folder / "out"])
-    said = train_together(folder / "out", folder, ["--data", folder / "data.jsonl"], ["--steps", 1])
-    for who, text in said.items():
+    run_checked(["hone-make-model", folder / "config.json", "-o", folder / "model", "--dtype=bfloat16"])
+    spec = write_spec(folder, folder / "model", variant, batch, length, 1)
+    plan = json.loads(run_checked(["honec", spec, "--print-plan=json", "-o", folder / "out"]).splitlines()[0])
+    client = ["--data", folder / "data.jsonl", "--steps", 1]
+    if options.first_probe:
+        _, resident = measure_first_probe(folder / "out", folder, client)
+        print(f"client: resident {resident / 2**20:.1f} of {(plan['resident_bytes'] + ENGINE) / 2**20:.1f} MiB"
+              " planned, to the end of its first probe")
+        return
+    for who, text in train_together(folder / "out", folder, client).items():
         for line in text.splitlines():
             if line.startswith(("peak ", "resident ")):
                 print(f"{who}: {line}")
@@ -76,34 +135,34 @@ def measure(folder, config, dtype, batch, length, method):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("shapes", nargs="*")
-    parser.add_argument("--weights", default="float32")
-    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("shapes", nargs="*", metavar="SHAPE", default=list(PAPER))
+    parser.add_argument("--measure", choices=VARIANTS)
+    parser.add_argument("--task", choices=TASKS, default="SST-2", help="whose length --measure has")
+    parser.add_argument("--first-probe", action="store_true")
+    parser.add_argument("--upper", type=settings.count, help="layers of the server; default: the shape's")
     options = parser.parse_args()
     configs = pathlib.Path(os.environ.get("HONE_SHARED", "shared")) / "data/configs"
-    with tempfile.TemporaryDirectory() as name:
-        for shape in options.shapes or list(PAPER):
+    for shape in options.shapes:
+        if shape not in PAPER:
+            parser.error(f"expected {' or '.join(PAPER)} but found '{shape}'")
+        batch = BATCH[shape]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
             if options.measure:
-                for method in ("method: mezo, directions: 1", "method: backprop"):
-                    print(f"{shape}, SST-2, {method}")
-                    with tempfile.TemporaryDirectory() as own:
-                        measure(pathlib.Path(own), configs / shape, options.weights, BATCH[shape],
-                                TASKS["SST-2"], method)
+                print(f"{shape}, {options.task}, {options.measure}")
+                measure(options, folder, configs / shape, options.measure, batch, TASKS[options.task])
                 continue
-            print(f"\n{shape}, batches of {BATCH[shape]}, weights {options.weights}\n")
-            print("| task | longest | paper FO-FO | paper HOSL | our FO-FO | our HOSL | of them"
-                  " weights | below paper's FO-FO | below its HOSL |")
-            print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+            print(f"\n{shape}, batches of {batch}; in brackets how many times below the paper's HOSL\n")
+            print(f"| task | longest | paper FO-FO | paper HOSL | our {' | our '.join(VARIANTS)} |")
+            print("|---|" + "--:|" * (3 + len(VARIANTS)))
             for task, length in TASKS.items():
-                first, theirs = PAPER[shape][task]
-                model = configs / shape
-                own, weights = client(pathlib.Path(name), model, options.weights,
-                                      BATCH[shape], length, "method: mezo, directions: 10")
-                ours, _ = client(pathlib.Path(name), model, options.weights, BATCH[shape], length,
-                                 "method: backprop")
-                print(f"| {task} | {length} | {first:.2f} GB | {theirs:.2f} GB | {ours / 1e9:.3f} GB"
-                      f" | {own / 1e9:.3f} GB | {weights / 1e9:.3f} GB | {first * 1e9 / own:.2f} x |"
-                      f" {theirs * 1e9 / own:.2f} x |", flush=True)
+                theirs = PAPER[shape][task]
+                cells = []
+                for variant in VARIANTS:
+                    ours = planned(folder, configs / shape, variant, batch, length) / 1e9
+                    cells.append(f"{ours:.3f} GB ({theirs[1] / ours:.1f})")
+                print(f"| {task} | {length} | {theirs[0]:.2f} GB | {theirs[1]:.2f} GB | {' | '.join(cells)} |",
+                      flush=True)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """Two programs of a cut model, a client and a server, over a socket of this machine."""
 
+import contextlib
 import subprocess
 
 from build_tools import run_checked
 from children import end_with_parent
 
 
-def train_together(out, folder, client, both=()):
-    """Trains `out/client` and `out/server` in `folder`: what each prints, by name.
-
-    `client` and `both` are options of the client and of both programs.
-    """
+@contextlib.contextmanager
+def serving(out, folder, both=()):
+    """`out/server`, which trains in `folder` with options `both`, and what the client is started with."""
     socket = folder / "socket"
     common = ["--timeout", 600, *both]
     log = folder / "server.log"  # a pipe that nobody reads would fill
@@ -20,11 +19,21 @@ def train_together(out, folder, client, both=()):
                               "--output", folder / "server"]],
             stdout=file, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
     try:
-        said = run_checked([out / "client/train", "--connect", f"unix:{socket}", *common, *client,
-                            "--output", folder / "client"])
-        if server.wait():
-            raise RuntimeError(log.read_text())
-        return {"client": said, "server": log.read_text()}
+        yield server, [out / "client/train", "--connect", f"unix:{socket}", *common,
+                       "--output", folder / "client"]
     finally:
         server.kill()
         server.wait()
+
+
+def train_together(out, folder, client, both=()):
+    """Trains `out/client` and `out/server` in `folder`: what each prints, by name.
+
+    `client` and `both` are options of the client and of both programs.
+    """
+    with serving(out, folder, both) as (server, command):
+        said = run_checked([*command, *client])
+        log = folder / "server.log"
+        if server.wait():
+            raise RuntimeError(log.read_text())
+        return {"client": said, "server": log.read_text()}
