@@ -5,7 +5,7 @@ The client of split_memory.py in PyTorch and PEFT: the embeddings and the lowest
 random weights, LoRA r = 8 on q_proj and v_proj, SGD, the paper's batch with the longest sequence of each task in
 every row, no dropout. A step is the client's forward, the cotangent of the hidden states, which is drawn here in
 place of a server's, its backward and its update. Prints Markdown: the resident high-water mark of a process after
-two steps, what of that was there before the first one, and our HOSL client's plan beside it. With --child it is that
+--steps, how much of it was there before the first one, and our HOSL client's plan beside it. With --child it is that
 process.
 
     HONE_SHARED=... PATH=build/release/bin:$PATH VENV/bin/python bench/peers/split_torch.py OPT-125m
@@ -74,7 +74,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("shape", nargs="?", choices=list(split_memory.PAPER), default="OPT-125m")
     parser.add_argument("--tasks", nargs="+", choices=list(split_memory.TASKS), default=list(split_memory.TASKS))
-    parser.add_argument("--steps", type=settings.count, default=2)
+    parser.add_argument("--steps", type=settings.count, default=1)
     parser.add_argument("--threads", type=settings.count, default=2)
     parser.add_argument("--child", nargs=3, metavar=("CONFIG", "BATCH", "LENGTH"), help=argparse.SUPPRESS)
     options = parser.parse_args()
