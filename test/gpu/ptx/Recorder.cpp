@@ -95,9 +95,11 @@ static void forRuns(uint64_t bytes, Wanted wanted, Allowed allowed, Each each) {
     if (!wanted(first))
       continue;
     uint64_t end = first + 1;
-    for (uint64_t at = end; at < bytes && at - end < kFew && allowed(at); ++at)
+    for (uint64_t at = end; at < bytes && at - end < kFew; ++at)
       if (wanted(at))
         end = at + 1;
+      else if (!allowed(at))
+        break;
     each(first, end - first);
     first = end;
   }
