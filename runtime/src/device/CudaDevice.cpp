@@ -263,6 +263,7 @@ void CudaDevice::launch(uint32_t number, void *closure, int64_t count) {
   if (failure != kSuccess)
     return;
   Timed &times = timed[timedCount++];
+  ++timedLaunches;
   times.kernel = number;
   note(driver.record(times.before, stream));
   note(driver.launch(functions[number], unsigned(count), 1, 1, kernel.threads,

@@ -44,6 +44,9 @@ public:
   uint64_t hostBytes() const override {
     return UploadBuffers::PinnedBytes + LaunchList::MostHostBytes;
   }
+  std::string launchesSoFar() const override {
+    return list.describe(timedLaunches);
+  }
   const LaunchList &launches() const { return list; }
   /// How often the host has waited for the device.
   uint64_t waits() const { return waited; }
@@ -85,6 +88,7 @@ private:
   KernelObserver *observer = nullptr;
   std::vector<Timed> timed;
   size_t timedCount = 0;
+  uint64_t timedLaunches = 0; ///< in all
   uint64_t allocated = 0, waited = 0;
   cuda::Code failure = cuda::kSuccess;
 };

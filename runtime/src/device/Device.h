@@ -18,6 +18,7 @@
 #include "hone/runtime.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -82,6 +83,9 @@ public:
   /// Of the host's memory, in bytes, what the device has for itself at most:
   /// buffers of copies, launches on their way.
   virtual uint64_t hostBytes() const { return 0; }
+  /// How launches have come to the device, in words; empty where each is a
+  /// call.
+  virtual std::string launchesSoFar() const { return {}; }
 
   hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 

@@ -164,12 +164,28 @@ Code LaunchList::flush(Stream *stream) {
     found->last = gathered;
     code = driver.launchGraph(found->executable, stream);
     ++launchedGraphs;
+    inGraphs += gathered.list.size();
   } else {
     code = launchAll(stream);
+    oneByOne += gathered.list.size();
   }
   gathered.list.clear();
   gathered.bytes.clear();
   return code;
+}
+
+std::string LaunchList::describe(uint64_t timed) const {
+  const std::string single = std::to_string(oneByOne + timed);
+  std::string text = std::to_string(inGraphs + oneByOne + timed) + ": ";
+  if (inGraphs)
+    return text + std::to_string(inGraphs) + " in " +
+           std::to_string(launchedGraphs) + " CUDA graphs, where " +
+           std::to_string(changed) + " were changed, and " + single +
+           " one by one";
+  text += "one by one";
+  if (isRefused)
+    return text + ", since the driver makes no CUDA graphs";
+  return timed ? text + ", so that each has its time" : text;
 }
 
 } // namespace hone::rt

@@ -15,6 +15,7 @@
 #include "hone/runtime.h"
 
 #include <deque>
+#include <string>
 #include <vector>
 
 namespace hone::rt {
@@ -62,6 +63,9 @@ public:
   /// set anew.
   uint64_t graphs() const { return launchedGraphs; }
   uint64_t changedNodes() const { return changed; }
+  /// The same and the number of launches, in words. `timed` launches more were
+  /// not gathered, since each was to have its time.
+  std::string describe(uint64_t timed) const;
   /// What MostHostBytes is the bound of, now.
   uint64_t hostBytes() const;
 
@@ -100,6 +104,7 @@ private:
   std::deque<Known> known; ///< the newest last
   bool isRefused = false;  ///< the driver makes no graphs
   uint64_t launchedGraphs = 0, changed = 0;
+  uint64_t inGraphs = 0, oneByOne = 0; ///< launches
 };
 
 } // namespace hone::rt

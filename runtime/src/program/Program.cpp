@@ -319,6 +319,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
     HONE_TRY(setup.ranks->leadEnd(run.completedSteps()));
   // The report's sample is no part of the run.
   setup.device->observe(nullptr);
+  const std::string launches = setup.device->launchesSoFar();
   profile.stop(run.completedSteps(), waited() - waitedBefore);
   if (!run.suspension().empty()) {
     report.end(run.completedSteps(), "stopped", setup.peak);
@@ -338,6 +339,8 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   report.end(run.completedSteps(),
              outcome == ExitCode::Success ? "finished" : "stopped", setup.peak);
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
+  if (!launches.empty())
+    printf("launches     %s\n", launches.c_str());
   if (setup.ranks)
     printf("ranks        %" PRIu32 ", and this one sent %" PRIu64 " bytes\n",
            setup.ranks->shared().count(), setup.ranks->shared().sent());

@@ -69,7 +69,7 @@ TEST(CudaDevice, ObserversAreToldOfEachKernel) {
 /// Steps of six launches, of which one has another argument each time, and what
 /// else `between` launches. The sum of all is checked.
 static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
-                     uint64_t changed) {
+                     uint64_t changed, const char *said) {
   auto opened = CudaDevice::open(kModule, 0, kArena);
   ASSERT_TRUE(opened.isOk());
   CudaDevice &device = *opened.value();
@@ -101,17 +101,21 @@ static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
   }
   EXPECT_EQ(device.launches().graphs(), graphs);
   EXPECT_EQ(device.launches().changedNodes(), changed);
+  EXPECT_EQ(device.launchesSoFar(), said);
   EXPECT_LE(device.launches().hostBytes(), LaunchList::MostHostBytes);
 }
 
 TEST(CudaDevice, LaunchesThatRepeatAreAGraph) {
   // The first comes alone, the second makes the graph.
-  runSteps(5, 0, 4, 3);
-  runSteps(1, 0, 0, 0);
+  runSteps(5, 0, 4, 3,
+           "30: 24 in 4 CUDA graphs, where 3 were changed, and 6 one by one");
+  runSteps(1, 0, 0, 0, "6: one by one");
   // Others in between, too few for a graph, are launched one by one.
-  runSteps(4, 1, 3, 2);
+  runSteps(4, 1, 3, 2,
+           "28: 18 in 3 CUDA graphs, where 2 were changed, and 10 one by one");
   // Two orders are two graphs.
-  runSteps(4, 5, 6, 2);
+  runSteps(4, 5, 6, 2,
+           "44: 33 in 6 CUDA graphs, where 2 were changed, and 11 one by one");
 }
 
 // More orders of kernels than are remembered, each as long as may be.
@@ -140,7 +144,8 @@ TEST(CudaDevice, WithoutGraphsLaunchesComeOneByOne) {
   EXPECT_EXIT(
       {
         setenv("HONE_PTX_GRAPHS", "refuse", 1);
-        runSteps(3, 5, 0, 0);
+        runSteps(3, 5, 0, 0,
+                 "33: one by one, since the driver makes no CUDA graphs");
         _exit(testing::Test::HasFailure());
       },
       testing::ExitedWithCode(0), "");
