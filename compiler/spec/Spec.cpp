@@ -483,7 +483,15 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
                               "expected section.key=value but found '" +
                                   override.setting + "'",
                               "for example --set train.learning_rate=1e-3");
-    HONE_TRY(argument.setKey(fullName(spec, name), node, YAML::Node()));
+    const std::string key = fullName(spec, name);
+    // YAML has "cuda:" for a mapping, which nobody meant.
+    if (value.ends_with(":") && node.IsMap())
+      return argument.errorAt(ErrorCode::BadSpecValue, YAML::Mark::null_mark(),
+                              key,
+                              "expected something after the colon of '" +
+                                  value.str() + "' but found nothing",
+                              "leave the colon out, or write what follows it");
+    HONE_TRY(argument.setKey(key, node, YAML::Node()));
   }
   HONE_TRY(checkSpec(spec));
   return spec;

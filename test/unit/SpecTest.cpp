@@ -555,6 +555,11 @@ static const BadSpec badSpecs[] = {
     {"OverrideOfUnknownKey", ErrorCode::UnknownKey, "model: m\n",
      "train.sede=1", "--set train.sede=1: train.sede", "unknown key",
      "did you mean 'seed'?"},
+    {"OverrideThatEndsInAColon", ErrorCode::BadSpecValue, "model: m\n",
+     "target=nvptx64-nvidia-cuda:", "--set target=nvptx64-nvidia-cuda:: target",
+     "expected something after the colon of 'nvptx64-nvidia-cuda:' but found "
+     "nothing",
+     "leave the colon out"},
     {"OverrideOfWrongType", ErrorCode::BadSpecValue, "model: m\n",
      "train.seed=x", "--set train.seed=x: train.seed", "expected an integer",
      "seed"},
