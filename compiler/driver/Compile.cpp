@@ -30,6 +30,7 @@
 #include "dialects/Hone/Sizes.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
+#include "passes/kernels/TargetKernels.h"
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
@@ -243,6 +244,8 @@ importModel(Session &session, const SettledSpec &settled, Program program) {
     module->setAttr(HoneDialect::getRoundedProductsAttrName(),
                     UnitAttr::get(&session.context));
   setLossColumns(module, settled.target->lossColumns());
+  if (const TargetKernels *kernels = settled.target->kernels())
+    setAttentionIterations(module, kernels->attentionIterations());
   HONE_ASSIGN(rt::WeightSettings stored, assignStorage(module, spec, model));
   HONE_TRY(checkTables(module, spec,
                        program == Program::Generate

@@ -110,6 +110,8 @@ void EntryProgram::describe(mlir::ModuleOp placed) {
 llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
                                                  const Target &target) {
   setLossColumns(module, target.lossColumns());
+  if (const TargetKernels *kernels = target.kernels())
+    setAttentionIterations(module, kernels->attentionIterations());
   mlir::PassManager placement(module.getContext());
   placement.addPass(createPlace());
   placement.addPass(createVerifyPlacement());

@@ -6,6 +6,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace hone {
@@ -16,22 +18,47 @@ Type computeType(Type type) {
   return type.isBF16() ? Float32Type::get(type.getContext()) : type;
 }
 
-int64_t lossColumns(Operation *op) {
+/// What the module of `op`, or `op` itself, says; `otherwise` if it does not.
+static int64_t moduleNumber(Operation *op, StringRef name, int64_t otherwise) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
-  auto columns = module
-                     ? module->getAttrOfType<IntegerAttr>(kLossColumnsAttrName)
-                     : IntegerAttr();
-  return columns ? columns.getInt() : numerics::kLossColumns;
+  auto number =
+      module ? module->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
+  return number ? number.getInt() : otherwise;
+}
+
+static void setModuleNumber(ModuleOp module, StringRef name, int64_t number,
+                            int64_t otherwise) {
+  if (number == otherwise)
+    module->removeAttr(name);
+  else
+    module->setAttr(name, Builder(module).getI64IntegerAttr(number));
+}
+
+int64_t lossColumns(Operation *op) {
+  return moduleNumber(op, kLossColumnsAttrName, numerics::kLossColumns);
 }
 
 void setLossColumns(ModuleOp module, int64_t columns) {
-  if (columns == numerics::kLossColumns)
-    module->removeAttr(kLossColumnsAttrName);
-  else
-    module->setAttr(kLossColumnsAttrName,
-                    Builder(module).getI64IntegerAttr(columns));
+  setModuleNumber(module, kLossColumnsAttrName, columns,
+                  numerics::kLossColumns);
+}
+
+int64_t attentionIterations(Operation *op) {
+  return moduleNumber(op, kAttentionIterationsAttrName, 0);
+}
+
+void setAttentionIterations(ModuleOp module, int64_t iterations) {
+  setModuleNumber(module, kAttentionIterationsAttrName, iterations, 0);
+}
+
+HeadParts headParts(int64_t heads, int64_t kvHeads, int64_t iterations) {
+  int64_t group = heads / kvHeads;
+  int64_t parts =
+      std::clamp<int64_t>(llvm::divideCeil(iterations, kvHeads), 1, group);
+  int64_t perPart = llvm::divideCeil(group, parts);
+  return {perPart, static_cast<int64_t>(llvm::divideCeil(group, perPart))};
 }
 
 bool hasRows(Type type) {

@@ -29,6 +29,24 @@ inline constexpr llvm::StringLiteral kLossColumnsAttrName = "hone.loss_columns";
 int64_t lossColumns(mlir::Operation *op);
 void setLossColumns(mlir::ModuleOp module, int64_t columns);
 
+/// Module attribute: in how many iterations, if heads allow, a target takes the
+/// adjoint of attention, which is part of the numerics: each has sums over its
+/// queries of its own. Absent: its kernels of attention need no memory for it.
+inline constexpr llvm::StringLiteral kAttentionIterationsAttrName =
+    "hone.attention_iterations";
+/// What that says of the module of `op`; 0: it is absent.
+int64_t attentionIterations(mlir::Operation *op);
+void setAttentionIterations(mlir::ModuleOp module, int64_t iterations);
+
+/// How the query heads of a key head are divided among iterations.
+struct HeadParts {
+  int64_t heads; ///< of a part; the last one may have fewer
+  int64_t count;
+};
+/// The fewest parts of each of `kvHeads` with which there are `iterations`, or
+/// one for each query head.
+HeadParts headParts(int64_t heads, int64_t kvHeads, int64_t iterations);
+
 /// A double for each row: parts of a sum that is taken in order.
 mlir::MemRefType perRow(mlir::MLIRContext *context, int64_t rows);
 /// Where a parameter is written down that is read many times, if each reading

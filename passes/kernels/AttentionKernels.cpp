@@ -20,9 +20,7 @@ using namespace hone;
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// exp(scale * dot - maximum), with one rounding before the exponential: scores
-/// can be in the hundreds, where a second one would be 1e-5 of the result.
-static Value weightOf(KernelBuilder &k, Value dot, Value scale, Value maximum) {
+Value hone::weightOf(KernelBuilder &k, Value dot, Value scale, Value maximum) {
   return k.exp(
       math::FmaOp::create(k, dot, scale, arith::NegFOp::create(k, maximum)));
 }
@@ -203,25 +201,20 @@ void hone::storeKeyEnd(KernelBuilder &k, const AttentionSizes &sizes, Value row,
   k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), ends, row);
 }
 
-/// ends[i] = the row after the last row that sees key i.
-static void emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
-                        Value ends) {
+void hone::emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
+                       Value ends) {
   k.forEachRow([&](Value row) { storeKeyEnd(k, sizes, row, ends); });
 }
 
-namespace {
-/// Operands of the adjoint that its two halves share.
-struct AdjointOperands {
-  AttentionSizes sizes;
-  Value dy, q, key, v;
-  Value terms, maxima, reciprocals, ends; ///< workspace
-};
-} // namespace
+AttentionAdjointOperands AttentionAdjointOperands::of(AttentionAdjointOp op,
+                                                      KernelBuilder &k) {
+  return {AttentionSizes::of(op, k), k.buffer(op.getDy()), k.buffer(op.getQ()),
+          k.buffer(op.getK()),       k.buffer(op.getV()),  k.workspace(op, 0),
+          k.workspace(op, 1),        k.workspace(op, 2),   k.workspace(op, 3)};
+}
 
-/// D and the normalizer's two parts, each as [heads, rows], so that a strip
-/// over queries reads them in order.
-static void emitRowTerms(KernelBuilder &k, const AdjointOperands &in, Value y,
-                         Value normalizer) {
+void hone::emitRowTerms(KernelBuilder &k, const AttentionAdjointOperands &in,
+                        Value y, Value normalizer) {
   Value headDim = k.index(in.sizes.headDim);
   k.forEachHead(in.sizes.heads, [&](Value row, Value head) {
     Value column = k.mul(head, headDim);
@@ -238,8 +231,8 @@ static void emitRowTerms(KernelBuilder &k, const AdjointOperands &in, Value y,
 }
 
 /// dq: a strip of queries over the keys they see.
-static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
-                             Value dq) {
+static void emitQueryAdjoint(KernelBuilder &k,
+                             const AttentionAdjointOperands &in, Value dq) {
   Value scale = in.sizes.scale;
   Strips strips(k, in.sizes);
   SmallVector<MemRefType> scratch = {strips.stripType(), strips.stripType()};
@@ -277,7 +270,7 @@ static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
 
 /// dk and dv: a strip of keys over the queries that see them, for each head of
 /// the group in order.
-static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
+static void emitKeyAdjoint(KernelBuilder &k, const AttentionAdjointOperands &in,
                            Value dk, Value dv) {
   const AttentionSizes &sizes = in.sizes;
   Strips strips(k, sizes);
@@ -340,17 +333,7 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
 }
 
 void hone::emitKernel(AttentionAdjointOp op, KernelBuilder &k) {
-  AdjointOperands in;
-  in.sizes = AttentionSizes::of(op, k);
-  in.dy = k.buffer(op.getDy());
-  in.q = k.buffer(op.getQ());
-  in.key = k.buffer(op.getK());
-  in.v = k.buffer(op.getV());
-  in.terms = k.workspace(op, 0);
-  in.maxima = k.workspace(op, 1);
-  in.reciprocals = k.workspace(op, 2);
-  in.ends = k.workspace(op, 3);
-
+  auto in = AttentionAdjointOperands::of(op, k);
   emitKeyEnds(k, in.sizes, in.ends);
   emitRowTerms(k, in, k.buffer(op.getY()), k.buffer(op.getNormalizer()));
   emitQueryAdjoint(k, in, k.buffer(op.getDq()));

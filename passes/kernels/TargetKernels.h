@@ -22,6 +22,9 @@ public:
   /// false, with nothing emitted, leaves the op to the kernels of all targets.
   virtual bool emit(mlir::Operation *op, KernelBuilder &k) const = 0;
 
+  /// See `hone.attention_iterations`; 0: attention needs no memory for it.
+  virtual int64_t attentionIterations() const { return 0; }
+
   /// How loops over the products of `op` are cut, for at most `rows` rows.
   virtual tile::Blocks blocksOf(mlir::Operation *, int64_t,
                                 const KernelSettings &settings) const {

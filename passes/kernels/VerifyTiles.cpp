@@ -26,10 +26,11 @@ static bool isKnownDialect(StringRef name) {
   return llvm::is_contained(known, name);
 }
 
-/// The dialect that a GPU's own kernels are made of beside tile ops. It
-/// computes inside of loops, and no other target gets any.
+/// The dialects that a target's own kernels are made of beside tile ops. They
+/// compute inside of loops, and no other target gets any.
 static bool isOfOwnKernel(Operation *op) {
-  return op->getDialect()->getNamespace() == "simt" &&
+  return llvm::is_contained({"simt", "cpu"},
+                            op->getDialect()->getNamespace()) &&
          op->getParentOfType<tile::ParallelOp>();
 }
 

@@ -8,6 +8,7 @@
 
 #include "targets/cpu/CpuDescription.h"
 #include "targets/cpu/CpuDialect.h"
+#include "targets/cpu/CpuKernels.h"
 #include "targets/cpu/CpuPasses.h"
 #include "targets/host/HostTarget.h"
 #include "targets/math/MathPasses.h"
@@ -28,6 +29,7 @@ public:
         })) {}
 
   tile::Blocks blocks() const override { return {cpu.panelWidth(32)}; }
+  const TargetKernels *kernels() const override { return &ownKernels; }
   bool hasBFloat16Products() const override { return cpu.bfloat16Dots; }
   bool prefersBFloat16Products() const override {
     return cpu.bfloat16Unit ||
@@ -38,6 +40,7 @@ public:
 
 private:
   CpuDescription cpu;
+  CpuKernels ownKernels;
 };
 
 } // namespace

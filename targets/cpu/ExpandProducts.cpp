@@ -10,6 +10,7 @@
 #include "targets/cpu/CpuDescription.h"
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/CpuPasses.h"
+#include "targets/cpu/MatrixPointers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -35,27 +36,14 @@ static constexpr int64_t kFewTransposedRows = 4;
 /// Bytes of a piece: it is multiplied out of the first-level cache.
 static constexpr int64_t kPieceBytes = 16 << 10;
 
-static constexpr int64_t kLineBits = 512;
-
 //===----------------------------------------------------------------------===//
 // Panels
 //===----------------------------------------------------------------------===//
 
-/// The panel of `op`: whole cache lines, or half of one or a quarter where the
-/// product is that narrow and no pairs need a whole one.
+/// The panel of `op`. Its terms may lie in pairs.
 static MemRefType panelOf(tile::ProductOp op) {
-  Type element = op.getC().getType().getElementType();
-  int64_t bits = element.getIntOrFloatBitWidth(), columns = op.getColumns();
-  int64_t width = llvm::alignTo(columns, kLineBits / bits);
-  auto depth = static_cast<int64_t>(op.getTerms());
-  if (op.getRounded()) // Terms lie in pairs, and are filled up with zeros.
-    return MemRefType::get(
-        {static_cast<int64_t>(llvm::alignTo(depth, CpuDescription::kUnitTerms)),
-         width},
-        BFloat16Type::get(op.getContext()));
-  while (width / 2 >= columns && width / 2 * bits >= kLineBits / 4)
-    width /= 2;
-  return MemRefType::get({depth, width}, element);
+  return panelType(op.getC().getType().getElementType(), op.getTerms(),
+                   op.getColumns(), op.getRounded());
 }
 
 /// The private buffer of this type of the loop around `op`; products, which

@@ -10,6 +10,7 @@
 #include "targets/cpu/CpuDescription.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 
 namespace hone {
 
@@ -25,5 +26,11 @@ mlir::Value elementPointer(mlir::OpBuilder &b, mlir::Location loc,
 /// Lanes of a vector that evenly divides a panel of `columns` columns.
 unsigned panelLanes(const CpuDescription &cpu, mlir::Type element,
                     int64_t columns);
+
+/// A panel of `terms` rows for sums of the type `element`: whole cache lines,
+/// or half of one or a quarter where `columns` are that few and no pairs need a
+/// whole one. Pairs are filled up with zeros.
+mlir::MemRefType panelType(mlir::Type element, int64_t terms, int64_t columns,
+                           bool pairs);
 
 } // namespace hone

@@ -159,6 +159,11 @@ int64_t AttentionOp::getFlops(int64_t rows) {
   return 2 * attentionProductFlops(*this, rows);
 }
 
+/// `[kv_heads * d, rows]`: what lies in `[rows, kv_heads * d]`, transposed.
+static MemRefType transposedType(Value matrix, int64_t maxRows) {
+  return MemRefType::get({columns(matrix), maxRows}, elementType(matrix));
+}
+
 /// None: scores are private to a thread.
 SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
   return {};
@@ -207,12 +212,25 @@ int64_t AttentionAdjointOp::getFlops(int64_t rows) {
 }
 
 /// `D` and the two parts of the normalizer as `[heads, rows]`, and the row
-/// after the last that sees each row's key.
+/// after the last that sees each row's key. Where hone.attention_iterations is
+/// given, the transposed keys, and sums of dk and of dv for each iteration
+/// unless the results have room for them.
 SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   auto perHead = MemRefType::get({static_cast<int64_t>(getHeads()), maxRows},
                                  computedType(getDy()));
   auto ends = MemRefType::get({maxRows}, IntegerType::get(getContext(), 32));
-  return {perHead, perHead, perHead, ends};
+  SmallVector<MemRefType> types = {perHead, perHead, perHead, ends};
+  int64_t iterations = attentionIterations(*this);
+  if (!iterations)
+    return types;
+  types.push_back(transposedType(getK(), maxRows));
+  auto kvHeads = static_cast<int64_t>(getKvHeads());
+  int64_t parts = headParts(getHeads(), kvHeads, iterations).count;
+  if (parts > 1 || computedType(getK()) != elementType(getK()))
+    types.append(2, MemRefType::get(
+                        {kvHeads * parts * maxRows, columns(getK()) / kvHeads},
+                        computedType(getK())));
+  return types;
 }
 
 LogicalResult AttentionTangentOp::verify() {

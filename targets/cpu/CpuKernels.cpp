@@ -1,0 +1,21 @@
+//===- CpuKernels.cpp - Ops that a CPU computes in its own way ------------===//
+
+#include "targets/cpu/CpuKernels.h"
+
+#include "dialects/Hone/Sizes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hone;
+
+bool CpuKernels::emit(Operation *op, KernelBuilder &k) const {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](AttentionAdjointOp attention) {
+        if (!hone::attentionIterations(op))
+          return false;
+        emitTransposedAttention(attention, k);
+        return true;
+      })
+      .Default(false);
+}
