@@ -9,9 +9,9 @@
 // greeting, validated (the peer has all that it needs to save), or a command to
 // the others (step, evaluate, loss, save, durable, end, best), sent or
 // received, or to-PEER, a message of a schedule to it; COUNT which of them;
-// WHAT is kill; mute: from then on it lives but sends no messages; or excess:
-// it sends the frame with a message that ends in its middle, which no schedule
-// has.
+// WHAT is kill; mute: from then on it lives but sends no messages; unheard: it
+// sends no acknowledgements and no farewell; or excess: it sends the
+// frame with a message that ends in its middle, which no schedule has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -124,7 +124,7 @@ struct Event {
   std::mutex mutex;
   std::string when;
   unsigned count = 0;
-  bool isKill = false, isExcess = false, isMute = false;
+  bool isKill = false, isExcess = false, isUnheard = false, isSilent = false;
   uint64_t run = 0, command = 0;     ///< counted last
   uint64_t validated = ~uint64_t(0); ///< the same
 
@@ -133,7 +133,8 @@ struct Event {
     if (const char *text = getenv("HONE_TEST_EVENT"))
       if (sscanf(text, "%15s %u %15s", name, &count, what) == 3)
         when = name, isKill = !strcmp(what, "kill"),
-        isExcess = !strcmp(what, "excess");
+        isExcess = !strcmp(what, "excess"),
+        isUnheard = !strcmp(what, "unheard");
   }
   /// "" for a frame that is none of them, or one of which there was a copy.
   /// `to` is who it is for; "" if it comes.
@@ -170,7 +171,7 @@ struct Event {
       return false;
     if (isKill)
       raise(SIGKILL);
-    isMute = !isExcess;
+    isSilent = !isExcess;
     return isExcess;
   }
 };
@@ -258,7 +259,8 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
   const bool isExcess =
       event().see(static_cast<const char *>(bytes), size, link->peer);
   const auto kind = field<uint16_t>(static_cast<const char *>(bytes), 6);
-  if (event().isMute && (kind == 3 || kind == 6)) // data, farewell
+  const int muted = event().isUnheard ? 5 : 3; // acknowledgements, data
+  if (event().isSilent && (kind == muted || kind == 6)) // farewell
     return 0;
   Badness &bad = badness();
   std::vector<char> frame(static_cast<const char *>(bytes),

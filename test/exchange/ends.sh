@@ -85,6 +85,20 @@ grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
 same one2 $run client server
 echo 'a program that sends what no schedule has: 76, and the server lives on'
 
+# Whose answer to the end may be lost, since who leads is gone then.
+export HONE_TEST_EVENT='end 1 unheard'
+rm -rf "$work/$run".*
+patience=2
+train client $run
+client=$!
+unset HONE_TEST_EVENT
+train server $run
+server=$!
+ends client 0
+ends server 0 'a program gave no sign at the end; all have saved the last step'
+same one2 $run client server
+echo 'an answer to the end that nobody acknowledges: 0'
+
 # To another one that does not lead.
 prepare 3
 export HONE_TEST_EVENT='to-server 30 excess'

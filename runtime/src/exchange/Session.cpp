@@ -23,6 +23,9 @@ static constexpr milliseconds kMostBackOff{2000};
 static constexpr milliseconds kMostGreeting{60000};
 /// For acknowledgements of a program that ends, at most.
 static constexpr milliseconds kMostLeave{20000};
+/// For the peer's farewell: if it is there, it waits for what this side says
+/// last, on a link that may have to be made anew.
+static constexpr milliseconds kMostFarewell{5000};
 /// After so long without a frame the peer is told that this side is there; then
 /// after twice the time, up to the second: a slow link has room for more than
 /// that.
@@ -142,7 +145,7 @@ Session::~Session() {
           std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
       return hasOpenSends() ? !self.patience.check("", waited).isOk() ||
                                   isInterrupted() || waited > kMostLeave
-                            : hasFarewell || waited > 10 * kReminder;
+                            : hasFarewell || waited > kMostFarewell;
     };
     while (!isOver())
       changed.wait_for(lock, self.patience.slice());
@@ -385,6 +388,7 @@ bool Session::connect() {
     link = made;
     pending = 0;
     silence = kSignOfLife;
+    farewell = Reminder(Clock::time_point{});
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
@@ -476,10 +480,8 @@ void Session::queue(FrameKind kind, const MessageName &name, uint64_t offset,
 
 void Session::remind() {
   const Clock::time_point now = Clock::now();
-  if (isLeaving && !hasOpenSends() && now - farewell >= kReminder) {
-    farewell = now;
+  if (isLeaving && !hasOpenSends() && farewell.isDue(now))
     control.push_back({FrameKind::Farewell, {}, 0, 0});
-  }
   if (now - lastSent >= silence) {
     lastSent = now;
     silence = std::min(2 * silence, kMostSilence);

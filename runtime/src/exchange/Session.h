@@ -212,8 +212,8 @@ private:
   bool isKnown = false;   ///< to the peer: this side's greeting
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
-  Clock::time_point farewell; ///< when it was last said
-  std::string reason;         ///< why there is no link
+  Reminder farewell{Clock::time_point{}};
+  std::string reason; ///< why there is no link
   Status failure = Status::ok();
   Clock::time_point lastProgress = Clock::now(), lastSent;
   std::chrono::milliseconds silence{0}; ///< before the next sign of life

@@ -124,6 +124,9 @@ private:
   }
   /// The end of a run of several programs.
   Status endTogether();
+  /// At the end, when all have saved: a program that gives no sign costs
+  /// nothing.
+  Status leaveOthers(Status status) const;
   /// How many steps after a derivative this program makes its update.
   uint64_t stepsLate() const;
   /// The updates that are late when the last step is made. Of the program that

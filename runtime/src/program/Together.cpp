@@ -250,7 +250,10 @@ Status Run::endTogether() {
   // too.
   HONE_TRY(writeFile(endMark(), ""));
   HONE_TRY(inputs.others->lead({Command::Kind::End, completed}));
-  Status status = inputs.others->awaitAnswers();
+  return leaveOthers(inputs.others->awaitAnswers());
+}
+
+Status Run::leaveOthers(Status status) const {
   if (status.isOk() || inputs.others->isInterrupted())
     return status;
   printf("a program gave no sign at the end; all have saved the last step\n");
@@ -316,7 +319,7 @@ Status Run::obey(const Command &command, Progress &progress) {
     HONE_TRY(writeFile(endMark(), ""));
     HONE_TRY(writeAdapters(/*isDone=*/true));
     HONE_TRY(inputs.others->answer());
-    HONE_TRY(inputs.others->drain());
+    HONE_TRY(leaveOthers(inputs.others->drain()));
     isEnded = true;
     return Status::ok();
   }
