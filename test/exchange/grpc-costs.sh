@@ -86,17 +86,6 @@ for program in client server; do
   grep '^resident' "$work/more.$program.log"
 done
 
-# waits PID WHO: of 20 seconds.
-waits() {
-  local before after
-  before=$(awk '{print $14 + $15}' "/proc/$1/stat")
-  sleep 20
-  after=$(awk '{print $14 + $15}' "/proc/$1/stat")
-  awk -v ticks=$((after - before)) -v who="$2" -v rate="$(getconf CLK_TCK)" 'BEGIN {
-    printf "%s: %.2f %% of a core\n", who, ticks / rate / 20 * 100
-    exit !(ticks / rate / 20 <= 0.02)
-  }'
-}
 "$work/out/server/train" --timeout 120 --output "$work/idle.server" --serve 127.0.0.1:$port \
   --keys "$work/keys/server" --admit "$work/keys/admitted" >"$work/idle.server.log" 2>&1 &
 server=$!

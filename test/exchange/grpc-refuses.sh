@@ -14,15 +14,25 @@ client_and_server 'learning_rate: 1e-2'
 quietly honec "$work/spec.yaml" -o "$work/out"
 keys=$work/keys
 
-# refused CODE PATTERN COMMAND...: the command's exit code, and what it says.
+# says CODE PATTERN COMMAND...: whether that is the command's exit code, and it says that.
+says() {
+  got=0
+  "${@:3}" >"$work/said" 2>&1 || got=$?
+  [[ $got == "$1" ]] && grep -qE "$2" "$work/said"
+}
+
+# refused CODE PATTERN COMMAND...: it does.
 refused() {
-  local code=$1 pattern=$2 got=0
-  shift 2
-  "$@" >"$work/said" 2>&1 || got=$?
-  [[ $got == "$code" ]] && grep -qE "$pattern" "$work/said" && return
-  echo "grpc-refuses: $*: expects $code and '$pattern' but got $got and" >&2
+  says "$@" && return
+  echo "grpc-refuses: ${*:3}: expects $1 and '$2' but got $got and" >&2
   cat "$work/said" >&2
   exit 1
+}
+
+# refused_in_time CODE PATTERN COMMAND...: a program that waits for --timeout says why nobody came,
+# if it knows by then: with 1, 8 or 64 seconds, as the machine has it.
+refused_in_time() {
+  says "$@" --timeout 1 || says "$@" --timeout 8 || refused "$@" --timeout 64
 }
 
 # Keys.
@@ -72,7 +82,7 @@ chmod 604 "$keys/public/key.pem"
 
 port=$(free_port)
 server=("$work/out/server/train" --output "$work/server")
-client=("$work/out/client/train" --data "$data" --output "$work/client" --timeout 1)
+client=("$work/out/client/train" --data "$data" --output "$work/client")
 served=(--serve 127.0.0.1:$port --keys "$keys/server" --admit "$keys/admitted")
 refused 2 'nothing goes over a network unencrypted' "${server[@]}" --serve 0.0.0.0:1 --admit "$keys/admitted"
 refused 2 'expects a file of the names' "${server[@]}" --serve 0.0.0.0:1 --keys "$keys/server"
@@ -84,7 +94,7 @@ refused 2 'H0102.*--admit: expects --serve' "${client[@]}" --connect localhost:1
 refused 2 'H0102.*--keys: expects' "${client[@]}" --keys "$keys/phone"
 refused 2 'H0103.*--exchange: --connect already says' "${client[@]}" --connect localhost:1 --exchange grpc
 refused 2 'H0101.*expects no comma' "${client[@]}" --connect localhost:1 --keys a,b
-refused 69 'H0816.*refused' "${client[@]}" --connect localhost:$port --keys "$keys/phone"
+refused_in_time 69 'H0816.*refused' "${client[@]}" --connect localhost:$port --keys "$keys/phone"
 
 # What an engine can tell before it meets anybody is said at once, and leaves no folder.
 rm -rf "$work/client" "$work/server"
@@ -119,7 +129,7 @@ head -c 2000 /dev/zero >"$keys/broken/cert.pem"
 refused 2 'H0827.*cert.pem: expects PEM' "${client[@]}" --connect localhost:$port --keys "$keys/broken"
 broken ca.pem
 mkfifo "$keys/broken/ca.pem"
-refused 2 'H0827.*ca.pem: expects a file but got' timeout 20 "${client[@]}" --connect localhost:$port --keys "$keys/broken"
+refused 2 'H0827.*ca.pem: expects a file but got' timeout 60 "${client[@]}" --connect localhost:$port --keys "$keys/broken"
 refused 2 "H0827.*--connect: expects names of other programs, 'server', but got 'nobody'" \
   "${client[@]}" --connect nobody=localhost:$port --keys "$keys/phone"
 refused 2 'H0827.*--connect: expects each program once' "${client[@]}" \
@@ -131,13 +141,13 @@ until [[ -S $work/socket ]]; do sleep 0.05; done
 refused 2 'H0827.*another program listens there' "$work/out/server/train" --output "$work/server2" \
   --serve "unix:$work/socket"
 kill -9 $! && { wait $! || true; } 2>/dev/null
-refused 69 'H0816.*nobody has dialled' "${server[@]}" --serve "unix:$work/socket" --timeout 1
+refused_in_time 69 'H0816.*nobody has dialled' "${server[@]}" --serve "unix:$work/socket"
 echo 'addresses and keys: 2; nobody there: 69'
 
 # Whoever sees first that programs differ stays until the other one has seen it.
 for ((i = 0; i < 5; ++i)); do
-  "${server[@]}" "${served[@]}" --timeout 20 >"$work/server.log" 2>&1 &
-  refused 2 'H0812.*--first-learning-rate .here 0.5, there 0.01' "$work/out/client/train" --timeout 20 \
+  "${server[@]}" "${served[@]}" --timeout 60 >"$work/server.log" 2>&1 &
+  refused 2 'H0812.*--first-learning-rate .here 0.5, there 0.01' "$work/out/client/train" --timeout 60 \
     --data "$data" --output "$work/client" --first-learning-rate 0.5 --connect localhost:$port --keys "$keys/phone"
   code=0
   wait $! || code=$?
@@ -148,10 +158,12 @@ echo 'programs that differ: 2, both'
 
 # One that trains, slowly, through a relay.
 "${server[@]}" "${served[@]}" --timeout 60 >"$work/server.log" 2>&1 &
+both=($!)
 python3 "$here/relay.py" localhost:$port 1 --late 20 >"$work/relay" &
 until [[ -s $work/relay ]]; do sleep 0.1; done
 "$work/out/client/train" --data "$data" --output "$work/client" --timeout 60 --steps 100000 \
   --connect localhost:"$(head -n 1 "$work/relay")" --keys "$keys/phone" >"$work/client.log" 2>&1 &
+both+=($!)
 
 steps() {
   local log=$work/client/steps.jsonl
@@ -162,7 +174,7 @@ trains() {
   local before
   before=$(steps)
   until (($(steps) > before)); do
-    kill -0 $(jobs -p) || { cat "$work/client.log" "$work/server.log" >&2; exit 1; }
+    kill -0 "${both[@]}" || { cat "$work/client.log" "$work/server.log" >&2; exit 1; }
     sleep 0.1
   done
 }
@@ -172,19 +184,19 @@ strangers=$!
 until [[ -s $work/strangers ]]; do sleep 0.1; done
 trains
 stranger() {
-  "$work/out/client/train" --data "$data" --first-learning-rate 0.5 --timeout 2 \
+  "$work/out/client/train" --data "$data" --first-learning-rate 0.5 \
     --output "$work/other" "$@"
 }
-refused 77 "H0825.*'stranger' is not in the list" stranger --connect localhost:$port --keys "$keys/stranger"
+refused 77 "H0825.*'stranger' is not in the list" stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
 echo 'not admitted: 77'
 echo stranger >>"$keys/admitted"
-refused 69 'H0826.*busy' stranger --connect localhost:$port --keys "$keys/stranger"
+refused 69 'H0826.*busy' stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
 echo 'admitted since, and told that the server is busy: 69'
 for each in others/phone keys/expired keys/early; do
-  refused 69 H0816 stranger --connect localhost:$port --keys "$work/$each"
+  refused 69 H0816 stranger --timeout 2 --connect localhost:$port --keys "$work/$each"
   echo "${each#*/}: 69"
 done
-refused 69 'H0816.*([Hh]andshake|peer|verif)' stranger --connect 127.0.0.1:$port --keys "$keys/phone"
+refused_in_time 69 'H0816.*([Hh]andshake|peer|verif)' stranger --connect 127.0.0.1:$port --keys "$keys/phone"
 echo 'another name than that of the certificate: 69'
 refused 2 "H0827.*cannot listen" "$work/out/server/train" --output "$work/server2" "${served[@]}"
 echo 'a port that is taken: 2'

@@ -1,7 +1,7 @@
 # over-grpc.sh: for train.sh. Programs meet over gRPC, with keys, through a relay that is
 # late, stalls and cuts connections by seed. HONE_RELAY: its options.
 
-patience=60
+patience=300
 declare -A port=() relay=()
 relays=()
 

@@ -9,9 +9,18 @@ engine() {
     "$here/TestEngine.cpp" -o "$1"
 }
 
-# free_port: a port of this machine that nobody has now.
+# free_port: a port of this machine that nobody has now, and none that whoever dials or asks
+# for any port is given.
 free_port() {
-  python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  python3 -c '
+import random, socket
+while True:
+    try:
+        with socket.create_server(("127.0.0.1", random.randrange(10240, 32768))) as s:
+            print(s.getsockname()[1])
+        break
+    except OSError:
+        pass'
 }
 
 # start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
@@ -118,9 +127,10 @@ fails() {
 # survives KILLS: programs train together, run after run, until KILLS of them were killed
 # and started again. The caller says how: fresh sets $programs and removes what the run
 # before left, starts PROGRAM starts one in the background, pause waits for a moment to kill at,
-# broke PROGRAM CODE ends the test, and whole compares what a run left.
+# or says with 1 that it is none, broke PROGRAM CODE ends the test, and whole compares what a
+# run left.
 survives() {
-  local killed=0 program all
+  local killed=0 isMoment program all
   while ((killed < $1)); do
     fresh
     unset running
@@ -130,21 +140,34 @@ survives() {
       running[$program]=$!
     done
     while ((${#running[@]} > 0)); do
-      pause
+      isMoment=1
+      pause || isMoment=0
       for program in "${!running[@]}"; do
         kill -0 "${running[$program]}" 2>/dev/null && continue
         wait "${running[$program]}" || broke "$program" $?
         unset "running[$program]"
       done
-      ((${#running[@]} > 0 && killed < $1)) || continue
+      ((isMoment && ${#running[@]} > 0 && killed < $1)) || continue
       all=("${!running[@]}")
       program=${all[RANDOM % ${#all[@]}]}
       kill -9 "${running[$program]}" 2>/dev/null || continue
       { wait "${running[$program]}" || true; } 2>/dev/null
-      ((++killed))
+      ((++killed % 50)) || echo "after $killed kills" >&2
       starts "$program"
       running[$program]=$!
     done
     whole
   done
+}
+
+# waits PID WHO [SECONDS]: takes at most 2 % of a core, of 20 seconds.
+waits() {
+  local seconds=${3-20} before after
+  before=$(awk '{print $14 + $15}' "/proc/$1/stat")
+  sleep "$seconds"
+  after=$(awk '{print $14 + $15}' "/proc/$1/stat")
+  awk -v ticks=$((after - before)) -v who="$2" -v rate="$(getconf CLK_TCK)" -v seconds="$seconds" 'BEGIN {
+    printf "%s: %.2f %% of a core\n", who, ticks / rate / seconds * 100
+    exit !(ticks / rate / seconds <= 0.02)
+  }'
 }
