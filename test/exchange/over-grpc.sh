@@ -1,7 +1,7 @@
 # over-grpc.sh: for train.sh. Programs meet over gRPC, with keys, through a relay that is
 # late, stalls and cuts connections by seed. HONE_RELAY: its options.
 
-patience=300
+patience=60
 declare -A port=() relay=()
 relays=()
 
