@@ -11,7 +11,7 @@ from children import end_with_parent
 def serving(out, folder, both=()):
     """`out/server`, which trains in `folder` with options `both`, and what the client is started with."""
     socket = folder / "socket"
-    common = ["--timeout", 600, *both]
+    common = ["--timeout", 3600, *both]  # a large step on two cores takes longer than the default
     log = folder / "server.log"  # a pipe that nobody reads would fill
     with log.open("w") as file:
         server = subprocess.Popen(
