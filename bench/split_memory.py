@@ -82,9 +82,10 @@ def planned(folder, model, variant, batch, length):
     return json.loads(run_checked(["honec", spec, "--print-plan=json"]).splitlines()[0])["resident_bytes"] + ENGINE
 
 
-def processor_seconds(pid):
+def state_and_seconds(pid):
+    """A letter and the processor time."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure_first_probe(out, folder, options):
@@ -98,9 +99,9 @@ def measure_first_probe(out, folder, options):
                 time.sleep(1)
                 if client.poll() is not None or server.poll() is not None:
                     raise RuntimeError((folder / "client.log").read_text() + (folder / "server.log").read_text())
-                now = processor_seconds(client.pid)
-                # Before it works it has used next to nothing.
-                waited = waited + 1 if now - before < 0.02 and now > 2 else 0
+                state, now = state_and_seconds(client.pid)
+                # Before it works it has used next to nothing. One that is stopped does not wait.
+                waited = waited + 1 if state == "S" and now - before < 0.02 and now > 2 else 0
                 before = now
             return process_memory.read_status(client.pid)
         finally:
