@@ -18,7 +18,8 @@ models = copy / "reference/golden/models"
 NUMERICS = {f"{kind}-{part}" for kind in ("numerics", "numerics-random")
             for part in range(8)}
 METAL = {f"metal-numerics-{part}" for part in range(8)}
-BARRIERS = {"barriers-qwen2-tiny", "barriers-gemma3-tiny", "barriers-gpt2-tiny"}
+BARRIERS = {"barriers-qwen2-tiny", "barriers-gemma3-tiny", "barriers-gpt2-tiny",
+            "barriers-heads-64"}
 RUNS = {"on-cpu", "on-cuda"}
 SHAPES = {"shapes"}
 
@@ -36,6 +37,9 @@ TRAIN = """#!/bin/sh
 while [ "$1" != --output ]; do shift; done
 mkdir -p $2
 [ -e $2/steps.jsonl ] || for i in $(seq 200); do echo '{"loss": 1}'; done >$2/steps.jsonl
+"""
+MAKE_MODEL = """#!/bin/sh
+mkdir -p $3 && cp $1 $3/config.json
 """
 BARRIERS_DROPPED = """#!/bin/sh
 echo '10 kernels, 10 barriers: 10 reported, 0 redundant, 0 change bits unreported'
@@ -78,7 +82,7 @@ def prepare():
     write(build / "train-cuda", TRAIN, 0o755)
     write(build / "bin/honec", HONEC, 0o755)
     write(build / "bin/drop-barriers", BARRIERS_DROPPED, 0o755)
-    write(build / "bin/hone-make-model", "")
+    write(build / "bin/hone-make-model", MAKE_MODEL, 0o755)
     write(build / "test/unit/numerics-tests", "#!/bin/sh\n", 0o755)
     for name in ("runtime_main", "program", "exchange", "text", "core"):
         write(build / f"lib/libhone_{name}.a", "")
@@ -139,6 +143,7 @@ def check_changes():
         ([models / "qwen2-tiny/model.safetensors", copy / "python/command.py"],
          {"barriers-qwen2-tiny"} | SHAPES),
         ([models / "gpt2-tiny/config.json"], {"barriers-gpt2-tiny"} | SHAPES),
+        ([gpu / "long/Inputs/heads-64.json"], {"barriers-heads-64"}),
     ]
     for changed, parts in rounds:
         change(*changed)
