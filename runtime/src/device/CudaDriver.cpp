@@ -32,16 +32,19 @@ Result<CudaDriver> CudaDriver::load() {
     missing = #symbol;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_LOAD)
 #undef HONE_CUDA_LOAD
+  // It answers before init, too.
+  if (driver.driverVersion)
+    (void)driver.driverVersion(&driver.version);
   if (missing)
     return Status(ErrorCode::OldDriver, Library,
-                  std::string("the driver has no ") + missing +
+                  "the driver, of CUDA " + describeCudaVersion(driver.version) +
+                      ", has no " + missing +
                       ", which those of CUDA 11.4 and later have",
                   "install a newer driver");
   if (Code code = driver.init(0); code != kSuccess)
     return noDriver("the driver found no device: " + driver.describe(code),
                     "see whether nvidia-smi lists one (a container must be "
                     "given it: --gpus all)");
-  (void)driver.driverVersion(&driver.version);
   return driver;
 }
 
