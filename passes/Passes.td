@@ -339,7 +339,7 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
 
     1. There is no op and no type beside those of tile, arith, math, memref, scf
        and func: no pointer and no vector. Inside of `tile.parallel`, kernels
-       that a GPU has of its own may have ops of simt, too.
+       that a target has of its own may have ops of simt or cpu, too.
     2. Memory is read and written inside of `tile.parallel`.
     3. `tile.prefetch` and `tile.release` stand outside of it.
     4. Without `float64`, nothing computes in f64.

@@ -11,7 +11,7 @@ using namespace hone;
 
 bool CpuKernels::emit(Operation *op, KernelBuilder &k) const {
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](AttentionAdjointOp attention) {
+      .Case<AttentionOp, AttentionAdjointOp>([&](auto attention) {
         if (!hone::attentionIterations(op))
           return false;
         emitTransposedAttention(attention, k);

@@ -16,11 +16,17 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace hone;
 
 /// Queries and keys of a block of scores. Both decide how sums are taken.
 static constexpr int64_t kQueries = 64, kKeys = 128;
+
+/// Rows of scores that are read for each time their columns' maxima and sums
+/// are.
+static constexpr int64_t kRowsTogether = 8;
 
 //===----------------------------------------------------------------------===//
 // Panels
@@ -80,7 +86,7 @@ public:
   /// factors[i][c] = 0 for c in [0, from) and [to, kQueries).
   void zeroOutside(Value factors, Value i, Value from, Value to);
   /// body(element, i, j) for element [j][i] of `sums`, of `rows` columns; the
-  /// memory of `scratch`, of kKeys rows, is free.
+  /// memory of `scratch`, of kQueries rows at least, is free.
   void forEachTransposed(Value sums, Value rows, Value scratch,
                          function_ref<void(Value, Value, Value)> body);
 
@@ -200,10 +206,10 @@ struct KeyBlock {
 } // namespace
 
 static QueryBlock queryBlock(KernelBuilder &k, const AttentionSizes &sizes,
-                             Value head, Value number) {
+                             Value head, Value first) {
   Value headDim = k.index(sizes.headDim);
   QueryBlock block;
-  block.first = k.mul(number, k.index(kQueries));
+  block.first = first;
   block.count = k.min(k.index(kQueries), k.sub(k.rows(), block.first));
   block.end = k.add(block.first, block.count);
   block.head = head;
@@ -279,6 +285,203 @@ static void emitTransposed(KernelBuilder &k, const AttentionSizes &sizes,
 }
 
 //===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// All scores of a block of queries first, for their maxima, then block by
+/// block weights and their product with values.
+class ForwardEmitter {
+public:
+  ForwardEmitter(AttentionOp op, KernelBuilder &k);
+  void emit();
+
+private:
+  void emitQueries(const QueryBlock &queries, ValueRange memory);
+  void emitScores(const QueryBlock &queries, const KeyBlock &keys);
+  void emitWeights(const QueryBlock &queries, const KeyBlock &keys);
+  void emitResult(const QueryBlock &queries);
+  /// body(i, rows, from, count) for all of a block's scores that are seen: of
+  /// `rows` rows from `i` on the columns from `from` on.
+  void forEachSeen(const QueryBlock &queries, const KeyBlock &keys,
+                   function_ref<void(Value, int64_t, Value, Value)> body,
+                   function_ref<void(Value, Value, Value)> outside);
+  /// The row of scores of row `i` of a block.
+  Value scoreRow(const QueryBlock &queries, const KeyBlock &keys, Value i) {
+    return k.add(k.sub(keys.first, queries.origin), i);
+  }
+
+  KernelBuilder &k;
+  AttentionSizes sizes;
+  BlockBuilder blocks;
+  Value q, key, v, y, normalizer, valuesTransposed, ends;
+
+  // Of one iteration.
+  Panels queryColumns, weightPanels;
+  Value scores;       ///< [key][query], from the first key that is seen
+  Value weights;      ///< of one block: factors
+  Value maxima, sums; ///< [0][query]
+  Value ySums;        ///< [feature][query]
+};
+
+} // namespace
+
+ForwardEmitter::ForwardEmitter(AttentionOp op, KernelBuilder &k)
+    : k(k), sizes(AttentionSizes::of(op, k)), blocks(k, sizes),
+      q(k.buffer(op.getQ())), key(k.buffer(op.getK())), v(k.buffer(op.getV())),
+      y(k.buffer(op.getY())),
+      normalizer(op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value()),
+      valuesTransposed(k.workspace(op, 0)), ends(k.workspace(op, 1)),
+      queryColumns(blocks.panelsOf(sizes.headDim, kQueries)),
+      weightPanels(blocks.panelsOf(kKeys, kQueries)) {}
+
+void ForwardEmitter::emit() {
+  emitKeyEnds(k, sizes, ends);
+  emitTransposed(k, sizes, v, valuesTransposed);
+  int64_t mostKeys = k.maxRows();
+  if (sizes.window)
+    mostKeys = std::min(mostKeys, *sizes.window + kQueries - 1);
+  MemRefType scratch[] = {
+      blocks.memoryOf(queryColumns),
+      blocks.memoryOf(weightPanels),
+      blocks.sumsType(std::max(mostKeys, kQueries), kQueries),
+      blocks.factorType(kKeys, kQueries),
+      blocks.sumsType(1, kQueries),
+      blocks.sumsType(1, kQueries),
+      blocks.sumsType(sizes.headDim, kQueries)};
+  forEachHeadBlock(k, sizes.heads, kQueries, scratch,
+                   [&](const HeadBlock &block, ValueRange memory) {
+                     emitQueries(queryBlock(k, sizes, block.head, block.first),
+                                 memory);
+                   });
+}
+
+void ForwardEmitter::emitQueries(const QueryBlock &queries, ValueRange memory) {
+  queryColumns.memory = memory[0];
+  weightPanels.memory = memory[1];
+  scores = memory[2];
+  weights = memory[3];
+  maxima = memory[4];
+  sums = memory[5];
+  ySums = memory[6];
+  Value zero = k.index(0), headDim = k.index(sizes.headDim);
+  blocks.fill(queryColumns, {q, queries.first, queries.column}, headDim,
+              queries.count, /*transpose=*/true);
+  Value least = k.real(sizes.element, -std::numeric_limits<double>::infinity());
+  Value none = k.real(sizes.element, 0.0);
+  k.map(k.index(kQueries), [&](ValueRange c) {
+    k.store(least, maxima, {zero, c[0]});
+    k.store(none, sums, {zero, c[0]});
+  });
+  blocks.zero(ySums, zero, zero, headDim, kQueries);
+  forEachKeyBlock(k, queries, ends,
+                  [&](const KeyBlock &keys) { emitScores(queries, keys); });
+  forEachKeyBlock(k, queries, ends,
+                  [&](const KeyBlock &keys) { emitWeights(queries, keys); });
+  emitResult(queries);
+}
+
+void ForwardEmitter::forEachSeen(
+    const QueryBlock &queries, const KeyBlock &keys,
+    function_ref<void(Value, int64_t, Value, Value)> body,
+    function_ref<void(Value, Value, Value)> outside) {
+  Value zero = k.index(0);
+  auto whole = [&] {
+    Value columns = k.index(kQueries);
+    Value most = k.index(kRowsTogether);
+    Value together = k.mul(k.div(keys.count, most), most);
+    k.loop(zero, together, kRowsTogether,
+           [&](Value i) { body(i, kRowsTogether, zero, columns); });
+    k.loop(together, keys.count, 1,
+           [&](Value i) { body(i, 1, zero, columns); });
+  };
+  auto part = [&] {
+    k.loop(zero, keys.count, 1, [&](Value i) {
+      auto [from, to] = seenBy(k, queries, keys, ends, i);
+      body(i, 1, from, k.sub(to, from));
+      outside(i, from, to);
+    });
+  };
+  k.when(keys.isSeenByAll, whole, part);
+}
+
+void ForwardEmitter::emitScores(const QueryBlock &queries,
+                                const KeyBlock &keys) {
+  Value zero = k.index(0);
+  blocks.multiply({scores, scoreRow(queries, keys, zero), zero},
+                  {key, keys.first, queries.kvColumn}, queryColumns, keys.count,
+                  k.index(sizes.headDim), /*accumulate=*/false);
+  forEachSeen(
+      queries, keys,
+      [&](Value i, int64_t rows, Value from, Value count) {
+        k.map(count, [&](ValueRange point) {
+          Value c = k.add(from, point[0]);
+          Value most = k.load(maxima, {zero, c});
+          for (int64_t r = 0; r < rows; ++r) {
+            Value row = scoreRow(queries, keys, k.add(i, k.index(r)));
+            most = arith::MaximumFOp::create(
+                k, most, k.mul(k.load(scores, {row, c}), sizes.scale));
+          }
+          k.store(most, maxima, {zero, c});
+        });
+      },
+      [](Value, Value, Value) {});
+}
+
+void ForwardEmitter::emitWeights(const QueryBlock &queries,
+                                 const KeyBlock &keys) {
+  Value zero = k.index(0);
+  forEachSeen(
+      queries, keys,
+      [&](Value i, int64_t rows, Value from, Value count) {
+        k.map(count, [&](ValueRange point) {
+          Value c = k.add(from, point[0]);
+          Value maximum = k.load(maxima, {zero, c});
+          Value sum = k.load(sums, {zero, c});
+          for (int64_t r = 0; r < rows; ++r) {
+            Value at = k.add(i, k.index(r));
+            Value dot = k.load(scores, {scoreRow(queries, keys, at), c});
+            Value weight = weightOf(k, dot, sizes.scale, maximum);
+            sum = k.add(sum, weight);
+            k.store(weight, weights, {at, c});
+          }
+          k.store(sum, sums, {zero, c});
+        });
+      },
+      [&](Value i, Value from, Value to) {
+        blocks.zeroOutside(weights, i, from, to);
+      });
+  blocks.multiplyFilled(
+      {ySums, zero, zero}, {valuesTransposed, queries.kvColumn, keys.first},
+      weightPanels, weights, k.index(sizes.headDim), keys.count);
+}
+
+void ForwardEmitter::emitResult(const QueryBlock &queries) {
+  Value zero = k.index(0), one = k.real(sizes.element, 1.0);
+  k.map(k.index(kQueries), [&](ValueRange c) {
+    k.store(k.div(one, k.load(sums, {zero, c[0]})), sums, {zero, c[0]});
+  });
+  if (normalizer) {
+    Value at = k.mul(queries.head, k.index(2)), next = k.add(at, k.index(1));
+    k.map(queries.count, [&](ValueRange c) {
+      Value row = k.add(queries.first, c[0]);
+      k.store(k.load(maxima, {zero, c[0]}), normalizer, {row, at});
+      k.store(k.load(sums, {zero, c[0]}), normalizer, {row, next});
+    });
+  }
+  blocks.forEachTransposed(
+      ySums, queries.count, scores, [&](Value sum, Value i, Value j) {
+        k.store(k.mul(sum, k.load(sums, {zero, i})), y,
+                {k.add(queries.first, i), k.add(queries.column, j)});
+      });
+}
+
+void hone::emitTransposedAttention(AttentionOp op, KernelBuilder &k) {
+  ForwardEmitter(op, k).emit();
+}
+
+//===----------------------------------------------------------------------===//
 // Adjoint
 //===----------------------------------------------------------------------===//
 
@@ -293,10 +496,8 @@ public:
 private:
   /// Where an iteration adds up dk or dv.
   struct Sums {
-    Value matrix, row, column;
-    KernelBuilder::Piece at(KernelBuilder &k, Value key) const {
-      return {matrix, k.add(row, key), column};
-    }
+    Value matrix, column;
+    KernelBuilder::Piece at(Value key) const { return {matrix, key, column}; }
   };
 
   Sums sumsFor(unsigned workspace, Value result, Value iteration);
@@ -338,10 +539,15 @@ AdjointEmitter::AdjointEmitter(AttentionAdjointOp op, KernelBuilder &k)
 
 AdjointEmitter::Sums AdjointEmitter::sumsFor(unsigned workspace, Value result,
                                              Value iteration) {
-  if (k.hasWorkspace(op, workspace))
-    return {k.workspace(op, workspace), k.mul(iteration, k.index(k.maxRows())),
-            k.index(0)};
-  return {result, k.index(0), k.mul(iteration, k.index(sizes.headDim))};
+  Value zero = k.index(0);
+  if (!k.hasWorkspace(op, workspace))
+    return {result, k.mul(iteration, k.index(sizes.headDim))};
+  MemRefType type = blocks.sumsType(k.maxRows(), sizes.headDim);
+  int64_t bytes =
+      type.getNumElements() * sizes.element.getIntOrFloatBitWidth() / 8;
+  return {tile::ViewOp::create(k, type, k.workspace(op, workspace),
+                               k.mul(iteration, k.index(bytes))),
+          zero};
 }
 
 void AdjointEmitter::emit() {
@@ -375,7 +581,7 @@ void AdjointEmitter::emitIteration(Value iteration, ValueRange memory) {
   dkSums = sumsFor(5, dk, iteration);
   dvSums = sumsFor(6, dv, iteration);
   for (const Sums &sums : {dkSums, dvSums})
-    blocks.zero(sums.matrix, sums.row, sums.column, k.rows(), sizes.headDim);
+    blocks.zero(sums.matrix, k.index(0), sums.column, k.rows(), sizes.headDim);
 
   Value count = k.index(parts.count), group = k.index(sizes.group());
   Value kvHead = k.div(iteration, count);
@@ -383,8 +589,8 @@ void AdjointEmitter::emitIteration(Value iteration, ValueRange memory) {
   Value to = k.min(k.add(from, k.index(parts.heads)), group);
   k.loop(from, to, 1, [&](Value member) {
     Value head = k.add(k.mul(kvHead, group), member);
-    k.loop(k.index(0), k.ceilDiv(k.rows(), kQueries), 1, [&](Value number) {
-      emitQueries(queryBlock(k, sizes, head, number));
+    k.loop(k.index(0), k.rows(), kQueries, [&](Value first) {
+      emitQueries(queryBlock(k, sizes, head, first));
     });
   });
 }
@@ -406,9 +612,9 @@ void AdjointEmitter::emitQueries(const QueryBlock &queries) {
     blocks.multiply({slopes, zero, zero}, {in.v, keys.first, queries.kvColumn},
                     dyColumns, keys.count, headDim, /*accumulate=*/false);
     emitSlopes(queries, keys);
-    blocks.multiply(dvSums.at(k, keys.first), {weightFactors, zero, zero},
-                    dyRows, keys.count, keys.seenEnd, /*accumulate=*/true);
-    blocks.multiply(dkSums.at(k, keys.first), {slopeFactors, zero, zero},
+    blocks.multiply(dvSums.at(keys.first), {weightFactors, zero, zero}, dyRows,
+                    keys.count, keys.seenEnd, /*accumulate=*/true);
+    blocks.multiply(dkSums.at(keys.first), {slopeFactors, zero, zero},
                     queryRows, keys.count, keys.seenEnd, /*accumulate=*/true);
     blocks.multiplyFilled({dqSums, zero, zero},
                           {keysTransposed, queries.kvColumn, keys.first},
@@ -458,13 +664,13 @@ void AdjointEmitter::joinParts() {
   k.forEachHead(sizes.kvHeads, [&](Value row, Value head) {
     k.map(k.index(sizes.headDim), [&](ValueRange j) {
       Value column = k.add(k.mul(head, k.index(sizes.headDim)), j[0]);
+      Value at = k.add(k.mul(row, k.index(sizes.headDim)), j[0]);
       for (auto [i, result] : llvm::enumerate(std::array{dk, dv})) {
         Value sum;
         for (int64_t part = 0; part < parts.count; ++part) {
           Value iteration =
               k.add(k.mul(head, k.index(parts.count)), k.index(part));
-          Value at = k.add(k.mul(iteration, k.index(k.maxRows())), row);
-          Value term = k.load(k.workspace(op, 5 + i), {at, j[0]});
+          Value term = k.load(k.workspace(op, 5 + i), {iteration, at});
           sum = sum ? k.add(sum, term) : term;
         }
         k.store(sum, result, {row, column});

@@ -32,6 +32,8 @@ protected:
       {6, 2, 16, 11},
       {3, 1, 40, 40},
       {2, 2, 8, 99},
+      // Query heads of a key head that are in parts, the last one smaller.
+      {14, 2, 32, 0},
       // What a GPU has in registers.
       {3, 1, 64, 0},
       {4, 2, 64, 13},

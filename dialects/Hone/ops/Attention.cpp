@@ -164,9 +164,13 @@ static MemRefType transposedType(Value matrix, int64_t maxRows) {
   return MemRefType::get({columns(matrix), maxRows}, elementType(matrix));
 }
 
-/// None: scores are private to a thread.
+/// Scores are private to a thread. Where hone.attention_iterations is given,
+/// the transposed values, and the row after the last that sees each row's key.
 SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
-  return {};
+  if (!attentionIterations(*this))
+    return {};
+  auto ends = MemRefType::get({maxRows}, IntegerType::get(getContext(), 32));
+  return {transposedType(getV(), maxRows), ends};
 }
 
 FailureOr<SmallVector<Value>>
@@ -226,9 +230,11 @@ SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   types.push_back(transposedType(getK(), maxRows));
   auto kvHeads = static_cast<int64_t>(getKvHeads());
   int64_t parts = headParts(getHeads(), kvHeads, iterations).count;
+  // Not [.., d]: a buffer whose outermost dimension has rows is cut where
+  // there are fewer.
   if (parts > 1 || computedType(getK()) != elementType(getK()))
     types.append(2, MemRefType::get(
-                        {kvHeads * parts * maxRows, columns(getK()) / kvHeads},
+                        {kvHeads * parts, maxRows * columns(getK()) / kvHeads},
                         computedType(getK())));
   return types;
 }
