@@ -14,6 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
 #include <numeric>
 
 using namespace hone::rt;
@@ -46,6 +49,45 @@ TEST_F(DeviceTest, HostMemoryIsZeroAndResidentFromTheStart) {
   memory.value() = DeviceMemory();
   EXPECT_LE(platform::residentMemory().anonymous, before + 2 * mib);
 }
+
+#ifdef __linux__
+/// What the system notes of the mapping that `address` is in.
+static std::string flagsOf(const char *address) {
+  std::ifstream maps("/proc/self/smaps");
+  std::string line;
+  bool isHere = false;
+  while (std::getline(maps, line)) {
+    uintptr_t first = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &first, &end) ==
+        2) {
+      auto at = reinterpret_cast<uintptr_t>(address);
+      isHere = first <= at && at < end;
+    } else if (isHere && line.rfind("VmFlags:", 0) == 0) {
+      return line + " ";
+    }
+  }
+  return "";
+}
+
+// A huge page at an end would be memory that no plan has.
+TEST_F(DeviceTest, HostMemoryHasHugePagesInsideAlone) {
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled").is_open())
+    GTEST_SKIP() << "needs a system with huge pages";
+  constexpr uint64_t bytes = 5 * mib + 4096;
+  auto memory = host.allocate(bytes);
+  ASSERT_TRUE(memory.isOk());
+  const char *first = memory.value().address(), *end = first + bytes;
+  auto isHuge = [](const char *address) {
+    return flagsOf(address).find(" hg ") != std::string::npos;
+  };
+  auto startsHuge = [](const char *address) {
+    return reinterpret_cast<uintptr_t>(address) % (2 * mib) == 0;
+  };
+  EXPECT_EQ(isHuge(first), startsHuge(first));
+  EXPECT_TRUE(isHuge(first + 3 * mib)) << flagsOf(first + 3 * mib);
+  EXPECT_EQ(isHuge(end - 1), startsHuge(end));
+}
+#endif
 
 TEST_F(DeviceTest, RefusedMemorySaysWhatToDo) {
   auto memory = host.allocate(uint64_t(1) << 62);
