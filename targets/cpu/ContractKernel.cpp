@@ -46,7 +46,8 @@ KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
   return {function, true};
 }
 
-/// "tile_contract_f32_6x64_accumulate_addf_j". Of epilogues that are called
+/// "tile_contract_f32_6x64_accumulate_addf_j", or of results of bf16
+/// "tile_contract_f32_6x64_rounded_addf_ij". Of epilogues that are called
 /// alike but are not, all but the first have a number.
 std::string KernelLibrary::contractName(const ContractTypes &types,
                                         unsigned rows, unsigned columns,
@@ -60,6 +61,8 @@ std::string KernelLibrary::contractName(const ContractTypes &types,
     os << "_transposed";
   if (store.accumulates)
     os << "_accumulate";
+  if (store.rounds)
+    os << "_rounded";
   if (!store.epilogue)
     return name;
   std::string epilogue = store.epilogue->name(), key = store.epilogue->key();
@@ -83,6 +86,7 @@ public:
                   unsigned lanes, unsigned vectors, ContractStore store,
                   ValueRange arguments)
       : p(b, loc), b(b), loc(loc), types(types), element(types.sum),
+        stored(store.rounds ? Type(b.getBF16Type()) : element),
         pairs(types.hasPairs()), vector(VectorType::get(lanes, element)),
         lanes(lanes), vectors(vectors),
         termsPerRequest(pairs || types.widensA() ? kConvertedTerms
@@ -99,6 +103,7 @@ private:
   void emitTile(unsigned rows, Value aTile, Value cTile, Value startTile,
                 Value firstRow, Value firstRequest);
   ValueRange emitStart(unsigned rows, Value startTile);
+  void requestResult(Value cTile, Value rows);
   void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
   SmallVector<Value> pairRows(ArrayRef<Value> rowPointers, Value from,
@@ -118,6 +123,7 @@ private:
   Location loc;
   ContractTypes types;
   Type element; ///< types.sum
+  Type stored;  ///< of results
   bool pairs;
   VectorType vector;
   unsigned lanes, vectors;
@@ -171,6 +177,8 @@ void ContractEmitter::emit(unsigned maxRows) {
     Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
     // Here and not in the cases, where addresses that are known would be kept
     // across the loops.
+    if (store.rounds)
+      requestResult(at[1], rows);
     if (store.epilogue) {
       EpilogueEmitter epilogue(b, loc, *store.epilogue, operands, at[3], lanes);
       p.loop(p.word(0), rows, 1,
@@ -190,7 +198,7 @@ void ContractEmitter::emit(unsigned maxRows) {
       emitCase(region, height);
     emitCase(branch.getDefaultRegion(), maxRows);
     Value next[] = {p.at(types.a, at[0], p.multiply(rows, aRow)),
-                    p.at(element, at[1], p.multiply(rows, cRow)),
+                    p.at(stored, at[1], p.multiply(rows, cRow)),
                     p.at(element, at[2], p.multiply(rows, startRow)),
                     p.add(at[3], rows)};
     scf::YieldOp::create(b, loc, next);
@@ -198,6 +206,18 @@ void ContractEmitter::emit(unsigned maxRows) {
   scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1),
                      ValueRange{a, c, start, p.word(0)}, body);
   func::ReturnOp::create(b, loc);
+}
+
+/// Asks for what a tile will write. It is another thread's, or far away, so
+/// that stores would wait for it, and with them all that follows.
+void ContractEmitter::requestResult(Value cTile, Value rows) {
+  int64_t bytes = vectors * lanes * stored.getIntOrFloatBitWidth() / 8;
+  p.loop(p.word(0), rows, 1, [&](Value r) {
+    Value row = p.at(stored, cTile, p.multiply(r, cRow));
+    for (int64_t byte = 0; byte < bytes; byte += kLineBytes)
+      LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), row, p.word(byte)),
+                             /*rw=*/1, /*hint=*/3, /*cache=*/1);
+  });
 }
 
 /// Asks for the same terms of the next tile's rows, each on a page of its own,
@@ -378,14 +398,16 @@ void ContractEmitter::emitStore(unsigned rows, Value cTile, Value firstRow,
   if (store.epilogue)
     epilogue.emplace(b, loc, *store.epilogue, operands, firstRow, lanes);
   for (unsigned r = 0; r < rows; ++r) {
-    Value row = p.at(element, cTile, p.multiply(p.word(r), cRow));
+    Value row = p.at(stored, cTile, p.multiply(p.word(r), cRow));
     for (unsigned v = 0; v < vectors; ++v) {
       Value value = sums[r * vectors + v];
-      Value at = p.at(element, row, p.word(v * lanes));
+      Value at = p.at(stored, row, p.word(v * lanes));
       if (store.accumulates)
         value = arith::AddFOp::create(b, loc, p.load(vector, at), value);
       if (epilogue)
         value = epilogue->apply(value, r, v);
+      if (store.rounds)
+        value = arith::TruncFOp::create(b, loc, vector.clone(stored), value);
       p.store(value, at);
     }
   }

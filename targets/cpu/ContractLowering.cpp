@@ -48,8 +48,7 @@ class ContractLowering {
 public:
   ContractLowering(cpu::ContractOp op, KernelLibrary &kernels,
                    const CpuDescription &cpu)
-      : op(op), kernels(kernels), loc(op.getLoc()),
-        element(op.getC().getType().getElementType()),
+      : op(op), kernels(kernels), loc(op.getLoc()), element(op.getSumType()),
         panelColumns(columnsOfPanel(op, cpu)),
         lanes(panelLanes(cpu, element, panelColumns)),
         maxVectors(cpu.panelVectors()) {
@@ -61,10 +60,14 @@ public:
 
 private:
   SmallVector<Strip> strips();
+  /// Whether what is complete is rounded.
+  bool rounds() { return op.getC().getType().getElementType() != element; }
   /// Whether kernels can finish what they compute.
   bool canWriteDirectly() {
-    return op.getEpilogue().empty() ||
-           (epilogue && kernels.takesEpilogues(types()));
+    if (op.getEpilogue().empty() && !rounds())
+      return true;
+    return (op.getEpilogue().empty() || epilogue) &&
+           kernels.takesEpilogues(types());
   }
   ContractTypes types() {
     return {element, op.getPanel().getType().getElementType(),
@@ -162,10 +165,11 @@ Value ContractLowering::scratchTile(MemRefType type) {
 
 void ContractLowering::writeDirectly(OpBuilder &b, Strip strip) {
   Value first = indexConstant(b, loc, strip.firstColumn);
-  Destination to{{op.getAccumulate(), epilogue ? &*epilogue : nullptr},
-                 op.getC(),
-                 op.getCRow(),
-                 arith::AddIOp::create(b, loc, op.getCColumn(), first)};
+  Destination to{
+      {op.getAccumulate(), rounds(), epilogue ? &*epilogue : nullptr},
+      op.getC(),
+      op.getCRow(),
+      arith::AddIOp::create(b, loc, op.getCColumn(), first)};
   callKernel(b, strip, indexConstant(b, loc, 0), op.getM(), to);
 }
 
@@ -302,6 +306,8 @@ void ContractLowering::emitEpilogue(OpBuilder &b, Strip strip, Value i0,
           value =
               mapping.lookupOrDefault(epilogue.getTerminator()->getOperand(0));
         }
+        if (rounds())
+          value = arith::TruncFOp::create(b, loc, b.getBF16Type(), value);
         memref::StoreOp::create(b, loc, value, op.getC(), at);
       });
 }

@@ -41,6 +41,14 @@ LogicalResult FillOp::verify() {
                              getBits());
 }
 
+/// What is computed and then stored in a matrix of this type.
+static Type sumTypeOf(MemRefType c) {
+  Type element = c.getElementType();
+  return element.isBF16() ? Float32Type::get(c.getContext()) : element;
+}
+
+Type ContractOp::getSumType() { return sumTypeOf(getC().getType()); }
+
 void ContractOp::build(
     OpBuilder &builder, OperationState &state, Value c, Value cRow,
     Value cColumn, Value a, Value aRow, Value aK, Value panel,
@@ -73,7 +81,7 @@ void ContractOp::build(
   Region *region = state.addRegion();
   if (!epilogueBuilder)
     return;
-  Type element = cast<MemRefType>(c.getType()).getElementType();
+  Type element = sumTypeOf(cast<MemRefType>(c.getType()));
   Type index = builder.getIndexType();
   Block *block =
       builder.createBlock(region, {}, {element, index, index},
@@ -141,7 +149,8 @@ static ParseResult parseEpilogue(OpAsmParser &parser, Region &region,
                                  Type matrix) {
   if (failed(parser.parseOptionalKeyword("epilogue")))
     return success();
-  return tile::parseElementBody(parser, region, matrix);
+  auto c = cast<MemRefType>(matrix);
+  return tile::parseElementBody(parser, region, c.clone(sumTypeOf(c)));
 }
 
 static void printEpilogue(OpAsmPrinter &p, Operation *, Region &region, Type) {
@@ -149,15 +158,17 @@ static void printEpilogue(OpAsmPrinter &p, Operation *, Region &region, Type) {
 }
 
 LogicalResult ContractOp::verify() {
-  Type element = getC().getType().getElementType();
+  Type element = getSumType();
   // (C1)
+  if (getAccumulate() && element != getC().getType().getElementType())
+    return emitOpError("expects no 'accumulate' into a matrix of bf16");
   Type a = getA().getType().getElementType();
   Type panel = getPanel().getType().getElementType();
   auto fits = [&](Type type) {
     return type == element || (type.isBF16() && element.isF32());
   };
   if (!fits(a) || !fits(panel))
-    return emitOpError("expects 'a' and 'panel' of the element type of 'c', or "
+    return emitOpError("expects 'a' and 'panel' of the type of sums, or "
                        "of bf16 beside f32, but got ")
            << a << " and " << panel << " with " << element;
   if (getTransposeA() && panel.isBF16())

@@ -117,13 +117,15 @@ def ContractOp : CpuOp<"contract",
     read soon. It is a hint without meaning: a target may ask for the piece
     while it multiplies.
 
-    Sums are of type `T`, that of `c`. A panel of bf16 asks for operands of
+    Sums are of type `T`, that of `c`, or f32 if `c` is of bf16: then what is
+    complete is rounded as it is stored. A panel of bf16 asks for operands of
     bfloat16: `a` is rounded to it too, and sums are f32, of two products at a
     time. How such a panel lies in memory is the target's affair; it must have
     been filled in one piece.
 
-    1. (C1) `c` is of type `T`; `a` is too, or of bf16, which is widened, where
-       `T` is f32. It is not transposed if the panel is bf16.
+    1. (C1) `c` is of type `T`, or of bf16 without `accumulate`; `a` is of `T`,
+       or of bf16, which is widened, where `T` is f32. It is not transposed if
+       the panel is bf16.
     2. (C2) The epilogue takes `(T, index, index)`.
     3. (C3) The epilogue yields one `T`.
     4. (C4) With `ahead` come four indices, without it none.
@@ -146,7 +148,7 @@ def ContractOp : CpuOp<"contract",
         transpose_a : memref<8x896xf32>, memref<256x8xf32>, memref<256x896xf32>
     ```
   }];
-  let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$c,
+  let arguments = (ins Arg<ActivationMatrix, "", [MemRead, MemWrite]>:$c,
                        Index:$cRow, Index:$cColumn,
                        Arg<ActivationMatrix, "", [MemRead]>:$a,
                        Index:$aRow, Index:$aK,
@@ -169,6 +171,10 @@ def ContractOp : CpuOp<"contract",
     custom<Epilogue>($epilogue, ref(type($c)))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// T: what sums are of, and what the epilogue takes and yields.
+    ::mlir::Type getSumType();
+  }];
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$c, "::mlir::Value":$cRow,
       "::mlir::Value":$cColumn, "::mlir::Value":$a, "::mlir::Value":$aRow,

@@ -1,8 +1,8 @@
 //===- CpuPasses.td - From tile ops to loops over vectors ------------------===//
 //
-// Run in the order of this file, with those of targets/host between them. Only
-// `hone-cpu-lower-tiles` depends on which CPU it is; the others only know that
-// it is one.
+// Run in the order of this file, with those of targets/host between them. Which
+// CPU it is `hone-cpu-lower-tiles` knows; the others only know that it is one,
+// and of kernels whether they round.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,15 @@ def ExpandProducts : Pass<"hone-cpu-expand-products", "::mlir::ModuleOp"> {
     private buffer of the parallel loop around it, and multiplies from there.
     Products of few rows go through the nearest cache in pieces, or read `w`
     where it is. `tile.read_row` fills a panel of one row.
+
+    Results of bf16 are rounded from private sums by a loop after the product, or
+    with `rounding-kernels` as they are stored, unless an epilogue is long: a
+    kernel for each would take longer to compile.
   }];
+  let options = [
+    Option<"roundingKernels", "rounding-kernels", "bool", "false",
+           "whether kernels round what they store">,
+  ];
   let dependentDialects = ["::hone::cpu::CpuDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

@@ -46,7 +46,9 @@ private:
 } // namespace
 
 void CpuTarget::buildSizingPipeline(OpPassManager &pm) const {
-  pm.addPass(createExpandProducts());
+  // With one instruction, and no matrix unit, which stores sums alone.
+  bool rounds = cpu.bfloat16Dots && !cpu.bfloat16Unit;
+  pm.addPass(createExpandProducts({/*roundingKernels=*/rounds}));
   // From here on all private buffers are there.
   pm.addPass(createSizeScratch());
 }

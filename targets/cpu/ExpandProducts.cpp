@@ -36,6 +36,11 @@ static constexpr int64_t kFewTransposedRows = 4;
 /// Bytes of a piece: it is multiplied out of the first-level cache.
 static constexpr int64_t kPieceBytes = 16 << 10;
 
+/// Operations of an epilogue that a kernel of its own may have where results
+/// are rounded. All kernels have five heights, so long ones are dear to
+/// compile.
+static constexpr int64_t kShortEpilogue = 8;
+
 //===----------------------------------------------------------------------===//
 // Panels
 //===----------------------------------------------------------------------===//
@@ -67,9 +72,10 @@ namespace {
 /// Emits one product at its place.
 class ProductExpansion : public ScalarBuilder {
 public:
-  ProductExpansion(tile::ProductOp op, Value panel)
+  ProductExpansion(tile::ProductOp op, Value panel, bool roundingKernels)
       : ScalarBuilder(op.getLoc(), op), op(op), panel(panel),
-        panelType(cast<MemRefType>(panel.getType())) {}
+        panelType(cast<MemRefType>(panel.getType())),
+        roundingKernels(roundingKernels) {}
 
   void expand();
 
@@ -104,12 +110,15 @@ private:
         cpu::DotsOp::scratchNumbers(op.getW().getType(), op.getBits());
     return MemRefType::get({1, numbers}, panelType.getElementType());
   }
-  /// Whether what is complete is rounded, which kernels do not do: the sums are
-  /// near, and a kernel for each epilogue would take longer to compile.
-  bool roundsResult() {
-    return op.getInto() && op.getInto().getType().getElementType() !=
-                               op.getC().getType().getElementType();
+  /// Whether what is complete is rounded by a loop after the product and not by
+  /// kernels. Those wait for no memory that they store to, which a loop does.
+  bool roundsApart() {
+    return op.getInto() &&
+           op.getInto().getType().getElementType() !=
+               op.getC().getType().getElementType() &&
+           !(roundingKernels && hasShortEpilogue());
   }
+  bool hasShortEpilogue();
   /// Completes the sums at a place of `sums` and stores them, rounded, where
   /// they go.
   void storeSums(Value sums, Value row, Value column);
@@ -123,6 +132,12 @@ private:
   }
   int64_t pieceTerms();
   bool isLikePanel();
+  /// Whether w comes from far away and is read once. Few rows of a gradient are
+  /// multiplied in the time of a copy of what the batch has.
+  bool readsAhead() {
+    return op.getReadAhead() || (op.getFewRows() && op.getTransposeA() &&
+                                 !op.getTransposeW() && !isLikePanel());
+  }
   void fill(Value row, Value column, Value terms);
   SmallVector<Value> pieceAt(Value term, int64_t size);
   Value complete(Value sum, Value i, Value j, const Result &to);
@@ -137,6 +152,7 @@ private:
   tile::ProductOp op;
   Value panel;
   MemRefType panelType;
+  bool roundingKernels;
 };
 
 } // namespace
@@ -199,6 +215,22 @@ void ProductExpansion::expandDots() {
   storeSums(sums, index(0), index(0));
 }
 
+/// Few operations that lanes do together.
+bool ProductExpansion::hasShortEpilogue() {
+  if (op.getEpilogue().empty())
+    return true;
+  int64_t count = 0;
+  for (Operation &inner : op.getEpilogue().front().without_terminator()) {
+    bool isRead = isa<memref::LoadOp>(inner);
+    if (!isRead && !isa_and_nonnull<arith::ArithDialect>(inner.getDialect()))
+      return false;
+    Type result = inner.getResult(0).getType();
+    count += !isRead && !result.isIndex() &&
+             !inner.hasTrait<OpTrait::ConstantLike>();
+  }
+  return count <= kShortEpilogue;
+}
+
 void ProductExpansion::expandPanels() {
   int64_t size = blockTerms();
   Value zero = index(0), whole = index(size), depth = op.getK();
@@ -216,13 +248,13 @@ void ProductExpansion::expandPanels() {
     lastBlock(last, sub(depth, last), /*accumulate=*/true);
   };
   choose(compare(arith::CmpIPredicate::ule, depth, whole), only, blocks);
-  if (roundsResult())
+  if (roundsApart())
     storeSums(op.getC(), op.getCRow(), op.getCColumn());
 }
 
 void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
   Result to{op.getC(), op.getCRow(), op.getCColumn(), accumulate,
-            /*completes=*/!roundsResult()};
+            /*completes=*/!roundsApart()};
   // What is complete may be written elsewhere than the sums were until now; the
   // epilogue then reads these.
   if (op.getInto() && to.completes)
@@ -274,7 +306,7 @@ int64_t ProductExpansion::pieceTerms() {
   int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
   if (op.getRounded()) // What is after a piece must not be filled up.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
-  bool isUseful = op.getReadAhead() && depth >= 2 * terms && !canReadRows();
+  bool isUseful = readsAhead() && depth >= 2 * terms && !canReadRows();
   bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
   return isUseful && hasRoom ? terms : 0;
 }
@@ -385,7 +417,7 @@ void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
                  (!op.getEpilogue().empty() || (to.accumulate && op.getInto()));
   bool accumulate = to.accumulate && !(to.completes && op.getInto());
   SmallVector<Value> ahead;
-  if (op.getReadAhead())
+  if (readsAhead())
     ahead = pieceAt(add(start, terms.count), terms.most);
   Value whole = index(panelType.getDimSize(1));
   // Sums and padded results have room for all columns.
@@ -401,7 +433,7 @@ void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
     cpu::ContractOp::create(
         *this, to.matrix, to.row, to.column, op.getA(), aRow, aTerm, from, at,
         op.getM(), columns, terms.count, accumulate, op.getTransposeA(),
-        hasBody ? Body(body) : Body(), op.getReadAhead() ? op.getW() : Value(),
+        hasBody ? Body(body) : Body(), readsAhead() ? op.getW() : Value(),
         ahead, terms.sums, sumsAt);
   };
   auto fromPanel = [&] {
@@ -435,10 +467,13 @@ static void expandRow(tile::ReadRowOp op) {
 namespace {
 
 struct ExpandProducts : public hone::impl::ExpandProductsBase<ExpandProducts> {
+  using ExpandProductsBase::ExpandProductsBase;
+
   void runOnOperation() override {
     llvm::DenseMap<std::pair<Operation *, Type>, Value> panels;
     getOperation().walk([&](tile::ProductOp op) {
-      ProductExpansion(op, panelFor(op, panelOf(op), panels)).expand();
+      ProductExpansion(op, panelFor(op, panelOf(op), panels), roundingKernels)
+          .expand();
     });
     getOperation().walk([](tile::ReadRowOp op) { expandRow(op); });
   }

@@ -21,7 +21,7 @@ namespace hone {
 
 /// What a kernel multiplies.
 struct ContractTypes {
-  mlir::Type sum;   ///< f32 or f64; of results too
+  mlir::Type sum;   ///< f32 or f64
   mlir::Type panel; ///< `sum`, or bf16: pairs, see KernelLibrary::fill
   mlir::Type a;     ///< `sum` or bf16
   /// Only told where `a` is widened: its rows are columns in memory.
@@ -35,6 +35,7 @@ struct ContractTypes {
 /// c = epilogue((accumulates ? c : 0) + sum).
 struct ContractStore {
   bool accumulates = false;
+  bool rounds = false; ///< c is of bf16, and not accumulated
   const KernelEpilogue *epilogue = nullptr; ///< null: none
 };
 
@@ -64,7 +65,7 @@ public:
   unsigned contractRows(const ContractTypes &types, unsigned vectors) const {
     return usesUnit(types) ? CpuDescription::kUnitRows : cpu.tileRows(vectors);
   }
-  /// Whether kernels can finish what they compute.
+  /// Whether kernels can finish what they compute: run epilogues, and round.
   bool takesEpilogues(const ContractTypes &types) const {
     return !usesUnit(types);
   }

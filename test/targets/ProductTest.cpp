@@ -210,6 +210,8 @@ TEST(Product, HasTheReferencesBits) {
        false, 300, "bf16"},
       {"bf16 gradient", "accumulate transpose_a few_rows", "f32", true, false,
        false, false, false, 128, "bf16"},
+      {"gradient with bf16, pieces", "accumulate transpose_a few_rows", "bf16",
+       true, false, false, false, false, 300},
       {"into bf16", "accumulate transpose_w read_ahead", "bf16", false, true,
        true, false, false, 128, "bf16", "bf16"},
       {"into bf16, one block", "padded", "bf16", false, false, true, false,

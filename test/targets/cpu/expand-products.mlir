@@ -1,4 +1,5 @@
 // RUN: hone-opt %s --split-input-file --hone-cpu-expand-products | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --split-input-file --hone-cpu-expand-products=rounding-kernels | FileCheck %s --enable-var-scope --check-prefix=KERNELS
 
 // The blocks of a long sum: the first writes, the others add, and the last, which
 // may be short, runs the epilogue.
@@ -61,6 +62,47 @@ func.func @into(%c: memref<16x8xf32>, %z: memref<16x8xf32>,
 
 // -----
 
+// What is rounded is so by a loop after the product, or by kernels that do, unless
+// the epilogue is long or not of arithmetic alone.
+// CHECK-LABEL: func.func @into_bf16
+// CHECK-SAME: %[[C:[^:]*]]: memref<16x64xf32>, %[[Z:[^:]*]]: memref<16x64xbf16>
+// CHECK: cpu.contract %[[C]]
+// CHECK: tile.map
+// CHECK: cpu.contract %[[C]]
+// CHECK: tile.map
+// KERNELS-LABEL: func.func @into_bf16
+// KERNELS-SAME: %[[C:[^:]*]]: memref<16x64xf32>, %[[Z:[^:]*]]: memref<16x64xbf16>
+// KERNELS: cpu.contract %[[Z]]
+// KERNELS-SAME: epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
+// KERNELS: %[[PART:.*]] = memref.load %[[C]]
+// KERNELS: arith.addf %[[PART]], %[[SUM]]
+// KERNELS-NOT: tile.map
+// KERNELS: cpu.contract %[[C]]
+// KERNELS: tile.map
+// KERNELS: math.exp
+func.func @into_bf16(%c: memref<16x64xf32>, %z: memref<16x64xbf16>,
+                     %x: memref<16x4xf32>, %w: memref<64x4xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %c[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %c4)
+        in [4, 64] accumulate transpose_w into %z[%c0, %c0]
+        : memref<16x64xf32>, memref<16x4xf32>, memref<64x4xf32> into memref<16x64xbf16>
+    tile.product %c[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %c4)
+        in [4, 64] accumulate transpose_w into %z[%c0, %c0]
+        : memref<16x64xf32>, memref<16x4xf32>, memref<64x4xf32> into memref<16x64xbf16>
+        epilogue (%sum, %r, %j) {
+      %e = math.exp %sum : f32
+      tile.yield %e : f32
+    }
+  }
+  return
+}
+
+// -----
+
 // Few rows take less time than a copy of what they are multiplied with: whole
 // panels of x are read where they are.
 // CHECK-LABEL: func.func @few_rows
@@ -113,6 +155,28 @@ func.func @pieces(%dx: memref<64x64xf32>, %dy: memref<64x500xf32>,
     tile.product %dx[%c0, %c0], %dy[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %k)
         in [500, 64] read_ahead
         : memref<64x64xf32>, memref<64x500xf32>, memref<500x64xf32>
+  }
+  return
+}
+
+// -----
+
+// So do few rows of a gradient whose other side must be copied.
+// CHECK-LABEL: func.func @gradient_pieces
+// CHECK: scf.for
+// CHECK: cpu.fill %[[PANEL:[^,]*]], %[[X:[^\[]*]][
+// CHECK: cpu.contract {{.*}} transpose_a from {{.*}} ahead %[[X]][
+func.func @gradient_pieces(%da: memref<8x64xf32>, %u: memref<500x8xf32>,
+                           %x: memref<500x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %k = arith.constant 500 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %da[%c0, %c0], %u[%c0, %c0], %x[%c0, %c0] size(%c8, %c64, %k)
+        in [500, 64] accumulate transpose_a few_rows
+        : memref<8x64xf32>, memref<500x8xf32>, memref<500x64xbf16>
   }
   return
 }

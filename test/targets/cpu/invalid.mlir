@@ -17,9 +17,18 @@ func.func @fill_c4(%p: memref<8x16xbf16>, %s: memref<8x16xf32>, %n: index) {
 // -----
 
 func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects 'a' and 'panel' of the element type of 'c', or of bf16 beside f32, but got 'f64' and 'f32' with 'f32'}}
+  // expected-error @+1 {{expects 'a' and 'panel' of the type of sums, or of bf16 beside f32, but got 'f64' and 'f32' with 'f32'}}
   cpu.contract %c[%n, %n], %a[%n, %n], %p size(%n, %n, %n)
       : memref<8x16xf32>, memref<8x16xf64>, memref<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @contract_c1_into_bf16(%c: memref<8x16xbf16>, %p: memref<16x16xf32>, %n: index) {
+  // expected-error @+1 {{expects no 'accumulate' into a matrix of bf16}}
+  cpu.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) accumulate
+      : memref<8x16xbf16>, memref<8x16xbf16>, memref<16x16xf32>
   return
 }
 

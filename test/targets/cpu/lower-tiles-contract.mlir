@@ -24,6 +24,28 @@ func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   return
 }
 
+// A kernel rounds what it stores in a matrix of bf16, which it asks for before it
+// multiplies.
+// CHECK-LABEL: func @into_bf16
+// CHECK-NOT: scf.for
+// WIDE: call @tile_contract_f32_6x64_rounded_addf_ij(
+// NARROW: call @tile_contract_f32_6x16_rounded_addf_ij(
+// CHECK: return
+func.func @into_bf16(%z: memref<32x64xbf16>, %c: memref<32x64xf32>,
+                     %a: memref<32x96xf32>, %p: memref<96x64xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  %k = arith.constant 96 : index
+  cpu.contract %z[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %k)
+      : memref<32x64xbf16>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %before = memref.load %c[%i, %j] : memref<32x64xf32>
+    %r = arith.addf %before, %acc : f32
+    cpu.yield %r : f32
+  }
+  return
+}
+
 // An epilogue that kernels cannot run, here one that computes with the column's
 // number: row tiles pass through scratch.
 // CHECK-LABEL: func @other_epilogue
@@ -230,3 +252,9 @@ func.func @ahead(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 // CHECK: vector.fma
 // CHECK: scf.yield
 // CHECK: llvm.store
+
+// CHECK: func.func private @tile_contract_f32_{{.*}}_rounded_addf_ij(
+// CHECK: "llvm.intr.prefetch"({{.*}}rw = 1
+// CHECK: scf.index_switch
+// WIDE: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// NARROW: arith.truncf {{.*}} : vector<8xf32> to vector<8xbf16>

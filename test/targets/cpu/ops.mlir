@@ -56,5 +56,12 @@ func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
       epilogue (%acc, %i, %j) {
     cpu.yield %acc : f64
   }
+  // CHECK: cpu.contract %{{.*}} : memref<32x16xbf16>, memref<8x32xf32>, memref<32x16xbf16> epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
+  // CHECK: cpu.yield %[[SUM]] : f32
+  cpu.contract %p16[%m, %m], %a32[%m, %m], %p16 size(%m, %m, %m)
+      : memref<32x16xbf16>, memref<8x32xf32>, memref<32x16xbf16>
+      epilogue (%sum, %i, %j) {
+    cpu.yield %sum : f32
+  }
   return
 }
