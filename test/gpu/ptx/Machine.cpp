@@ -99,13 +99,31 @@ void Machine::clearFaults() {
   known.clear();
 }
 
+static uint64_t product(std::array<uint32_t, 3> sizes) {
+  return uint64_t(sizes[0]) * sizes[1] * sizes[2];
+}
+
+KernelCounts &Machine::countsOf(const Module &module, const Kernel &kernel,
+                                uint32_t dynamicShared) {
+  KernelCounts &counts = kernelCounts[{&module, kernel.name}];
+  counts.executed.resize(kernel.code.size());
+  counts.conflicts.resize(kernel.code.size());
+  counts.needed.resize(kernel.code.size());
+  ++counts.launches;
+  counts.sharedBytes = std::max(counts.sharedBytes,
+                                kernel.sharedBytes + uint64_t(dynamicShared));
+  return counts;
+}
+
+void Machine::skip(const Module &module, const Kernel &kernel,
+                   std::array<uint32_t, 3> grid, uint32_t dynamicShared) {
+  countsOf(module, kernel, dynamicShared).workgroups += product(grid);
+}
+
 bool Machine::launch(const Module &module, const Kernel &kernel,
                      std::array<uint32_t, 3> grid,
                      std::array<uint32_t, 3> block, uint32_t dynamicShared,
                      const void *const *arguments, std::string &error) {
-  auto product = [](std::array<uint32_t, 3> sizes) {
-    return uint64_t(sizes[0]) * sizes[1] * sizes[2];
-  };
   const uint64_t threads = product(block), groups = product(grid);
   const uint64_t allowed = product(kernel.maxThreads);
   auto refuse = [&](const std::string &why) {
@@ -138,11 +156,7 @@ bool Machine::launch(const Module &module, const Kernel &kernel,
   for (size_t i = 0; i < kernel.parameters.size(); ++i)
     memcpy(launch.parameters.data() + kernel.parameters[i].offset, arguments[i],
            kernel.parameters[i].bytes);
-  KernelCounts &counts = kernelCounts[{&module, kernel.name}];
-  counts.executed.resize(kernel.code.size());
-  counts.conflicts.resize(kernel.code.size());
-  counts.needed.resize(kernel.code.size());
-  ++counts.launches;
+  KernelCounts &counts = countsOf(module, kernel, dynamicShared);
   launch.counts = &counts;
   launch.startTime = clock + 1;
 
@@ -208,7 +222,8 @@ std::string Machine::report() const {
     }
     text += "kernel " + key.second + ": " + std::to_string(counts.launches) +
             " launches, " + std::to_string(counts.workgroups) +
-            " workgroups, " + std::to_string(instructions) +
+            " workgroups, " + std::to_string(counts.sharedBytes) +
+            " shared bytes, " + std::to_string(instructions) +
             " instructions of warps, at most " +
             std::to_string(counts.longestWarp) + " of one\n" + notes;
   }

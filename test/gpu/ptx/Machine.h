@@ -62,6 +62,7 @@ struct Options {
 /// What a kernel did, in all launches.
 struct KernelCounts {
   uint64_t launches = 0, workgroups = 0;
+  uint64_t sharedBytes = 0; ///< of a workgroup, at most
   uint64_t longestWarp = 0; ///< instructions of a warp in a workgroup, at most
   std::vector<uint64_t> executed;  ///< by instruction: how often by a warp
   std::vector<uint64_t> conflicts; ///< extra accesses to a bank, by instruction
@@ -100,6 +101,10 @@ public:
               uint32_t dynamicShared, const void *const *arguments,
               std::string &error);
 
+  /// Counts a launch that does nothing.
+  void skip(const Module &module, const Kernel &kernel,
+            std::array<uint32_t, 3> grid, uint32_t dynamicShared);
+
   Memory &memory() { return deviceMemory; }
   Options &options() { return settings; }
   const std::vector<Fault> &faults() const { return found; }
@@ -123,6 +128,9 @@ public:
 
 private:
   explicit Machine(const Options &options);
+  /// Of a kernel, with one launch more.
+  KernelCounts &countsOf(const Module &module, const Kernel &kernel,
+                         uint32_t dynamicShared);
 
   Options settings;
   Memory deviceMemory;

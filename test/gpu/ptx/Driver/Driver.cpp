@@ -130,8 +130,10 @@ void Driver::launch(const Module *module, const Kernel *kernel,
       isStuck = true;
       return;
     }
-    if (options.skipsKernels)
+    if (options.skipsKernels) {
+      machine()->skip(*module, *kernel, grid, shared);
       return;
+    }
     std::vector<const void *> pointers;
     for (size_t offset : offsets)
       pointers.push_back(arguments.data() + offset);
