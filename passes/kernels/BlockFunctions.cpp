@@ -258,8 +258,10 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
         (follower && failed(place(*follower, scratch, maxRows))))
       return failure();
     KernelSettings settings = options.settings;
-    if (options.kernels)
+    if (options.kernels) {
+      settings.roundsThinProducts = options.kernels->roundsThinProducts();
       settings.blocks = options.kernels->blocksOf(&op, maxRows, settings);
+    }
     KernelBuilder kernel(&op, builder, buffers, settings, rows, maxRows,
                          follower);
     if (auto tiles = dyn_cast<RowTilesOp>(op)) {

@@ -333,6 +333,14 @@ void KernelBuilder::release(Value matrix, Value row, Value count) {
       tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
+bool KernelBuilder::roundsThin(Value a, Value w) const {
+  auto isBFloat16 = [](Value matrix) {
+    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
+  };
+  return settings.roundsProducts && settings.roundsThinProducts &&
+         isBFloat16(a) && isBFloat16(w);
+}
+
 void KernelBuilder::product(const Product &p, Epilogue epilogue) {
   ParameterView view = buffers.parameters.lookup(p.w.matrix);
   Type stored = cast<MemRefType>(p.c.matrix.getType()).getElementType();

@@ -63,6 +63,9 @@ struct KernelSettings {
   bool addsInAnyOrder = false;
   /// See `hone.loss_columns`.
   int64_t lossColumns = 0;
+  /// Whether thin products of adapters are rounded where products are, if both
+  /// sides are of bfloat16; see TargetKernels.
+  bool roundsThinProducts = false;
 };
 
 /// Features of a matrix of rows.
@@ -229,6 +232,8 @@ public:
   bool rounds(mlir::Type element) const {
     return settings.roundsProducts && element.isF32();
   }
+  /// The same of a thin product of `a` and `w`.
+  bool roundsThin(Value a, Value w) const;
   /// False if there is a follower and no product did it.
   bool didFollower() const { return !follower || wasFollowed; }
 

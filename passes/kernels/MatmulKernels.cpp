@@ -79,6 +79,7 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
     KernelBuilder::Product product =
         tileProduct(k, tile, c, a, w, transposeW, depth, /*accumulate=*/false);
     product.fewRows = true;
+    product.rounded = k.roundsThin(a, w);
     k.product(product, epilogue);
   });
 }

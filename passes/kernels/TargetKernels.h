@@ -31,6 +31,10 @@ public:
     return settings.blocks;
   }
 
+  /// Whether a thin product of an adapter whose sides both are of bfloat16 is
+  /// `rounded`, which leaves the order of its sums to the target.
+  virtual bool roundsThinProducts() const { return false; }
+
   /// What the target expects of `op` and what it found, where it has no code
   /// for an op of that size; empty: it has.
   virtual std::string refusal(mlir::Operation *) const { return {}; }

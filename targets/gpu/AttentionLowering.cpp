@@ -1,16 +1,11 @@
 //===- AttentionLowering.cpp - Attention in the registers of subgroups ----===//
 //
 // A subgroup has 16 rows of a head, and computes with what it loads: no lane
-// waits for another subgroup, and nothing goes through shared memory. What a
-// matrix unit wants of a lane is 16 bytes of a row, because a sum over features
-// may have them in any order, as long as both sides have the same one, and so
-// may the features of a result. With lane `4 g + t`:
-//
-//   * of 32 features that are summed over, it has the eight from `8 t` on, of
-//     rows `g` and `g + 8` on the left and of row `g` of eight on the right;
-//   * of the 64 features that a workgroup computes, it has the eight from
-//     `8 g` on of four rows on the right, and sums of the sixteen from `16 t`
-//     on.
+// waits for another subgroup, and nothing goes through shared memory. Features
+// that are summed over are dealt out as in SubgroupProducts.h. Those of a
+// result may have any order, too: of the 64 that a workgroup computes, lane `4
+// g + t` has the eight from `8 g` on of four rows on the right, and sums of the
+// sixteen from `16 t` on.
 //
 // Weights are computed where sums of scores are, which is where the left side
 // of the next product wants them.
@@ -20,6 +15,7 @@
 #include "targets/gpu/AttentionLowering.h"
 
 #include "targets/gpu/ProductLowering.h"
+#include "targets/gpu/SubgroupProducts.h"
 #include "targets/gpu/TileShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,10 +29,7 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
 
-/// Features that a lane's 16 bytes of a row are one quarter or eighth of.
-static constexpr int64_t kSummedFeatures = 32;
-/// Sums of a lane for a matrix of 16 x 8, and for 16 x 64.
-static constexpr int64_t kLaneSums = 4;
+/// Sums of a lane for 16 x 64.
 static constexpr int64_t kResultSums =
     kLaneSums * kResultFeatures / kMatrixColumns;
 
@@ -44,7 +37,6 @@ namespace {
 
 /// Rows `g` and `g + 8` of a subgroup's 16, or something of each.
 using Pair = std::array<Value, 2>;
-using Words = SmallVector<Value, 4>;
 
 /// A matrix and the column where a head begins.
 struct HeadMatrix {
@@ -180,27 +172,18 @@ SmallVector<Value> SubgroupAttention::dots(const HeadMatrix &left,
                                            int64_t headDim) {
   SmallVector<Value> zeros(kLaneSums * rightRows.size(), real(0.0));
   // A loop that stays one: both sides would be in registers otherwise.
-  return b.foldRolled(
-      b.index(0), b.index(headDim), kSummedFeatures, zeros,
-      [&](Value from, ValueRange before) {
-        Value feature = b.add(from, b.mul(t, b.index(8)));
-        Words low = loadWords(left, leftRows[0], feature),
-              high = loadWords(left, leftRows[1], feature);
-        SmallVector<Words> others;
-        for (Value row : rightRows)
-          others.push_back(loadWords(right, row, feature));
-        SmallVector<Value> sums(before);
-        for (int64_t half : {0, 2})
-          for (auto [n, words] : llvm::enumerate(others)) {
-            auto place = MutableArrayRef(sums).slice(kLaneSums * n, kLaneSums);
-            llvm::copy(multiplyOnce(b,
-                                    {low[half], high[half], low[half + 1],
-                                     high[half + 1]},
-                                    {words[half], words[half + 1]}, place),
-                       place.begin());
-          }
-        return sums;
-      });
+  return b.foldRolled(b.index(0), b.index(headDim), kSubgroupTerms, zeros,
+                      [&](Value from, ValueRange before) {
+                        Value feature = b.add(from, b.mul(t, b.index(8)));
+                        Words low = loadWords(left, leftRows[0], feature),
+                              high = loadWords(left, leftRows[1], feature);
+                        SmallVector<Words> others;
+                        for (Value row : rightRows)
+                          others.push_back(loadWords(right, row, feature));
+                        SmallVector<Value> sums(before);
+                        addTerms(b, sums, low, high, others);
+                        return sums;
+                      });
 }
 
 Words SubgroupAttention::packed(ValueRange sums) {
@@ -259,7 +242,7 @@ Value SubgroupAttention::rowProduct(const HeadMatrix &x, const HeadMatrix &y,
     return arith::BitcastOp::create(b, f32, whole);
   };
   Value sum = real(0.0);
-  for (int64_t from = 0; from < headDim; from += kSummedFeatures) {
+  for (int64_t from = 0; from < headDim; from += kSubgroupTerms) {
     Value feature = b.add(b.index(from), b.mul(t, b.index(8)));
     Words xs = loadWords(x, row, feature), ys = loadWords(y, row, feature);
     for (auto [p, q] : llvm::zip_equal(xs, ys))

@@ -73,18 +73,18 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
-  auto widen = [&](Value result) {
+  auto cut = [&](Value result, bool canWiden) {
     auto type = cast<RankedTensorType>(result.getType());
-    if (!computeType(type.getElementType()).isF32() ||
-        !simt::hasWorkForLargeTiles(rows, type.getDimSize(1)))
+    if (!computeType(type.getElementType()).isF32())
       return;
-    blocks.rows = blocks.columns = simt::kMostPlaces;
+    if (canWiden && simt::hasWorkForLargeTiles(rows, type.getDimSize(1)))
+      blocks.rows = blocks.columns = simt::kMostPlaces;
+    else
+      blocks.rows = simt::matrixTileRows(rows, type.getDimSize(1));
   };
-  // Dropout between the two products of an adapter is applied to a whole tile,
-  // so that has to be other products' tile, too.
   llvm::TypeSwitch<Operation *>(op)
       .Case<LinearOp, LinearAdjointOp>(
-          [&](auto linear) { widen(linear->getResult(0)); })
+          [&](auto linear) { cut(linear->getResult(0), /*canWiden=*/true); })
       .Case([&](LinearCrossEntropyOp loss) {
         auto weight = cast<RankedTensorType>(loss.getWeight().getType());
         auto x = cast<RankedTensorType>(loss.getX().getType());
@@ -94,9 +94,10 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                        std::min(tile, weight.getDimSize(1))))
           blocks.rows = blocks.columns = simt::kMostPlaces;
       })
+      // Dropout between the two products of an adapter is applied to a whole
+      // tile, so that has to be other products' tile, too.
       .Case<LoraLinearOp, LoraLinearAdjointOp>([&](auto linear) {
-        if (!linear.getDropout())
-          widen(linear->getResult(0));
+        cut(linear->getResult(0), /*canWiden=*/!linear.getDropout());
       });
   return blocks;
 }

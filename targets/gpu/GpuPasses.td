@@ -75,7 +75,9 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
 
     A product with `few_rows` and a small result has its blocks of terms dealt
     out to subgroups, which have stages of their own, in half of `shared-bytes`
-    at most; the workgroup joins their sums in order.
+    at most; the workgroup joins their sums in order. One that is `rounded` too,
+    and of bfloat16 on both sides, has its terms dealt out to subgroups, 32 at a
+    time, on matrix units.
 
     What each thread does alone, and code that has its barriers, is in an
     `scf.execute_region`: no other barrier goes into one.

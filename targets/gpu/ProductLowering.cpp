@@ -1,41 +1,21 @@
 //===- ProductLowering.cpp - tile.product on a workgroup ------------------===//
 //
-// A thread has sums of a tile of the result in registers: in a square of 16 by
-// 16 threads, or as a matrix unit deals them out to lanes. Terms come through
-// shared memory (StagedSide.h), a stage at a time.
-//
-// Without a matrix unit every sum is the chain of fused multiply-adds that the
-// op's manual says. Terms that fill up a stage are -0 times +0, which changes
-// no sum, not even -0; rows and columns that fill up a tile repeat others and
-// are not stored.
+// Which tile a product has, and products on one `c` in turn. TileProduct.cpp
+// has what a workgroup does of a tile.
 //
 //===----------------------------------------------------------------------===//
 
 #include "targets/gpu/ProductLowering.h"
 
-#include "targets/gpu/StagedSide.h"
-#include "targets/gpu/TileShape.h"
+#include "targets/gpu/TileProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
-
-/// Terms in one turn of the innermost loop: with fewer, the loop itself is more
-/// than a tenth of it.
-static constexpr int64_t kUnrolled = 8;
-
-/// Terms of a product that is long with stages of twice the terms, at least.
-static constexpr int64_t kWideDepth = 512;
-
-/// Sums whose epilogues are done before the first of them is stored.
-static constexpr unsigned kCompletedTogether = 8;
 
 std::optional<int64_t> simt::upperBound(Value value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
@@ -58,95 +38,6 @@ static TileShape shapeOf(tile::ProductOp op, bool byMatrices) {
   return TileShape::of(rows, columns, byMatrices);
 }
 
-namespace {
-
-class ProductLowering {
-public:
-  /// Code goes before `op`, or to `place`. `most`: stages in shared memory.
-  ProductLowering(tile::ProductOp op, const TileShape &shape, const Team &team,
-                  OpBuilder::InsertPoint place = {},
-                  int64_t most = kStagesInFlight);
-
-  /// body(i, j) for each tile of the result, from row and column `i`, `j` of
-  /// the op on.
-  void forEachTile(function_ref<void(Value, Value)> body);
-  /// What `c` had, or zeros if the product does not ask for it.
-  SmallVector<Value> before(Value i, Value j);
-  /// The sums of a tile with this product; `had` is what they were.
-  SmallVector<Value> addTo(Value i, Value j, ValueRange had);
-  /// Stores them.
-  void finish(Value i, Value j, ValueRange sums);
-  /// addTo() for the only tile, with blocks of terms over subgroups.
-  SmallVector<Value> addSplit(const BlockSplit &split, ValueRange had);
-
-private:
-  int64_t sums() const { return shape.rowsEach() * shape.columnsEach(); }
-  bool multipliesMatrices() const { return isByMatrices; }
-  Type stagedType(StagedSide::Which which, int64_t places) {
-    return isByMatrices ? Type(b.getBF16Type())
-                        : StagedSide::typeFor(op, which, places, element,
-                                              b.team.state.device);
-  }
-  /// Whether there is something to do while copies are in flight.
-  bool isLong() {
-    std::optional<int64_t> depth = upperBound(op.getK());
-    return !depth || *depth >= 2 * kStagesInFlight * terms;
-  }
-  SmallVector<Value> zeros() {
-    return SmallVector<Value>(sums(), b.real(element, 0.0));
-  }
-  /// The last of [0, count) that is not beyond `i`.
-  Value within(Value i, Value count) {
-    return b.min(i, b.sub(count, b.index(1)));
-  }
-  void forEachSum(function_ref<void(unsigned, Value, Value)> body);
-  /// What a sum that had `old` is with the next block of terms.
-  SmallVector<Value> joined(ValueRange old, ValueRange sums, Value isFirst);
-  /// Code of the team waits for its threads.
-  void barrier();
-  /// Stages of both sides begin at `offset` of `memory`.
-  void begin(Value memory, Value offset, Value i, Value j);
-  int64_t stagesBytes() const {
-    return left.bytes(stages) + right.bytes(stages);
-  }
-  /// Carries `values` through the stages of the terms in [from, to), which are
-  /// there when body(slot, t, values) multiplies them.
-  SmallVector<Value>
-  forEachStage(Value from, Value to, ValueRange values,
-               function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
-  /// sums + the terms of a stage.
-  SmallVector<Value> multiply(Value slot, ValueRange sums);
-  SmallVector<Value> multiplyMatrices(Value slot, ValueRange sums);
-  /// Row and column where a tile's part of this subgroup begins.
-  std::pair<Value, Value> subgroupBegin();
-
-  tile::ProductOp op;
-  const TileShape shape;
-
-public:
-  TeamBuilder b;
-
-private:
-  const Type element;
-  const bool isByMatrices;
-  const Type leftType, rightType; ///< that they are staged as
-  /// Stages of a small tile on matrix units have twice the terms: its barrier
-  /// costs as much as the products of 32 terms.
-  const bool hasWideStages;
-  const int64_t terms; ///< of a stage
-  StagedSide left, right;
-  const bool hasCopies;
-  const int64_t stages;
-  SmallVector<Value> rowsOf, columnsOf;           ///< of this thread, in a tile
-  SmallVector<int64_t> rowOffsets, columnOffsets; ///< from its first ones
-};
-
-} // namespace
-
-static bool usesMatrixUnits(tile::ProductOp op, const Team &team) {
-  return team.state.device.matrixUnits && op.getRounded();
-}
-
 int64_t simt::productBytes(int64_t rows, int64_t columns,
                            const DeviceFeatures &device) {
   int64_t most = 0;
@@ -155,126 +46,6 @@ int64_t simt::productBytes(int64_t rows, int64_t columns,
     most = std::max(most, stageBytes(shape.rows) + stageBytes(shape.columns));
   }
   return most * (device.copiesInFlight ? kStagesInFlight : 1);
-}
-
-ProductLowering::ProductLowering(tile::ProductOp op, const TileShape &shape,
-                                 const Team &team, OpBuilder::InsertPoint place,
-                                 int64_t most)
-    : op(op), shape(shape), b(op, team, place),
-      element(op.getC().getType().getElementType()),
-      isByMatrices(usesMatrixUnits(op, team)),
-      leftType(stagedType(StagedSide::Left, shape.rows)),
-      rightType(stagedType(StagedSide::Right, shape.columns)),
-      hasWideStages(isByMatrices && op.getReadAhead() && !team.isSubgroup &&
-                    std::max(shape.rows, shape.columns) <= kMostScalarPlaces &&
-                    upperBound(op.getK()).value_or(kWideDepth) >= kWideDepth),
-      terms(std::min(StagedSide::termsOf(leftType),
-                     StagedSide::termsOf(rightType)) *
-            (hasWideStages ? 2 : 1)),
-      left(op, StagedSide::Left, shape.rows, leftType,
-           hasWideStages ? 1
-                         : TileShape::group(shape.rowsEach(), shape.byMatrices),
-           terms, b),
-      right(op, StagedSide::Right, shape.columns, rightType,
-            hasWideStages
-                ? 1
-                : TileShape::group(shape.columnsEach(), shape.byMatrices),
-            terms, b),
-      hasCopies(left.isInFlight() || right.isInFlight()),
-      stages(hasCopies && isLong() ? most : 1) {
-  if (stages == kStagesInFlight && op.getReadAhead() && !team.isSubgroup &&
-      right.isInFlight() && left.canConvertLate()) {
-    left.convertLate(true);
-    // So that two workgroups have room.
-    left.convertLate(2 * stagesBytes() <= team.state.device.sharedBytes);
-  }
-  Value row, column;
-  if (shape.byMatrices) {
-    Value lane = team.state.lane, four = b.index(4);
-    auto [down, across] = subgroupBegin();
-    row = b.add(down, b.div(lane, four));
-    column = b.add(across, b.mul(b.rem(lane, four), b.index(2)));
-    for (int64_t r = 0; r < shape.rowsEach(); ++r)
-      rowOffsets.push_back(8 * r);
-    for (int64_t c = 0; c < shape.columnsEach(); ++c)
-      columnOffsets.push_back(8 * (c / 2) + c % 2);
-  } else {
-    auto spread = [&](Value thread, int64_t threads, int64_t each,
-                      SmallVectorImpl<int64_t> &offsets) {
-      int64_t neighbours = std::min(each, kNeighbours);
-      for (int64_t i = 0; i < each; ++i)
-        offsets.push_back(i % neighbours +
-                          i / neighbours * neighbours * threads);
-      return b.mul(thread, b.index(neighbours));
-    };
-    Value member = team.member(), across = b.index(shape.across);
-    row =
-        spread(b.div(member, across), shape.down, shape.rowsEach(), rowOffsets);
-    column = spread(b.rem(member, across), shape.across, shape.columnsEach(),
-                    columnOffsets);
-  }
-  for (int64_t offset : rowOffsets)
-    rowsOf.push_back(b.add(row, b.index(offset)));
-  for (int64_t offset : columnOffsets)
-    columnsOf.push_back(b.add(column, b.index(offset)));
-}
-
-std::pair<Value, Value> ProductLowering::subgroupBegin() {
-  Value subgroup = b.team.state.subgroup;
-  return {b.mul(b.div(subgroup, b.index(kSubgroupColumns)),
-                b.index(shape.rows / kSubgroupRows)),
-          b.mul(b.rem(subgroup, b.index(kSubgroupColumns)),
-                b.index(shape.columns / kSubgroupColumns))};
-}
-
-/// Calls body(number, row, column) for the thread's elements of a tile.
-void ProductLowering::forEachSum(
-    function_ref<void(unsigned, Value, Value)> body) {
-  unsigned number = 0;
-  for (Value row : rowsOf)
-    for (Value column : columnsOf)
-      body(number++, row, column);
-}
-
-SmallVector<Value> ProductLowering::multiply(Value slot, ValueRange sums) {
-  // Unrolled, small tiles would have all terms in registers at once, and spill.
-  // Short products stand among others, whose places are in registers, too.
-  bool isLarge = rowsOf.size() * columnsOf.size() > 16;
-  // Fewer terms of two bytes than 16 bytes hold would be in half of the banks.
-  bool areNarrow = leftType != element && rightType != element;
-  int64_t unrolled = isLarge                 ? 2
-                     : isLong() || areNarrow ? kUnrolled
-                                             : kUnrolled / 2;
-  // All of an address but the term is known before the loop: one multiply-add
-  // is left of it.
-  auto beginOf = [&](StagedSide &side, ArrayRef<Value> places) {
-    return side.isAlongTerms ? Value() : side.from(slot, places.front());
-  };
-  Value ofLeft = beginOf(left, rowsOf), ofRight = beginOf(right, columnsOf);
-  auto load = [&](StagedSide &side, Value from, Value t, ArrayRef<Value> places,
-                  ArrayRef<int64_t> offsets) {
-    SmallVector<Value> values;
-    for (auto [place, offset] : llvm::zip_equal(places, offsets))
-      values.push_back(b.convert(
-          element, from ? b.load(from, {t, b.index(offset)})
-                        : b.load(side.stages, side.indices(slot, t, place))));
-    return values;
-  };
-  return b.foldRolled(
-      b.index(0), b.index(terms), unrolled, sums,
-      [&](Value first, ValueRange before) {
-        SmallVector<Value> next(before);
-        for (int64_t i = 0; i < unrolled; ++i) {
-          Value t = b.add(first, b.index(i));
-          SmallVector<Value> as = load(left, ofLeft, t, rowsOf, rowOffsets),
-                             ws = load(right, ofRight, t, columnsOf,
-                                       columnOffsets);
-          for (auto [number, sum] : llvm::enumerate(next))
-            sum = math::FmaOp::create(b, as[number / ws.size()],
-                                      ws[number % ws.size()], sum);
-        }
-        return next;
-      });
 }
 
 SmallVector<Value> simt::multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,
@@ -295,382 +66,6 @@ SmallVector<Value> simt::multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,
   return after;
 }
 
-SmallVector<Value> ProductLowering::multiplyMatrices(Value slot,
-                                                     ValueRange before) {
-  Value lane = b.team.state.lane;
-  auto [down, across] = subgroupBegin();
-  Value eight = b.index(8), sixteen = b.index(16);
-  Value of16 = b.rem(lane, sixteen), half = b.mul(b.div(lane, sixteen), eight);
-  Value of8 = b.rem(lane, eight);
-  Value quarter = b.mul(b.rem(b.div(lane, eight), b.index(2)), eight);
-  auto load = [&](StagedSide &side, Value term, Value place) {
-    SmallVector<Type> types(4, b.getI32Type());
-    auto four = LoadMatricesOp::create(b, types, side.stages,
-                                       side.indices(slot, term, place),
-                                       /*transpose=*/!side.isAlongTerms);
-    return llvm::to_vector_of<Value>(four.getResults());
-  };
-
-  SmallVector<Value> next(before);
-  int64_t matrices = shape.rows / kSubgroupRows / kMatrixRows;
-  int64_t pairs = shape.columns / kSubgroupColumns / (2 * kMatrixColumns);
-  for (int64_t t = 0; t < terms; t += kMatrixTerms) {
-    SmallVector<SmallVector<Value>> as, ws;
-    for (int64_t i = 0; i < matrices; ++i)
-      as.push_back(load(left, b.add(half, b.index(t)),
-                        b.add(b.add(down, of16), b.index(i * kMatrixRows))));
-    for (int64_t j = 0; j < pairs; ++j) {
-      Value column = b.add(across, b.index(2 * j * kMatrixColumns));
-      // Matrices in the order of terms, then of columns.
-      ws.push_back(right.isAlongTerms ? load(right, b.add(quarter, b.index(t)),
-                                             b.add(b.add(column, half), of8))
-                                      : load(right, b.add(of16, b.index(t)),
-                                             b.add(column, half)));
-    }
-    for (int64_t i = 0; i < matrices; ++i)
-      for (int64_t j = 0; j < 2 * pairs; ++j) {
-        auto number = [&](int64_t n) {
-          return (2 * i + n / 2) * shape.columnsEach() + 2 * j + n % 2;
-        };
-        SmallVector<Value> old;
-        for (int64_t n = 0; n < 4; ++n)
-          old.push_back(next[number(n)]);
-        ArrayRef<Value> pair = ArrayRef(ws[j / 2]).slice(2 * (j % 2), 2);
-        for (auto [n, sum] : llvm::enumerate(multiplyOnce(b, as[i], pair, old)))
-          next[number(n)] = sum;
-      }
-  }
-  return next;
-}
-
-void ProductLowering::barrier() {
-  if (!b.team.isSubgroup) {
-    mlir::gpu::BarrierOp::create(b);
-    return;
-  }
-  NVVM::SyncWarpOp::create(b, arith::ConstantIntOp::create(b, -1, 32));
-}
-
-void ProductLowering::begin(Value memory, Value offset, Value i, Value j) {
-  left.begin(memory, offset, stages, i);
-  right.begin(memory, b.add(offset, b.index(left.bytes(stages))), stages, j);
-}
-
-SmallVector<Value> ProductLowering::forEachStage(
-    Value from, Value to, ValueRange values,
-    function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
-  int64_t ahead = stages - 1;
-  // Padding is a product of 0 and 0, or of what changes no sum.
-  double leftPadding = multipliesMatrices() ? 0.0 : -0.0;
-  Value step = b.index(terms);
-  auto slotOf = [&](Value t) { return b.rem(b.div(t, step), b.index(stages)); };
-  Value length = b.sub(to, from);
-  Value delay = b.index(ahead * terms);
-  // Of whole stages none has terms of two blocks.
-  bool areWhole = static_cast<int64_t>(op.getTerms()) % terms == 0;
-  Value end = areWhole ? Value(op.getK()) : to;
-  // Unrolled, a loop of two or three stages would have the addresses of each of
-  // them in registers for as long as there is a loop around it.
-  return b.foldRolled(
-      b.index(0), b.add(length, delay), terms, values,
-      [&](Value at, ValueRange carried) -> SmallVector<Value> {
-        if (ahead)
-          NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
-        auto isThere = [&]() -> Value {
-          return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, at, delay);
-        };
-        if (left.isConvertedLate())
-          b.when(isThere(), [&] {
-            Value past = b.add(from, b.sub(at, delay));
-            left.settle(slotOf(past), past, end, leftPadding);
-          });
-        barrier();
-        // The stage that was here before is multiplied.
-        b.when(b.isLess(at, length), [&] {
-          Value t = b.add(from, at), slot = slotOf(at);
-          left.bring(slot, t, end, leftPadding);
-          right.bring(slot, t, end, 0.0);
-        });
-        if (!ahead) {
-          if (hasCopies) {
-            NVVM::CpAsyncCommitGroupOp::create(b);
-            NVVM::CpAsyncWaitGroupOp::create(b, 0);
-          }
-          barrier();
-          return body(b.index(0), b.add(from, at), carried);
-        }
-        // Each turn is a group of copies, with none in it at the end.
-        NVVM::CpAsyncCommitGroupOp::create(b);
-        auto branch = scf::IfOp::create(
-            b, isThere(),
-            [&](OpBuilder &, Location) {
-              Value past = b.sub(at, delay);
-              scf::YieldOp::create(
-                  b, body(slotOf(past), b.add(from, past), carried));
-            },
-            [&](OpBuilder &, Location) { scf::YieldOp::create(b, carried); });
-        return llvm::to_vector_of<Value>(branch.getResults());
-      });
-}
-
-SmallVector<Value> ProductLowering::before(Value i, Value j) {
-  if (!op.getAccumulate())
-    return zeros();
-  SmallVector<Type> types(sums(), element);
-  return b.alone(types, [&] {
-    SmallVector<Value> values;
-    forEachSum([&](unsigned, Value row, Value column) {
-      Value cRow = b.add(op.getCRow(), within(b.add(i, row), op.getM()));
-      Value cColumn =
-          b.add(op.getCColumn(), within(b.add(j, column), op.getN()));
-      values.push_back(b.load(op.getC(), {cRow, cColumn}));
-    });
-    return values;
-  });
-}
-
-void ProductLowering::finish(Value i, Value j, ValueRange sums) {
-  // Columns beyond the last have room, and nobody reads them.
-  bool fits = op.getPadded() && !op.getInto() && op.getEpilogue().empty() &&
-              static_cast<int64_t>(op.getColumns()) % shape.columns == 0;
-  auto complete = [&](unsigned number, Value row, Value column) -> Value {
-    if (op.getEpilogue().empty())
-      return sums[number];
-    return b.inlined(op.getEpilogue().front(), {sums[number], row, column})
-        .front();
-  };
-  auto put = [&](Value sum, Value row, Value column) {
-    Value into = op.getInto();
-    if (!into)
-      return b.store(
-          sum, op.getC(),
-          {b.add(op.getCRow(), row), b.add(op.getCColumn(), column)});
-    Type type = op.getInto().getType().getElementType();
-    ValueRange place = op.getIntoAt();
-    b.store(b.convert(type, sum), into,
-            {b.add(place[0], row), b.add(place[1], column)});
-  };
-  auto store = [&](unsigned number, Value row, Value column) {
-    put(complete(number, row, column), row, column);
-  };
-  b.alone({}, [&] {
-    if (fits) {
-      unsigned number = 0;
-      for (Value place : rowsOf) {
-        Value row = b.add(i, place);
-        b.when(b.isLess(row, op.getM()), [&] {
-          for (Value column : columnsOf)
-            store(number++, row, b.add(j, column));
-        });
-      }
-      return SmallVector<Value>();
-    }
-    auto storeInside = [&](unsigned number, Value r, Value c) {
-      Value row = b.add(i, r), column = b.add(j, c);
-      // Both differences are negative. Eight conditions of four rows and four
-      // columns would be more than there are registers for them.
-      Value both = arith::AndIOp::create(b, b.sub(row, op.getM()),
-                                         b.sub(column, op.getN()));
-      Value isInside =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
-      b.when(isInside, [&] { store(number, row, column); });
-    };
-    if (op.getEpilogue().empty() || sums.size() < kCompletedTogether) {
-      forEachSum(storeInside);
-      return SmallVector<Value>();
-    }
-    // What epilogues load would be waited for sum by sum, each in a branch.
-    auto reaches = [&](Value at, int64_t places, Value size) {
-      return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                           b.add(at, b.index(places)), size);
-    };
-    Value isWhole =
-        b.createOrFold<arith::AndIOp>(reaches(i, shape.rows, op.getM()),
-                                      reaches(j, shape.columns, op.getN()));
-    b.when(
-        isWhole,
-        [&] {
-          SmallVector<std::array<Value, 3>> completed;
-          forEachSum([&](unsigned number, Value r, Value c) {
-            Value row = b.add(i, r), column = b.add(j, c);
-            completed.push_back({complete(number, row, column), row, column});
-            if (completed.size() % kCompletedTogether)
-              return;
-            for (auto &[sum, row, column] : completed)
-              put(sum, row, column);
-            completed.clear();
-          });
-        },
-        [&] { forEachSum(storeInside); });
-    return SmallVector<Value>();
-  });
-}
-
-SmallVector<Value> ProductLowering::joined(ValueRange old, ValueRange sums,
-                                           Value isFirst) {
-  SmallVector<Value> all;
-  for (auto [x, y] : llvm::zip_equal(old, sums)) {
-    all.push_back(b.add(x, y));
-    // A sum that has not begun is not zero: 0 + -0 is not -0.
-    if (!op.getAccumulate())
-      all.back() = b.select(isFirst, y, all.back());
-  }
-  return all;
-}
-
-SmallVector<Value> ProductLowering::addTo(Value i, Value j, ValueRange had) {
-  Value memory = b.team.state.stages(stagesBytes());
-  Value zero = b.index(0), k = op.getK();
-  auto blockTerms = static_cast<int64_t>(op.getTerms());
-  SmallVector<Type> types(sums(), element);
-  return b.alone(types, [&]() -> SmallVector<Value> {
-    begin(memory, zero, i, j);
-    // How many terms are added at a time is a matrix unit's affair.
-    if (multipliesMatrices())
-      return forEachStage(zero, k, had,
-                          [&](Value slot, Value, ValueRange carried) {
-                            return multiplyMatrices(slot, carried);
-                          });
-    auto sum = [&](Value from, Value to) {
-      return forEachStage(from, to, zeros(),
-                          [&](Value slot, Value, ValueRange carried) {
-                            return multiply(slot, carried);
-                          });
-    };
-    std::optional<int64_t> depth = upperBound(k);
-    if (depth && *depth <= blockTerms) {
-      SmallVector<Value> sums = sum(zero, k);
-      return op.getAccumulate() ? joined(had, sums, Value()) : sums;
-    }
-    // A first block without terms is zero, so all products have one.
-    if (blockTerms % terms || stages == 1) {
-      Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
-      return b.fold(
-          zero, end, blockTerms, had, [&](Value start, ValueRange old) {
-            Value next = b.min(k, b.add(start, b.index(blockTerms)));
-            return joined(old, sum(start, next), b.isEqual(start, zero));
-          });
-    }
-    // Copies stay in flight from block to block.
-    SmallVector<Value> values(had);
-    llvm::append_range(values, zeros());
-    SmallVector<Value> ended = forEachStage(
-        zero, k, values, [&](Value slot, Value t, ValueRange carried) {
-          ValueRange old = carried.take_front(sums());
-          SmallVector<Value> block = multiply(slot, carried.drop_front(sums()));
-          Value next = b.add(t, b.index(terms));
-          Value isWhole = b.isEqual(b.rem(next, b.index(blockTerms)), zero);
-          Value isLast =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::uge, next, k);
-          Value isEnd = arith::OrIOp::create(b, isWhole, isLast);
-          auto branch = scf::IfOp::create(
-              b, isEnd,
-              [&](OpBuilder &, Location) {
-                Value isFirst = arith::CmpIOp::create(
-                    b, arith::CmpIPredicate::ule, next, b.index(blockTerms));
-                SmallVector<Value> after = joined(old, block, isFirst);
-                llvm::append_range(after, zeros());
-                scf::YieldOp::create(b, after);
-              },
-              [&](OpBuilder &, Location) {
-                SmallVector<Value> after(old);
-                llvm::append_range(after, block);
-                scf::YieldOp::create(b, after);
-              });
-          return llvm::to_vector_of<Value>(branch.getResults());
-        });
-    ended.truncate(sums());
-    return ended;
-  });
-}
-
-SmallVector<Value> ProductLowering::addSplit(const BlockSplit &split,
-                                             ValueRange had) {
-  const KernelState &state = b.team.state;
-  const Team subgroup{b.team.state, /*isSubgroup=*/true};
-  SmallVector<Type> types(sums(), element);
-  return b.alone(types, [&]() -> SmallVector<Value> {
-    ProductLowering part(op, split.shape, subgroup, b.saveInsertionPoint(),
-                         split.stages);
-    // A subgroup's sums go where its stages were.
-    int64_t width = element.getIntOrFloatBitWidth() / 8;
-    int64_t sumsBytes = split.shape.rows * split.shape.columns * width;
-    int64_t bytes = std::max(part.stagesBytes(), sumsBytes);
-    Value memory = b.team.state.stages(split.parts * bytes);
-    auto type = MemRefType::get({split.parts, bytes / width}, element);
-    Value zero = b.index(0);
-    part.begin(memory, part.b.mul(state.subgroup, b.index(bytes)), zero, zero);
-    Value parts = memref::ViewOp::create(part.b, sharedType(type), memory, zero,
-                                         /*sizes=*/ValueRange());
-    auto place = [&](Value row, Value column) {
-      return b.add(b.mul(row, b.index(split.shape.columns)), column);
-    };
-    b.restoreInsertionPoint(part.b.saveInsertionPoint());
-
-    auto blockTerms = static_cast<int64_t>(op.getTerms());
-    Value k = op.getK(), many = b.index(split.parts);
-    // A first block without terms is zero, so all products have one.
-    Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
-    auto turn = [&](Value start, ValueRange old) -> SmallVector<Value> {
-      Value from = b.add(start, b.mul(state.subgroup, b.index(blockTerms)));
-      Value hasBlock = b.createOrFold<arith::AndIOp>(
-          b.isLess(state.subgroup, many), b.isLess(from, end));
-      b.when(hasBlock, [&] {
-        part.b.restoreInsertionPoint(b.saveInsertionPoint());
-        SmallVector<Value> block = part.forEachStage(
-            from, b.min(k, b.add(from, b.index(blockTerms))), part.zeros(),
-            [&](Value slot, Value, ValueRange carried) {
-              return part.multiply(slot, carried);
-            });
-        part.barrier();
-        part.forEachSum([&](unsigned number, Value row, Value column) {
-          part.b.store(block[number], parts,
-                       {state.subgroup, place(row, column)});
-        });
-      });
-      barrier();
-      Value blocks = b.min(many, b.ceilDiv(b.sub(end, start), blockTerms));
-      return b.fold(zero, blocks, 1, old, [&](Value at, ValueRange before) {
-        SmallVector<Value> next;
-        // Rows beyond the tile repeat its last one, and are not stored.
-        Value last = b.index(split.shape.rows - 1);
-        forEachSum([&](unsigned, Value row, Value column) {
-          next.push_back(b.load(parts, {at, place(b.min(row, last), column)}));
-        });
-        Value isFirst = b.isEqual(b.add(start, at), zero);
-        return joined(before, next, isFirst);
-      });
-    };
-    std::optional<int64_t> depth = upperBound(k);
-    if (depth && *depth <= split.parts * blockTerms)
-      return turn(zero, had);
-    return b.fold(zero, end, split.parts * blockTerms, had,
-                  [&](Value start, ValueRange old) {
-                    SmallVector<Value> next = turn(start, old);
-                    // Sums make room for stages.
-                    barrier();
-                    return next;
-                  });
-  });
-}
-
-/// body(0), if one tile's side is all of `size`, or for each tile.
-static void forEachTile(TeamBuilder &b, Value size, int64_t side,
-                        function_ref<void(Value)> body) {
-  Value none = b.index(0);
-  std::optional<int64_t> most = upperBound(size);
-  if (!most || *most > side)
-    return b.loop(none, size, side, body);
-  // A loop would be one more for the device's compiler to keep track of.
-  b.when(b.isLess(none, size), [&] { body(none); });
-}
-
-void ProductLowering::forEachTile(function_ref<void(Value, Value)> body) {
-  ::forEachTile(b, op.getM(), shape.rows, [&](Value i) {
-    ::forEachTile(b, op.getN(), shape.columns, [&](Value j) { body(i, j); });
-  });
-}
-
 /// How blocks of `op` are split, if they are. Others than those of few rows
 /// stand where shared memory is spoken for.
 static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
@@ -682,16 +77,24 @@ static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
 }
 
 void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
+  if (std::optional<ThinTile> tile = ThinTile::of(op, team.state.device)) {
+    TileProduct product(op, TileShape::dealtOut(tile->rows, tile->columns),
+                        team);
+    product.forEachTile([&](Value i, Value j) {
+      product.finish(i, j, product.addThin(*tile, product.before(i, j)));
+    });
+    return;
+  }
   if (std::optional<BlockSplit> split = splitOf(op, team)) {
     auto [rows, columns] = std::pair(split->shape.rows, split->shape.columns);
-    ProductLowering product(op, TileShape::dealtOut(rows, columns), team);
+    TileProduct product(op, TileShape::dealtOut(rows, columns), team);
     product.forEachTile([&](Value i, Value j) {
       product.finish(i, j, product.addSplit(*split, product.before(i, j)));
     });
     return;
   }
   TileShape shape = shapeOf(op, usesMatrixUnits(op, team));
-  ProductLowering product(op, shape, team);
+  TileProduct product(op, shape, team);
   product.forEachTile([&](Value i, Value j) {
     product.finish(i, j, product.addTo(i, j, product.before(i, j)));
   });
@@ -739,7 +142,7 @@ private:
   function_ref<LogicalResult(Operation *)> distribute;
   SmallVector<tile::ProductOp> products;
   const TileShape shape;
-  ProductLowering first;
+  TileProduct first;
   TeamBuilder &b; ///< where code goes
   bool failedOnce = false;
 };
@@ -770,7 +173,7 @@ SmallVector<Value> ChainLowering::build(Block &block, Value i, Value j,
     }
     op.moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
     if (product && holds(product)) {
-      sums = ProductLowering(product, shape, team).addTo(i, j, sums);
+      sums = TileProduct(product, shape, team).addTo(i, j, sums);
     } else {
       failedOnce |= failed(distribute(&op));
     }
@@ -782,7 +185,7 @@ LogicalResult ChainLowering::lower() {
   first.forEachTile([&](Value i, Value j) {
     SmallVector<Value> sums =
         build(chain.getBody().front(), i, j, first.before(i, j));
-    ProductLowering(products.back(), shape, team, b.saveInsertionPoint())
+    TileProduct(products.back(), shape, team, b.saveInsertionPoint())
         .finish(i, j, sums);
   });
   for (tile::ProductOp product : products)

@@ -66,6 +66,13 @@ bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
          kMultiprocessors;
 }
 
+int64_t simt::matrixTileRows(int64_t rows, int64_t columns) {
+  bool hasWork = llvm::divideCeil(rows, kMostScalarPlaces) *
+                     llvm::divideCeil(columns, kMostScalarPlaces) >=
+                 kMultiprocessors;
+  return hasWork ? kMostScalarPlaces : kMostScalarPlaces / 2;
+}
+
 int64_t simt::thinTilePlaces(int64_t places) {
   int64_t each = kMostScalarPlaces;
   while (each > kFewestThinPlaces &&

@@ -58,6 +58,11 @@ struct TileShape {
 /// fewer of them some multiprocessors would have none.
 bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
 
+/// Rows of a tile of such a result that is not: half of them where even tiles
+/// of kMostScalarPlaces leave multiprocessors without one. A tile then walks
+/// with half of the instructions, and reads three quarters of the bytes.
+int64_t matrixTileRows(int64_t rows, int64_t columns);
+
 /// Whether so many rows of `columns` sums, at most eight, are work for all
 /// multiprocessors of the largest device with a sum for each thread.
 bool hasWorkForNarrowTiles(int64_t rows, int64_t columns);

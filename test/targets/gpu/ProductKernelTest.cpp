@@ -42,6 +42,11 @@ struct Kind {
 
 } // namespace
 
+/// Terms that the matrices have: short sides leave room for more.
+static int64_t termsOf(const Kind &kind) {
+  return std::max(kind.depth, kDepth);
+}
+
 /// Copies that are converted late need the room of sm_90.
 static const char *targetOf(const Kind &kind) {
   return kind.readsAhead ? "nvptx64-nvidia-cuda:sm_90"
@@ -53,10 +58,11 @@ static std::string textOf(const Kind &kind) {
     return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
   };
   bool isPacked = kind.w[0] == 'i';
-  int64_t wRows = kind.transposeW ? kind.columns : kDepth;
-  int64_t wColumns = kind.transposeW ? kDepth : kind.columns;
-  std::string a = kind.transposeA ? matrix(kDepth, kind.rows, kind.a)
-                                  : matrix(kind.rows, kDepth, kind.a);
+  int64_t terms = termsOf(kind);
+  int64_t wRows = kind.transposeW ? kind.columns : terms;
+  int64_t wColumns = kind.transposeW ? terms : kind.columns;
+  std::string a = kind.transposeA ? matrix(terms, kind.rows, kind.a)
+                                  : matrix(kind.rows, terms, kind.a);
   int64_t bits = kind.w == std::string("i4") ? 4 : 8;
   std::string w = isPacked ? matrix(wRows, wColumns * bits / 8, "i8")
                            : matrix(wRows, wColumns, kind.w);
@@ -217,6 +223,9 @@ TEST(GpuProduct, HasNoBankConflicts) {
       // Tiles of 128 by 128.
       {"bf16", "bf16", false, true, true, kDepth, false, 128, 128},
       {"bf16", "bf16", false, false, true, kDepth, false, 128, 128},
+      // Of 32 rows, with four times the terms.
+      {"bf16", "bf16", false, true, true, 512, false, 32, 64, 64, true},
+      {"bf16", "bf16", false, false, true, 512, false, 32, 64, 64, true},
   };
   ptx::Options options;
   options.countsBankConflicts = true;
@@ -233,7 +242,7 @@ TEST(GpuProduct, HasNoBankConflicts) {
     int64_t bytes =
         kind.rows * bytesOf(kind.a) + kind.columns * bytesOf(kind.w);
     EXPECT_GE(int64_t(executionsOf(program.machine(), "cp.async.cg")),
-              bytes * kDepth / (16 * ptx::kLanes));
+              bytes * termsOf(kind) / (16 * ptx::kLanes));
     if (!kind.readsAhead || kind.a == kind.w)
       EXPECT_EQ(executionsOf(program.machine(), "st.shared"), 0u);
   }
@@ -263,21 +272,26 @@ TEST(GpuProduct, RoundsEightNumbersAtATime) {
   }
 }
 
-/// A long product of a small tile waits half as often.
+/// A long product of a small tile waits half as often, or a quarter as often
+/// where its rows are few and a workgroup's memory is that of sm_90.
 TEST(GpuProduct, HasFewBarriersWithASmallTile) {
-  auto barriersOf = [](int64_t side) {
+  auto barriersOf = [](int64_t rows, int64_t side,
+                       const char *target = "nvptx64-nvidia-cuda:sm_90") {
     Kind kind{"bf16", "bf16", false, true, true, kDepth,
-              false,  side,   side,  side, true};
-    DeviceProgram program(textOf(kind), kArenaBytes, targetOf(kind));
+              false,  rows,   side,  side, true};
+    DeviceProgram program(textOf(kind), kArenaBytes, target);
     std::vector<char> arena = arenaOf(kind);
-    EXPECT_EQ(program.run(arena.data(), side), "");
+    EXPECT_EQ(program.run(arena.data(), rows), "");
     return executionsOf(program.machine(), "bar.sync");
   };
   // Of each warp one for a stage, three until the first one is there, and one
   // after the product.
   uint64_t warps = 8;
-  EXPECT_EQ(barriersOf(128), (4 + 3 + 1) * warps);
-  EXPECT_EQ(barriersOf(64), (2 + 3 + 1) * warps);
+  EXPECT_EQ(barriersOf(128, 128), (4 + 3 + 1) * warps);
+  EXPECT_EQ(barriersOf(64, 64), (2 + 3 + 1) * warps);
+  EXPECT_EQ(barriersOf(32, 64), (1 + 3 + 1) * warps);
+  EXPECT_EQ(barriersOf(32, 64, "nvptx64-nvidia-cuda:sm_80"),
+            (2 + 3 + 1) * warps);
 }
 
 /// Rounded operands are multiplied by matrix units, whatever they were stored
@@ -304,6 +318,9 @@ TEST(GpuProduct, RoundedIsNearFloat64) {
       {"bf16", "bf16", false, true, true, kDepth, true, 64, 64, 64, true},
       {"bf16", "bf16", false, false, true, 70, false, 33, 64, 49, true},
       {"bf16", "i4", false, true, true, 100, false, 64, 64, 64, true},
+      // Of 32 rows, with four times the terms.
+      {"bf16", "bf16", false, true, true, 512, true, 32, 64, 64, true},
+      {"bf16", "bf16", false, false, true, 410, true, 29, 64, 49, true},
   };
   for (const Kind &kind : kinds) {
     std::string text = textOf(kind);
@@ -370,10 +387,14 @@ TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
   }
 }
 
-/// With fewer tiles than multiprocessors they are 64 by 64.
+/// With fewer tiles than multiprocessors they are 64 by 64, and with fewer of
+/// these they have half of the rows.
 TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
   EXPECT_TRUE(simt::hasWorkForLargeTiles(8192, 896));
   EXPECT_TRUE(simt::hasWorkForLargeTiles(8192, 270));
   EXPECT_FALSE(simt::hasWorkForLargeTiles(8192, 256));
   EXPECT_FALSE(simt::hasWorkForLargeTiles(256, 4864));
+  EXPECT_EQ(simt::matrixTileRows(256, 4864), 64);
+  EXPECT_EQ(simt::matrixTileRows(256, 896), 32);
+  EXPECT_EQ(simt::matrixTileRows(1024, 896), 64);
 }

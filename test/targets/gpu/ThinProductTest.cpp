@@ -9,11 +9,13 @@
 #include "test/targets/TileProgram.h"
 #include "test/targets/gpu/DeviceProgram.h"
 
+#include "targets/gpu/SubgroupProducts.h"
 #include "targets/gpu/TileShape.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -32,6 +34,8 @@ struct Product {
   const char *w = "f32", *element = "f32";
   const char *a = element;
   int64_t tiles = 1; ///< side by side, a workgroup for each
+  bool isRounded = false;
+  int64_t offset = 0; ///< bytes that the left side begins after 64
 
   int64_t allColumns() const { return tiles * columns; }
 };
@@ -81,6 +85,35 @@ static const Product kProducts[] = {
     {"f64", 8, 32, 256, 32, true, false, true, false, "f64", "f64"},
 };
 
+/// h and u with bfloat16 on both sides, of matrix units.
+static const Product kRounded[] = {
+    {"h", 16, 8, 896, 896, false, true},
+    {"long h", 16, 8, 4864, 992, false, true},
+    {"u", 16, 8, 896, 896},
+    {"long u", 16, 8, 4864, 992},
+    {"short u", 16, 8, 128, 128},
+    {"one piece", 16, 8, 24, 24, false, true},
+    {"tall h", 29, 8, 896, 896, false, true},
+    {"few rows", 5, 8, 640, 640, false, true},
+    {"rank 3", 16, 3, 320, 320, false, true},
+    {"rank 12", 16, 12, 896, 896},
+    {"h of rank 64", 16, 64, 896, 896, false, true},
+    {"u of rank 64", 32, 64, 264, 264},
+    {"tiles", 16, 16, 904, 904, false, true, false, true, "f32", "f32", "f32",
+     /*tiles=*/3},
+    {"sums before", 16, 8, 896, 896, false, true, true},
+    {"odd terms", 7, 5, 333, 333, false, true},
+    {"odd terms of u", 7, 5, 77, 77},
+    {"begins anywhere", 16, 8, 896, 896, false, true, false, true, "f32", "f32",
+     "f32", 1, true, /*offset=*/2},
+};
+
+static Product rounded(Product p) {
+  p.a = p.w = "bf16";
+  p.isRounded = true;
+  return p;
+}
+
 static int64_t bytesOf(llvm::StringRef type) {
   return type == "f64" ? 8 : type == "f32" ? 4 : 2;
 }
@@ -89,7 +122,7 @@ namespace {
 /// Where the matrices are, in bytes.
 struct Layout {
   explicit Layout(const Product &p)
-      : w(align(p.rows * p.depth * 8)),
+      : w(align(p.rows * p.depth * 8 + p.offset)),
         c(w + align(p.allColumns() * p.depth * 8)),
         end(c + align(p.rows * p.allColumns() * 8)) {}
   static int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -108,8 +141,8 @@ static std::string textOf(const Product &p, bool isThin) {
   std::string w = p.transposeW ? matrix(p.allColumns(), p.depth, p.w)
                                : matrix(p.depth, p.allColumns(), p.w);
   std::string c = matrix(p.rows, p.allColumns(), p.element);
-  std::string text =
-      arenaView("a", 0, a) + arenaView("w", at.w, w) + arenaView("c", at.c, c);
+  std::string text = arenaView("a", p.offset, a) + arenaView("w", at.w, w) +
+                     arenaView("c", at.c, c);
   text += llvm::formatv(
       "%m = arith.constant {0} : index\n%n = arith.constant {1} : index\n"
       "%depth = arith.constant {2} : index\n"
@@ -117,12 +150,12 @@ static std::string textOf(const Product &p, bool isThin) {
       "tile.parallel (%p) in (%tiles) {{\n"
       "%j = arith.muli %p, %n : index\n"
       "tile.product %c[%c0, %j], %a[%c0, %c0], %w[{13}] "
-      "size(%m, %n, {3}) in [{4}, {1}]{5}{6}{7}{8} : {9}, {10}, {11}\n}",
+      "size(%m, %n, {3}) in [{4}, {1}]{5}{6}{7}{14}{8} : {9}, {10}, {11}\n}",
       p.rows, p.columns, p.depth, p.isRowCountKnown ? "%depth" : "%rows",
       p.terms, p.accumulates ? " accumulate" : "",
       p.transposeA ? " transpose_a" : "", p.transposeW ? " transpose_w" : "",
       isThin ? " few_rows" : "", c, a, w, p.tiles,
-      p.transposeW ? "%j, %c0" : "%c0, %j");
+      p.transposeW ? "%j, %c0" : "%c0, %j", p.isRounded ? " rounded" : "");
   return entryFunction(text);
 }
 
@@ -156,7 +189,7 @@ static std::string resultOf(const Product &p, const char *arena) {
 namespace {
 struct Outcome {
   std::string result;
-  uint64_t longestWarp = 0;
+  uint64_t longestWarp = 0, matrices = 0, barriers = 0;
 };
 } // namespace
 
@@ -168,8 +201,17 @@ static Outcome runOn(llvm::StringRef target, const Product &p, bool isThin,
   EXPECT_EQ(program.run(arena, rows), "");
   Outcome run{resultOf(p, arena)};
   if (target != "metal")
-    for (const auto &[key, counts] : program.machine().counts())
+    for (const auto &[key, counts] : program.machine().counts()) {
       run.longestWarp = std::max(run.longestWarp, counts.longestWarp);
+      const ptx::Kernel &kernel = *key.first->find(key.second);
+      for (size_t i = 0; i < kernel.code.size(); ++i) {
+        llvm::StringRef line = key.first->lines[kernel.code[i].line - 1];
+        if (line.contains("mma.sync"))
+          run.matrices += counts.executed[i];
+        if (line.contains("bar.sync"))
+          run.barriers += counts.executed[i];
+      }
+    }
   return run;
 }
 
@@ -219,6 +261,76 @@ TEST(ThinProduct, IsSplitOverSubgroups) {
         EXPECT_LE(split, share * all)
             << p.name << ": " << split << " of " << all;
       }
+}
+
+/// Sums of bfloat16 on both sides are within what sums of float32 lose, and do
+/// not depend on the order that warps run in.
+TEST(ThinProduct, OfBFloat16IsNearTheReferenceOnMatrixUnits) {
+  for (const Product &each : kRounded) {
+    const Product p = rounded(each);
+    SCOPED_TRACE(p.name);
+    char *arena;
+    std::vector<char> storage = arenaOf(p, arena);
+    TileProgram reference(textOf(p, true), "reference");
+    reference.run(arena, p.depth);
+    std::string want = resultOf(p, arena), first;
+    for (ptx::Order order :
+         {ptx::Order::Ascending, ptx::Order::Descending, ptx::Order::Random}) {
+      ptx::Options options;
+      options.order = order;
+      options.lanesOneByOne = order == ptx::Order::Random;
+      Outcome run =
+          runOn("nvptx64-nvidia-cuda:sm_80", p, true, p.depth, options);
+      EXPECT_GT(run.matrices, 0u);
+      EXPECT_TRUE(first.empty() || run.result == first) << "another order";
+      first = run.result;
+    }
+    for (size_t i = 0; i < want.size(); i += 4) {
+      float x, y;
+      memcpy(&x, &first[i], 4);
+      memcpy(&y, &want[i], 4);
+      // Numbers are below 1.
+      ASSERT_NEAR(x, y, p.depth * std::ldexp(1.0, -22)) << i / 4;
+    }
+    // Units that round nothing else have the reference's bits.
+    EXPECT_TRUE(runOn("nvptx64-nvidia-cuda:sm_75", p, true, p.depth).result ==
+                want);
+  }
+}
+
+/// A subgroup multiplies what it has loaded itself: there is one barrier before
+/// what all of them have is added, and one because what has been read and what
+/// is written are both the device's memory. Of long sums of few columns a warp
+/// executes a fraction of what a chain of terms takes.
+TEST(ThinProduct, OfBFloat16HasTwoBarriers) {
+  for (const Product &each : kRounded) {
+    SCOPED_TRACE(each.name);
+    const Product p = rounded(each);
+    const char *target = "nvptx64-nvidia-cuda:sm_80";
+    Outcome units = runOn(target, p, true, p.depth);
+    EXPECT_EQ(units.barriers, uint64_t(2 * p.tiles * simt::kSubgroups));
+    if (p.depth < 896 || p.columns > 8)
+      continue;
+    Product chain = p;
+    chain.isRounded = false;
+    uint64_t all = runOn(target, chain, true, p.depth).longestWarp;
+    RecordProperty(p.name,
+                   llvm::formatv("{0} of {1}", units.longestWarp, all).str());
+    EXPECT_LE(units.longestWarp, all / 4) << units.longestWarp << " of " << all;
+  }
+}
+
+TEST(ThinTile, HasWholeMatrices) {
+  using simt::ThinTile;
+  auto tile = ThinTile::of(16, 8, 896);
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->atOnce, 4) << "of 28 pieces of 32 terms, for 8 subgroups";
+  EXPECT_EQ(ThinTile::of(16, 8, 128)->atOnce, 1);
+  EXPECT_EQ(ThinTile::of(16, 64, 896)->atOnce, 1) << "registers";
+  EXPECT_EQ(ThinTile::of(17, 12, 896)->rows, 32);
+  EXPECT_EQ(ThinTile::of(17, 12, 896)->columns, 16);
+  EXPECT_FALSE(ThinTile::of(33, 8, 896));
+  EXPECT_FALSE(ThinTile::of(16, 65, 896));
 }
 
 TEST(BlockSplit, GivesEachLaneASquareOfSums) {

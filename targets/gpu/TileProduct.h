@@ -1,0 +1,117 @@
+//===- TileProduct.h - A workgroup's tile of a tile.product ---------------===//
+//
+// See TileProduct.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "targets/gpu/ProductLowering.h"
+#include "targets/gpu/StagedSide.h"
+#include "targets/gpu/SubgroupProducts.h"
+#include "targets/gpu/TileShape.h"
+
+namespace hone::simt {
+
+/// Whether products of `op` are a matrix unit's.
+bool usesMatrixUnits(tile::ProductOp op, const Team &team);
+
+/// A tile.product, or one of several on one `c`, in code of a team.
+class TileProduct {
+public:
+  /// Code goes before `op`, or to `place`. `most`: stages in shared memory.
+  TileProduct(tile::ProductOp op, const TileShape &shape, const Team &team,
+              mlir::OpBuilder::InsertPoint place = {},
+              int64_t most = kStagesInFlight);
+
+  /// body(i, j) for each tile of the result, from row and column `i`, `j` of
+  /// the op on.
+  void forEachTile(llvm::function_ref<void(mlir::Value, mlir::Value)> body);
+  /// What `c` had, or zeros if the product does not ask for it.
+  llvm::SmallVector<mlir::Value> before(mlir::Value i, mlir::Value j);
+  /// The sums of a tile with this product; `had` is what they were.
+  llvm::SmallVector<mlir::Value> addTo(mlir::Value i, mlir::Value j,
+                                       mlir::ValueRange had);
+  /// Stores them.
+  void finish(mlir::Value i, mlir::Value j, mlir::ValueRange sums);
+  /// addTo() for the only tile, with blocks of terms over subgroups.
+  llvm::SmallVector<mlir::Value> addSplit(const BlockSplit &split,
+                                          mlir::ValueRange had);
+  /// The same with terms over subgroups, on matrix units.
+  llvm::SmallVector<mlir::Value> addThin(const ThinTile &tile,
+                                         mlir::ValueRange had);
+
+private:
+  using Value = mlir::Value;
+
+  int64_t sums() const { return shape.rowsEach() * shape.columnsEach(); }
+  bool multipliesMatrices() const { return isByMatrices; }
+  mlir::Type stagedType(StagedSide::Which which, int64_t places) {
+    return isByMatrices ? mlir::Type(b.getBF16Type())
+                        : StagedSide::typeFor(op, which, places, element,
+                                              b.team.state.device);
+  }
+  /// Whether there is something to do while copies are in flight.
+  bool isLong() {
+    std::optional<int64_t> depth = upperBound(op.getK());
+    return !depth || *depth >= 2 * kStagesInFlight * terms / widening;
+  }
+  llvm::SmallVector<Value> zeros() {
+    return llvm::SmallVector<Value>(sums(), b.real(element, 0.0));
+  }
+  /// The last of [0, count) that is not beyond `i`.
+  Value within(Value i, Value count) {
+    return b.min(i, b.sub(count, b.index(1)));
+  }
+  void forEachSum(llvm::function_ref<void(unsigned, Value, Value)> body);
+  /// What a sum that had `old` is with the next block of terms.
+  llvm::SmallVector<Value> joined(mlir::ValueRange old, mlir::ValueRange sums,
+                                  Value isFirst);
+  /// The same with `count` parts in their order, each [rows, columns]; the
+  /// first of all parts is number `begin`.
+  llvm::SmallVector<Value> joinParts(Value parts, Value count, int64_t rows,
+                                     int64_t columns, mlir::ValueRange had,
+                                     Value begin);
+  /// Code of the team waits for its threads.
+  void barrier();
+  /// Stages of both sides begin at `offset` of `memory`.
+  void begin(Value memory, Value offset, Value i, Value j);
+  int64_t stagesBytes() const {
+    return left.bytes(stages) + right.bytes(stages);
+  }
+  /// Carries `values` through the stages of the terms in [from, to), which are
+  /// there when body(slot, t, values) multiplies them.
+  llvm::SmallVector<Value>
+  forEachStage(Value from, Value to, mlir::ValueRange values,
+               llvm::function_ref<llvm::SmallVector<Value>(Value, Value,
+                                                           mlir::ValueRange)>
+                   body);
+  /// sums + the terms of a stage.
+  llvm::SmallVector<Value> multiply(Value slot, mlir::ValueRange sums);
+  llvm::SmallVector<Value> multiplyMatrices(Value slot, mlir::ValueRange sums);
+  /// Row and column where a tile's part of this subgroup begins.
+  std::pair<Value, Value> subgroupBegin();
+
+  tile::ProductOp op;
+  const TileShape shape;
+
+public:
+  TeamBuilder b;
+
+private:
+  const mlir::Type element;
+  const bool isByMatrices;
+  const mlir::Type leftType, rightType; ///< that they are staged as
+  /// Times the terms that 64 bytes of a place hold: stages of a small tile on
+  /// matrix units have two or four, since a barrier costs as much as the
+  /// products of 32 terms.
+  const int64_t widening;
+  const int64_t terms; ///< of a stage
+  StagedSide left, right;
+  const bool hasCopies;
+  const int64_t stages;
+  llvm::SmallVector<Value> rowsOf, columnsOf; ///< of this thread, in a tile
+  llvm::SmallVector<int64_t> rowOffsets, columnOffsets; ///< from its first ones
+};
+
+} // namespace hone::simt
