@@ -21,6 +21,7 @@ target=(--set target.triple=nvptx64-nvidia-cuda)
 host=--set\ target.host=x86-64-v3
 ptxas=${HONE_KIT_PTXAS-$(command -v ptxas || true)}
 PATH=$build/bin:$PATH
+. "$here/program.sh"
 
 say() { printf 'gpu-kit: %s\n' "$*"; }
 die() {
@@ -80,17 +81,6 @@ reason() {
   printf '%s' "${text:-$(tail -n 1 "$1")}" | cut -c 1-300
 }
 
-# What torch_peer.py trains: activations, weights and adapters in bfloat16.
-spec() { # MODEL BATCH TOKENS
-  cat <<TEXT
-model: $1
-lora: {r: 8, lora_alpha: 16, target_modules: all-linear, dtype: bfloat16}
-train: {compute_dtype: bfloat16, residuals: mesp, batch_size: $2, max_seq_length: $3,
-        optimizer: adamw, learning_rate: 1e-4, lr_scheduler_type: constant,
-        max_grad_norm: 0, shuffle: false, save_every: 0}
-TEXT
-}
-
 # ids FILE VOCABULARY SEQUENCES TOKENS: random ones, always the same.
 ids() {
   awk -v v="$2" -v n="$3" -v t="$4" 'BEGIN {
@@ -145,11 +135,7 @@ vocabulary() { sed -n 's/.*"vocab_size": *\([0-9]*\).*/\1/p' "$1"; }
 
 while read -r name config dtype batch tokens; do
   case $name in '' | '#'*) continue ;; esac
-  json=
-  for each in "$lists/$config.json" "$shared/data/configs/$config/config.json" \
-    "$source/test/reference/golden/models/$config/config.json"; do
-    [ ! -f "$each" ] || { json=$each; break; }
-  done
+  json=$(config_of "$config")
   if [ -z "$json" ]; then
     leave_out "$name" "there is no config.json of $config; set HONE_SHARED"
     continue
