@@ -75,6 +75,10 @@ for count in 2 3 5; do
   together $count $count
   reference $count "${cuts[$count]}"
   same "$work/reference$count" "$work/run$count"/module*
+  for log in "$work/run$count"/log*; do
+    grep -q "after $steps of $steps steps" "$log" ||
+      { echo "async: $log ends after another step" >&2; exit 1; }
+  done
   if ((count == 2)); then
     compile offlight ", modules: 2, asynchronous: true, module_cuts: [${cuts[2]}]" --set exchange.in_flight=3
     together 2 flight

@@ -202,13 +202,14 @@ std::string describeOutcome(const Module &module, const Options &options,
   if (const uint64_t bytes = run.offloadedBytes())
     memory += row("offloaded", describeBytes(bytes) +
                                    " written to the file, and read again");
+  // Modules that train at the same time have steps after the last.
+  const uint64_t completed = std::min(run.completedSteps(), run.totalSteps());
   return compared + evaluation + memory + row("step", step) +
          row("speed", speed) +
          row(module.config().lora.none ? "model" : "adapter",
              options.output + " after " +
-                 groupDigits(isBest ? run.best().step()
-                                    : run.completedSteps()) +
-                 " of " + groupDigits(run.totalSteps()) + " steps");
+                 groupDigits(isBest ? run.best().step() : completed) + " of " +
+                 groupDigits(run.totalSteps()) + " steps");
 }
 
 } // namespace hone::rt
