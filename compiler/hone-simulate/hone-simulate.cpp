@@ -14,6 +14,7 @@
 
 #include "base/OutputFile.h"
 #include "module/Module.h"
+#include "step/Ranks.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -249,6 +250,7 @@ static Status run(const Options &options) {
     if (!options.window.getNumOccurrences())
       request.link.window = kMpiEagerBytes;
     request.link.isMpi = true;
+    request.link.payload = rt::Ranks::framePayload(options.ranks);
   }
   request.rows = options.tokens;
   request.steps =

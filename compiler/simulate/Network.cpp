@@ -143,7 +143,7 @@ std::optional<Network::Frame> Network::takeWhole(Session &session,
     return std::nullopt;
   Frame frame{FrameKind::Data, {from, to, *session.data.begin()}};
   Travel &travel = travels.at(frame.message);
-  frame.payload = std::min(rt::kFramePayload, travel.sent - travel.next);
+  frame.payload = std::min(link.payload, travel.sent - travel.next);
   frame.bytes += frame.payload;
   travel.next += frame.payload;
   if (travel.next == travel.sent)

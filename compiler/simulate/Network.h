@@ -40,6 +40,7 @@ struct Link {
   /// nothing wakes a program for what comes: it looks for it after an eighth of
   /// the time for which its link was quiet.
   bool isMpi = false;
+  uint64_t payload = rt::kFramePayload; ///< of a frame, at most
 };
 
 /// Of Open MPI over TCP, a window.

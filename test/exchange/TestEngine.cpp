@@ -357,6 +357,6 @@ extern "C" const hone_engine *hone_exchange_engine(void) {
                                      /*bytes=*/1 << 20,
                                      /*link_bytes=*/2 << 20,
                                      /*is_ordered=*/0,
-                                     /*reserved=*/0};
+                                     /*link_frames=*/0};
   return &engine;
 }

@@ -132,7 +132,7 @@ const hone_engine engine = {
     /*bytes=*/0,
     /*link_bytes=*/0,
     /*is_ordered=*/0,
-    /*reserved=*/0};
+    /*link_frames=*/0};
 
 } // namespace
 

@@ -6,6 +6,7 @@
 #include "../exchange/TestEngine.cpp"
 #include "TemporaryFolder.h"
 
+#include <deque>
 #include <gtest/gtest.h>
 #include <thread>
 

@@ -104,6 +104,6 @@ hone_exchange_engine(void) {
                                      kBytes,
                                      kLinkBytes,
                                      /*is_ordered=*/1,
-                                     /*reserved=*/0};
+                                     /*link_frames=*/0};
   return &engine;
 }

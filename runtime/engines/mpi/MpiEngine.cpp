@@ -6,7 +6,8 @@
 // MPI's own waits spin. So nothing here waits in MPI: what is under way is
 // tested, and between two tests a thread sleeps an eighth of the time for which
 // nothing has come, so that it is late by an eighth at most, and a program that
-// waits long takes next to nothing of a core.
+// waits long takes next to nothing of a core. One thread of a program does so
+// for all that wait, since a program may have 63 links.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,6 +62,11 @@ struct World {
   MPI_Request naming = MPI_REQUEST_NULL;
   /// Of closed links: MPI has them still.
   std::vector<Buffer> abandoned;
+  std::vector<hone_link *> links;
+  /// Whose thread looks for what comes to any link; null: nobody's.
+  hone_link *looker = nullptr;
+  /// Since when nothing has come or gone.
+  Clock::time_point quietSince = Clock::now();
 };
 
 World &world() {
@@ -142,25 +148,14 @@ int rankOf(const World &own, const char *peer, std::string &why) {
 
 } // namespace
 
+/// All under World's mutex.
 struct hone_link {
   int rank;
   Buffer out, in;
-  std::mutex mutex; ///< of what follows
-  std::condition_variable woken;
-  bool isWoken = false;
-  /// Since when nothing has come or gone.
-  Clock::time_point quietSince = Clock::now();
-
-  /// False: wake() was called, once for each time.
-  bool sleep(Clock::time_point end) {
-    const auto quiet =
-        std::chrono::duration_cast<microseconds>(Clock::now() - quietSince);
-    const microseconds pause = std::clamp(quiet / 8, kLeastSleep, kMostSleep);
-    std::unique_lock<std::mutex> lock(mutex);
-    woken.wait_until(lock, std::min(end, Clock::now() + pause),
-                     [this] { return isWoken; });
-    return !std::exchange(isWoken, false);
-  }
+  std::condition_variable changed;
+  bool isWoken = false; ///< wake() was called
+  bool isReady = false; ///< MPI may be done with a buffer, or a frame is there
+  bool isWaiting = false; ///< its thread, for others to look
 };
 
 namespace {
@@ -192,6 +187,8 @@ hone_link *openLink(const char *, const char *self, const char *peer, int waits,
   }
   auto *link = new hone_link;
   link->rank = rank;
+  std::lock_guard<std::mutex> lock(own.mutex);
+  own.links.push_back(link);
   return link;
 }
 
@@ -215,7 +212,7 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
       MPI_Isend(link->out.bytes.get(), int(size), MPI_BYTE, link->rank,
                 kFrameTag, MPI_COMM_WORLD, &link->out.request) != MPI_SUCCESS)
     return -1;
-  link->quietSince = Clock::now();
+  world().quietSince = Clock::now();
   return 0;
 }
 
@@ -235,10 +232,10 @@ bool beginReceive(hone_link *link) {
                     &link->in.request) == MPI_SUCCESS;
 }
 
-/// What next() returns if it does not wait; `hasLeft`: out may be filled again.
+/// Under World's lock: what next() returns if it does not wait; `hasLeft`: out
+/// may be filled again.
 int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity, bool wasFull,
                 bool &hasLeft) {
-  std::lock_guard<std::mutex> lock(world().mutex);
   bool isLost = false;
   hasLeft = isDone(link->out, isLost) && wasFull;
   if (isLost || (link->in.size == 0 && !beginReceive(link)))
@@ -252,33 +249,111 @@ int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity, bool wasFull,
   return size;
 }
 
-int64_t nextFrame(hone_link *link, void *bytes, uint64_t capacity, int waits) {
-  const Clock::time_point end = Clock::now() + milliseconds(waits);
-  bool wasFull;
-  {
-    std::lock_guard<std::mutex> lock(world().mutex);
-    wasFull = link->out.request != MPI_REQUEST_NULL;
+void makeReady(hone_link *link) {
+  link->isReady = true;
+  link->changed.notify_one();
+}
+
+/// Under World's lock: whether a frame of `rank`, or of any, is there; and of
+/// whom.
+bool isThere(int rank, int &source) {
+  int hasCome = 0;
+  MPI_Status status;
+  // What fails, the link's own thread sees.
+  if (MPI_Iprobe(rank, kFrameTag, MPI_COMM_WORLD, &hasCome, &status) !=
+      MPI_SUCCESS)
+    return true;
+  source = hasCome ? status.MPI_SOURCE : rank;
+  return hasCome;
+}
+
+/// Under World's lock: wakes those who wait for what is there.
+void lookForAll(World &own) {
+  for (hone_link *link : own.links)
+    for (Buffer *each : {&link->out, &link->in}) {
+      bool isLost = false;
+      if (each->request != MPI_REQUEST_NULL &&
+          (isDone(*each, isLost) || isLost))
+        makeReady(link);
+    }
+  int source = MPI_ANY_SOURCE;
+  if (!isThere(MPI_ANY_SOURCE, source))
+    return;
+  // One call for all, unless the first frame is of a link that is not there yet
+  // or that knows of it, since others may be after it.
+  auto first =
+      std::find_if(own.links.begin(), own.links.end(),
+                   [&](hone_link *link) { return link->rank == source; });
+  if (first != own.links.end() && !(*first)->isReady)
+    return makeReady(*first);
+  for (hone_link *link : own.links)
+    if (!link->isReady && isThere(link->rank, source))
+      makeReady(link);
+}
+
+/// Looks for all links once, after a pause, or waits for another thread that
+/// does.
+void waitFor(World &own, std::unique_lock<std::mutex> &lock, hone_link *link,
+             Clock::time_point end) {
+  if (own.looker) {
+    link->isWaiting = true;
+    link->changed.wait_until(lock, end, [&] {
+      return link->isWoken || link->isReady || !own.looker;
+    });
+    link->isWaiting = false;
+    return;
   }
+  own.looker = link;
+  const auto quiet =
+      std::chrono::duration_cast<microseconds>(Clock::now() - own.quietSince);
+  const microseconds pause = std::clamp(quiet / 8, kLeastSleep, kMostSleep);
+  link->changed.wait_until(lock, std::min(end, Clock::now() + pause),
+                           [&] { return link->isWoken; });
+  lookForAll(own);
+  own.looker = nullptr;
+}
+
+int64_t nextFrame(hone_link *link, void *bytes, uint64_t capacity, int waits) {
+  World &own = world();
+  const Clock::time_point end = Clock::now() + milliseconds(waits);
+  std::unique_lock<std::mutex> lock(own.mutex);
+  const bool wasFull = link->out.request != MPI_REQUEST_NULL;
+  int64_t size = 0;
   for (;;) {
     bool hasLeft = false;
-    const int64_t size = tryNext(link, bytes, capacity, wasFull, hasLeft);
+    link->isReady = false;
+    size = tryNext(link, bytes, capacity, wasFull, hasLeft);
     if (size != 0 || hasLeft)
-      link->quietSince = Clock::now();
-    if (size != 0 || hasLeft || Clock::now() >= end || !link->sleep(end))
-      return size;
+      own.quietSince = Clock::now();
+    if (size != 0 || hasLeft || Clock::now() >= end ||
+        std::exchange(link->isWoken, false))
+      break;
+    waitFor(own, lock, link, end);
   }
+  // This thread looks no more, so another one does.
+  if (!own.looker)
+    if (auto next =
+            std::find_if(own.links.begin(), own.links.end(),
+                         [](hone_link *each) { return each->isWaiting; });
+        next != own.links.end())
+      (*next)->changed.notify_one();
+  return size;
 }
 
 void wakeLink(hone_link *link) {
-  std::lock_guard<std::mutex> lock(link->mutex);
+  std::lock_guard<std::mutex> lock(world().mutex);
   link->isWoken = true;
-  link->woken.notify_all();
+  link->changed.notify_one();
 }
 
 void closeLink(hone_link *link) {
   World &own = world();
   const Clock::time_point end = Clock::now() + kMostLeave;
   bool isLost = false;
+  {
+    std::lock_guard<std::mutex> lock(own.mutex);
+    own.links.erase(std::find(own.links.begin(), own.links.end(), link));
+  }
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(own.mutex);
@@ -335,7 +410,7 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
 }
 
 /// Of memory that is the engine's alone, and each link's beside it.
-static constexpr uint64_t kBytes = 2 << 20, kLinkBytes = 1 << 18;
+static constexpr uint64_t kBytes = 11 << 18, kLinkBytes = 1 << 14;
 
 HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
   static const hone_engine engine = {HONE_ENGINE_VERSION,
@@ -349,6 +424,6 @@ HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
                                      kBytes,
                                      kLinkBytes,
                                      /*is_ordered=*/1,
-                                     /*reserved=*/0};
+                                     /*link_frames=*/2};
   return &engine;
 }

@@ -74,12 +74,15 @@ typedef struct hone_engine {
   void (*wake)(hone_link *link);
   void (*close)(hone_link *link);
   /* Memory that the engine takes at most, its library's own included, and for
-     each link beside it. It is in the plan of a run. */
+     each link beside it, without the frames below. It is in the plan of a run.
+   */
   uint64_t bytes, link_bytes;
   /* Nonzero: as long as a link lives, each frame comes once, whole and in
      order. So nothing is sent again before the link is lost. */
   uint32_t is_ordered;
-  uint32_t reserved; /* 0 */
+  /* Frames that a link has room for; it touches no more of it than they have.
+   */
+  uint32_t link_frames;
 } hone_engine;
 
 #ifdef __cplusplus

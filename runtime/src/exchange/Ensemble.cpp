@@ -33,6 +33,7 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
     told.outlives = !made->leads();
     // Among those who follow nobody decides.
     told.countsRestarts = told.mayHalt || made->leads();
+    told.payload = own.payload;
     HONE_ASSIGN(std::unique_ptr<Session> session,
                 Session::start(std::move(told)));
     made->sessions.push_back(std::move(session));

@@ -27,6 +27,7 @@ public:
     std::vector<std::string> all;             ///< programs; the first one leads
     std::map<std::string, std::string> equal; ///< see Session::Peer
     Patience patience;
+    uint64_t payload = kFramePayload; ///< see Session::Peer
   };
   /// Where a round begins, and how many steps the run has.
   struct Start {

@@ -32,19 +32,31 @@ static constexpr milliseconds kMostFarewell{5000};
 static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
 /// The key of a greeting that says which process greets; it need not be equal.
 static constexpr const char *kIncarnation = ".incarnation";
-/// Messages that are remembered beyond what is posted: both sides' schedules
-/// are at most a step apart.
-static constexpr size_t kRemembered = 4096;
-static constexpr uint64_t kStack = 256 * 1024;
+/// Small messages that came early, and credits, each.
+static constexpr size_t kMostEarly = 4096;
+/// Of those, what a plan has room for: few come before they are asked for.
+static constexpr uint64_t kEarlyBytes = 16 * 1024;
+/// Eight times what has been seen in use.
+static constexpr uint64_t kStack = 96 * 1024;
+/// Of a session for which nothing is posted, between two looks.
+static constexpr int kIdle = 250, kBusy = 20;
+
+/// Messages that are remembered beyond what is posted. Both sides' schedules
+/// are at most a step apart; and where frames come once and in order, nothing
+/// comes twice but what was not acknowledged when a link was lost.
+static uint32_t rememberedBy(const hone_engine &engine) {
+  return engine.is_ordered ? 1024 : 4096;
+}
 
 //===----------------------------------------------------------------------===//
 // For the step's thread
 //===----------------------------------------------------------------------===//
 
 Session::Session(Peer peer)
-    : self(std::move(peer)), incarnation(platform::randomNumber() | 1),
-      round(self.run) {
+    : self(std::move(peer)), finished(rememberedBy(*self.engine)),
+      incarnation(platform::randomNumber() | 1), round(self.run) {
   self.equal["protocol"] = std::to_string(kProtocol);
+  self.equal["bytes of a frame"] = std::to_string(self.payload);
 }
 
 Session::Reminder::Reminder(Clock::time_point heard)
@@ -58,10 +70,12 @@ bool Session::Reminder::isDue(Clock::time_point now) {
   return true;
 }
 
-uint64_t Session::memoryBytes() {
-  // Names that are remembered, as nodes of a set and in order, and what came
-  // early, of the size of a cache line.
-  return kStack + 2 * uint64_t(HONE_FRAME_BYTES) + kRemembered * 128;
+uint64_t Session::memoryBytes(const hone_engine &engine, uint64_t payload) {
+  // One that comes and one that leaves, and what the engine has of them.
+  const uint64_t frames = 2 + engine.link_frames;
+  return kStack + frames * (kFrameHeader + payload) +
+         RecentNames::bytes(rememberedBy(engine)) + kEarlyBytes +
+         engine.link_bytes;
 }
 
 Session::Traffic Session::traffic() {
@@ -77,8 +91,9 @@ Result<std::unique_ptr<Session>> Session::open(Peer peer) {
 
 Result<std::unique_ptr<Session>> Session::start(Peer peer) {
   std::unique_ptr<Session> session(new Session(std::move(peer)));
-  session->frameIn.resize(HONE_FRAME_BYTES);
-  session->frameOut.resize(HONE_FRAME_BYTES);
+  const uint64_t most = kFrameHeader + session->self.payload;
+  session->frameIn.reset(new char[most]);
+  session->frameOut.reset(new char[most]);
   if (std::error_code error =
           session->thread.start(kStack, runThread, session.get()))
     return Status(ErrorCode::NoThread, "exchange", error.message(),
@@ -119,7 +134,6 @@ void Session::beginRound(uint64_t wanted) {
   forget(early);
   forget(credits);
   finished.clear();
-  finishedOrder.clear();
   control.erase(std::remove_if(control.begin(), control.end(),
                                [](const auto &each) {
                                  return each.name.schedule != kControl;
@@ -134,6 +148,8 @@ Session::~Session() {
     std::unique_lock<std::mutex> lock(mutex);
     const Clock::time_point begin = Clock::now();
     isLeaving = true;
+    if (link)
+      self.engine->wake(link);
     // A peer that began anew does not need what is not acknowledged by then,
     // and its answer to a farewell may be lost with the program that gave it.
     // Whom a signal stops may come back, so it does not take leave.
@@ -312,12 +328,17 @@ bool Session::isStopping() {
   return isEnding || !failure.isOk();
 }
 
+int Session::pause() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return sends.empty() && receives.empty() && !isLeaving ? kIdle : kBusy;
+}
+
 void Session::run() {
   while (!isStopping()) {
     if (!link && !connect())
       continue;
     bool hasSent = false;
-    bool isAlive = sendNext(hasSent) && receiveNext(hasSent ? 0 : 20);
+    bool isAlive = sendNext(hasSent) && receiveNext(hasSent ? 0 : pause());
     if (isAlive)
       continue;
     std::lock_guard<std::mutex> lock(mutex);
@@ -411,8 +432,8 @@ void Session::encodeGreeting(bool asks) {
   frame.run = self.run;
   frame.size = asks;
   frame.payload = text.data();
-  frame.payloadBytes = uint32_t(std::min(text.size(), size_t(kFramePayload)));
-  pending = encode(frame, frameOut.data());
+  frame.payloadBytes = uint32_t(std::min(text.size(), size_t(self.payload)));
+  pending = encode(frame, frameOut.get());
 }
 
 void Session::encodeRefusal() {
@@ -421,7 +442,7 @@ void Session::encodeRefusal() {
   frame.run = self.run;
   frame.payload = refusal.data();
   frame.payloadBytes = uint32_t(std::min(refusal.size(), size_t(1024)));
-  pending = encode(frame, frameOut.data());
+  pending = encode(frame, frameOut.get());
 }
 
 bool Session::greet() {
@@ -506,7 +527,7 @@ void Session::remind() {
 }
 
 bool Session::sendPending(bool &hasSent) {
-  const int taken = self.engine->send(link, frameOut.data(), pending);
+  const int taken = self.engine->send(link, frameOut.get(), pending);
   hasSent = taken == 0;
   if (hasSent) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -548,7 +569,7 @@ uint64_t Session::encodeNext() {
     frame.size = first.size;
     control.erase(control.begin());
     lastSent = Clock::now();
-    return encode(frame, frameOut.data());
+    return encode(frame, frameOut.get());
   }
   for (auto &[name, out] : sends) {
     if (out.isOver || !out.isCredited || out.next >= out.size)
@@ -559,26 +580,25 @@ uint64_t Session::encodeNext() {
     frame.offset = out.next;
     frame.size = out.size;
     frame.payload = out.bytes + out.next;
-    frame.payloadBytes =
-        uint32_t(std::min<uint64_t>(kFramePayload, out.size - out.next));
+    frame.payloadBytes = uint32_t(std::min(self.payload, out.size - out.next));
     out.next += frame.payloadBytes;
     out.reminder.heard = out.rewind.heard = lastSent = Clock::now();
     if (out.next > out.furthest && out.copy.empty())
       progress();
     out.furthest = std::max(out.furthest, out.next);
-    return encode(frame, frameOut.data());
+    return encode(frame, frameOut.get());
   }
   return 0;
 }
 
 bool Session::receiveNext(int timeout) {
-  const int64_t size =
-      self.engine->next(link, frameIn.data(), frameIn.size(), timeout);
+  const int64_t size = self.engine->next(link, frameIn.get(),
+                                         kFrameHeader + self.payload, timeout);
   if (size < 0)
     return false;
   if (size == 0)
     return true;
-  const std::optional<Frame> frame = decode(frameIn.data(), uint64_t(size));
+  const std::optional<Frame> frame = decode(frameIn.get(), uint64_t(size));
   std::lock_guard<std::mutex> lock(mutex);
   total.received += uint64_t(size);
   if (!frame)
@@ -603,17 +623,12 @@ bool Session::receiveNext(int timeout) {
 
 void Session::finish(const MessageName &name) {
   control.push_back({FrameKind::Ack, name, 0, 0});
-  if (!finished.insert(name).second)
-    return;
-  finishedOrder.push_back(name);
-  if (finishedOrder.size() <= kRemembered)
-    return;
-  finished.erase(finishedOrder.front());
-  finishedOrder.pop_front();
+  if (!finished.contains(name))
+    finished.insert(name);
 }
 
 bool Session::isFinished(const MessageName &name) const {
-  return finished.count(name) > 0;
+  return finished.contains(name);
 }
 
 void Session::handle(const Frame &frame) {
@@ -661,7 +676,7 @@ void Session::handle(const Frame &frame) {
 void Session::handleCredit(const Frame &frame) {
   auto own = sends.find(frame.name);
   if (own == sends.end()) {
-    if (credits.size() < kRemembered)
+    if (credits.size() < kMostEarly)
       credits[frame.name] = {frame.offset, frame.size};
     return;
   }
@@ -716,7 +731,7 @@ void Session::handleData(const Frame &frame) {
   if (own == receives.end() || own->second.isOver) {
     const bool isKnown = isFinished(frame.name);
     if (isKnown || frame.size > kEagerBytes || frame.offset != 0 ||
-        frame.payloadBytes != frame.size || early.size() >= kRemembered) {
+        frame.payloadBytes != frame.size || early.size() >= kMostEarly) {
       if (isKnown)
         finish(frame.name);
       return;

@@ -25,17 +25,16 @@
 #pragma once
 
 #include "exchange/Frame.h"
+#include "exchange/RecentNames.h"
 #include "hone/engine.h"
 #include "platform/Thread.h"
 #include "step/Transport.h"
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +56,7 @@ public:
     bool mayHalt = false;  ///< whether the peer is who asks for rounds
     bool outlives = false; ///< a peer that sends what no schedule has
     bool countsRestarts = true;
+    uint64_t payload = kFramePayload; ///< of a frame, at most, on both sides
   };
 
   /// The purpose of messages that are of no round, and their step is any
@@ -98,8 +98,9 @@ public:
     double waited = 0;               ///< seconds of the step's thread
   };
   Traffic traffic();
-  /// Memory of a session without its engine, at most.
-  static uint64_t memoryBytes();
+  /// Memory of a session whose frames have so much payload, at most, that of
+  /// its link included.
+  static uint64_t memoryBytes(const hone_engine &engine, uint64_t payload);
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -158,6 +159,8 @@ private:
   uint64_t encodeNext();
   bool sendPending(bool &hasSent);
   bool receiveNext(int milliseconds);
+  /// Until the next reminder may be due, in milliseconds.
+  int pause();
   void handle(const Frame &frame);
   void handleData(const Frame &frame);
   void handleCredit(const Frame &frame);
@@ -186,8 +189,8 @@ private:
   Peer self;
   platform::Thread thread;
   bool isStarted = false;
-  hone_link *link = nullptr; ///< under the lock only for wake()
-  std::vector<char> frameOut, frameIn;
+  hone_link *link = nullptr;                 ///< under the lock only for wake()
+  std::unique_ptr<char[]> frameOut, frameIn; ///< resident as far as used
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
 
   std::mutex mutex;
@@ -196,8 +199,7 @@ private:
   std::map<MessageName, Incoming> receives;
   std::map<MessageName, std::string> early; ///< small, not yet asked for
   std::map<MessageName, std::pair<uint64_t, uint64_t>> credits; ///< the same
-  std::set<MessageName> finished;
-  std::deque<MessageName> finishedOrder;
+  RecentNames finished;
   /// Frames without data that leave next, in their order. There are few.
   struct Control {
     FrameKind kind;

@@ -18,7 +18,9 @@ Result<uint64_t> sharingBytes(const Module &module, const Options &options,
       folds(module.schedule(HONE_TRAIN)) ? module.vectorBytes() : 0;
   const auto batches =
       uint64_t(options.settings.train.gradient_accumulation_steps);
-  HONE_ASSIGN(const uint64_t messages, exchangeBytes(options, place.ranks));
+  HONE_ASSIGN(
+      const uint64_t messages,
+      exchangeBytes(options, place.ranks, Ranks::framePayload(place.ranks)));
   return messages +
          Ranks::foldBytes(gradient, place.ranks, batches > place.ranks);
 }
@@ -37,6 +39,7 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   for (uint32_t rank = 0; rank < place.ranks; ++rank)
     about.all.push_back("rank " + std::to_string(rank));
   about.self = about.all[place.rank];
+  about.payload = Ranks::framePayload(place.ranks);
   about.address = options.exchange;
   about.equal = equalOf(module, options.settings);
   about.equal.merge(data);

@@ -29,16 +29,18 @@ Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 
-Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs) {
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs,
+                               uint64_t payload) {
   if (options.exchange.empty() || programs < 2)
     return uint64_t(0);
   HONE_ASSIGN(const hone_engine *engine, engineOf(options));
   return engine->bytes +
-         (programs - 1) * (engine->link_bytes + Session::memoryBytes());
+         (programs - 1) * Session::memoryBytes(*engine, payload);
 }
 
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
-  return exchangeBytes(options, module.config().programs().size());
+  return exchangeBytes(options, module.config().programs().size(),
+                       kFramePayload);
 }
 
 std::map<std::string, std::string> equalOf(const Module &module,

@@ -14,8 +14,9 @@ Result<const hone_engine *> engineOf(const Options &options);
 /// What a program that trains with others takes for that beside its plan, in
 /// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
-/// The same of so many programs.
-Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs);
+/// The same of so many programs, whose frames have so much payload.
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs,
+                               uint64_t payload);
 
 /// Bytes mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.

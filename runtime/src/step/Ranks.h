@@ -33,6 +33,12 @@ public:
   /// Of a piece of the gradient, or of anything else that travels in pieces.
   static constexpr uint64_t kPieceBytes = 128 * 1024;
 
+  /// Of a frame between so many: each rank has a session with all others, and
+  /// what four take is to fit 4 MiB.
+  static constexpr uint64_t framePayload(uint64_t ranks) {
+    return ranks <= 2 ? kPieceBytes : kPieceBytes / 4;
+  }
+
   /// `names` are those by which `transport` knows the ranks, in their order.
   Ranks(Transport &transport, std::vector<std::string> names, uint32_t rank)
       : transport(transport), names(std::move(names)), own(rank) {}
