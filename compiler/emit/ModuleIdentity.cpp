@@ -63,6 +63,7 @@ IdentityFields hone::describeModel(ModuleOp imported) {
   (*ofAnyBatch)->removeAttr(HoneDialect::getRoundedProductsAttrName());
   // The target is told by name.
   (*ofAnyBatch)->removeAttr(kLossColumnsAttrName);
+  (*ofAnyBatch)->removeAttr(kAttentionIterationsAttrName);
   std::string text;
   llvm::raw_string_ostream(text) << **ofAnyBatch;
   fields["model"] = rt::Sha256::hex(text);

@@ -1,6 +1,7 @@
 //===- ModuleIdentityTest.cpp - What decides the numbers of a module ------===//
 
 #include "compiler/emit/ModuleIdentity.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/module/Layers.h"
 #include "test/unit/ParsedModule.h"
 
@@ -71,6 +72,15 @@ TEST(ModuleIdentity, IsTheSameWhereLayersHaveNumbers) {
   ParsedModule module(model(4, "1.0e-5"));
   IdentityFields fields = describeModel(module.get());
   Layers({"layers.3."}).writeTo(module.get());
+  EXPECT_EQ(describeModel(module.get()), fields);
+}
+
+/// Checkpoints cross to another target, which is told by name.
+TEST(ModuleIdentity, IsOfAnyTarget) {
+  ParsedModule module(model(4, "1.0e-5"));
+  IdentityFields fields = describeModel(module.get());
+  setLossColumns(module.get(), 4096);
+  setAttentionIterations(module.get(), 8);
   EXPECT_EQ(describeModel(module.get()), fields);
 }
 

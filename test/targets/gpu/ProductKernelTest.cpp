@@ -135,7 +135,7 @@ static float floatAt(const std::vector<char> &arena, int64_t matrix,
 /// Row `r` and column `c` of the matrix that is multiplied, as it is stored.
 static float weightAt(const Kind &kind, const std::vector<char> &arena,
                       int64_t r, int64_t c) {
-  const int64_t width = kind.transposeW ? kDepth : kind.columns;
+  const int64_t width = kind.transposeW ? termsOf(kind) : kind.columns;
   if (kind.w[0] != 'i')
     return floatAt(arena, 1, kind.w, r * width + c);
   const int64_t bits = kind.w == std::string("i4") ? 4 : 8;
@@ -165,7 +165,7 @@ nearOf(const Kind &kind, const std::vector<char> &arena, int64_t rows) {
       double sum = kind.accumulates ? was : 0, sizes = std::abs(sum);
       for (int64_t t = 0; t < kind.depth; ++t) {
         const double term =
-            rounded(floatAt(arena, 0, kind.a, i * kDepth + t)) *
+            rounded(floatAt(arena, 0, kind.a, i * termsOf(kind) + t)) *
             rounded(kind.transposeW ? weightAt(kind, arena, j, t)
                                     : weightAt(kind, arena, t, j));
         sum += term;
