@@ -65,6 +65,7 @@ struct World {
   std::vector<hone_link *> links;
   /// Whose thread looks for what comes to any link; null: nobody's.
   hone_link *looker = nullptr;
+  Clock::time_point nextLook; ///< when it does, if nothing wakes it
   /// Since when nothing has come or gone.
   Clock::time_point quietSince = Clock::now();
 };
@@ -153,6 +154,8 @@ struct hone_link {
   int rank;
   Buffer out, in;
   std::condition_variable changed;
+  bool isLost = false;  ///< MPI failed with a buffer, whoever looked at it
+  bool isFull = false;  ///< send() was told to wait
   bool isWoken = false; ///< wake() was called
   bool isReady = false; ///< MPI may be done with a buffer, or a frame is there
   bool isWaiting = false; ///< its thread, for others to look
@@ -200,19 +203,29 @@ bool isDone(Buffer &buffer, bool &isLost) {
   return done;
 }
 
+/// Under World's lock: something came or went, so an answer may be near.
+/// Whoever sleeps for long looks now.
+void noteMove(World &own) {
+  own.quietSince = Clock::now();
+  if (own.looker && own.nextLook > own.quietSince + kLeastSleep)
+    own.looker->changed.notify_one();
+}
+
 int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
   if (size > HONE_FRAME_BYTES)
     return -1;
-  std::lock_guard<std::mutex> lock(world().mutex);
-  bool isLost = false;
-  if (!isDone(link->out, isLost))
-    return isLost ? -1 : 1;
+  World &own = world();
+  std::lock_guard<std::mutex> lock(own.mutex);
+  link->isFull = !isDone(link->out, link->isLost);
+  if (link->isLost)
+    return -1;
+  if (link->isFull)
+    return 1;
   memcpy(link->out.bytes.get(), bytes, size);
-  if (isLost ||
-      MPI_Isend(link->out.bytes.get(), int(size), MPI_BYTE, link->rank,
+  if (MPI_Isend(link->out.bytes.get(), int(size), MPI_BYTE, link->rank,
                 kFrameTag, MPI_COMM_WORLD, &link->out.request) != MPI_SUCCESS)
     return -1;
-  world().quietSince = Clock::now();
+  noteMove(own);
   return 0;
 }
 
@@ -234,14 +247,16 @@ bool beginReceive(hone_link *link) {
 
 /// Under World's lock: what next() returns if it does not wait; `hasLeft`: out
 /// may be filled again.
-int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity, bool wasFull,
+int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity,
                 bool &hasLeft) {
-  bool isLost = false;
-  hasLeft = isDone(link->out, isLost) && wasFull;
-  if (isLost || (link->in.size == 0 && !beginReceive(link)))
+  hasLeft =
+      isDone(link->out, link->isLost) && std::exchange(link->isFull, false);
+  if (link->isLost || (link->in.size == 0 && !beginReceive(link)))
     return -1;
-  if (link->in.size == 0 || !isDone(link->in, isLost))
-    return isLost ? -1 : 0;
+  if (link->in.size == 0)
+    return 0;
+  if (!isDone(link->in, link->isLost) || link->isLost)
+    return link->isLost ? -1 : 0;
   const int64_t size = std::exchange(link->in.size, 0);
   if (uint64_t(size) > capacity)
     return -1;
@@ -249,7 +264,8 @@ int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity, bool wasFull,
   return size;
 }
 
-void makeReady(hone_link *link) {
+void makeReady(World &own, hone_link *link) {
+  own.quietSince = Clock::now();
   link->isReady = true;
   link->changed.notify_one();
 }
@@ -270,12 +286,10 @@ bool isThere(int rank, int &source) {
 /// Under World's lock: wakes those who wait for what is there.
 void lookForAll(World &own) {
   for (hone_link *link : own.links)
-    for (Buffer *each : {&link->out, &link->in}) {
-      bool isLost = false;
+    for (Buffer *each : {&link->out, &link->in})
       if (each->request != MPI_REQUEST_NULL &&
-          (isDone(*each, isLost) || isLost))
-        makeReady(link);
-    }
+          (isDone(*each, link->isLost) || link->isLost))
+        makeReady(own, link);
   int source = MPI_ANY_SOURCE;
   if (!isThere(MPI_ANY_SOURCE, source))
     return;
@@ -285,10 +299,10 @@ void lookForAll(World &own) {
       std::find_if(own.links.begin(), own.links.end(),
                    [&](hone_link *link) { return link->rank == source; });
   if (first != own.links.end() && !(*first)->isReady)
-    return makeReady(*first);
+    return makeReady(own, *first);
   for (hone_link *link : own.links)
     if (!link->isReady && isThere(link->rank, source))
-      makeReady(link);
+      makeReady(own, link);
 }
 
 /// Looks for all links once, after a pause, or waits for another thread that
@@ -304,11 +318,13 @@ void waitFor(World &own, std::unique_lock<std::mutex> &lock, hone_link *link,
     return;
   }
   own.looker = link;
-  const auto quiet =
-      std::chrono::duration_cast<microseconds>(Clock::now() - own.quietSince);
-  const microseconds pause = std::clamp(quiet / 8, kLeastSleep, kMostSleep);
-  link->changed.wait_until(lock, std::min(end, Clock::now() + pause),
-                           [&] { return link->isWoken; });
+  const Clock::time_point since = own.quietSince, now = Clock::now();
+  const auto quiet = std::chrono::duration_cast<microseconds>(now - since);
+  own.nextLook =
+      std::min(end, now + std::clamp(quiet / 8, kLeastSleep, kMostSleep));
+  link->changed.wait_until(lock, own.nextLook, [&] {
+    return link->isWoken || own.quietSince != since;
+  });
   lookForAll(own);
   own.looker = nullptr;
 }
@@ -317,14 +333,13 @@ int64_t nextFrame(hone_link *link, void *bytes, uint64_t capacity, int waits) {
   World &own = world();
   const Clock::time_point end = Clock::now() + milliseconds(waits);
   std::unique_lock<std::mutex> lock(own.mutex);
-  const bool wasFull = link->out.request != MPI_REQUEST_NULL;
   int64_t size = 0;
   for (;;) {
     bool hasLeft = false;
     link->isReady = false;
-    size = tryNext(link, bytes, capacity, wasFull, hasLeft);
+    size = tryNext(link, bytes, capacity, hasLeft);
     if (size != 0 || hasLeft)
-      own.quietSince = Clock::now();
+      noteMove(own);
     if (size != 0 || hasLeft || Clock::now() >= end ||
         std::exchange(link->isWoken, false))
       break;
