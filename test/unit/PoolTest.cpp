@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "threads/Pool.h"
+#include "platform/Thread.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -157,6 +159,27 @@ TEST(PoolDeathTest, AThreadThatCannotStartIsAnError) {
         ::_exit(pool.status().errorCode() == ErrorCode::NoThread ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "");
+}
+#endif
+
+#ifdef __linux__
+static void *findStack(void *bytes) {
+  pthread_attr_t attributes;
+  void *stack;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0)
+    pthread_attr_getstack(&attributes, &stack, static_cast<size_t *>(bytes));
+  pthread_attr_destroy(&attributes);
+  return nullptr;
+}
+
+/// What a system refuses as too small would be the default, of mebibytes.
+TEST(Thread, HasTheSystemsLeastStackWhereItsOwnIsSmaller) {
+  platform::Thread thread;
+  size_t bytes = 0;
+  ASSERT_FALSE(thread.start(1, findStack, &bytes));
+  thread.join();
+  EXPECT_GT(bytes, 0u);
+  EXPECT_LE(bytes, size_t(1) << 20);
 }
 #endif
 

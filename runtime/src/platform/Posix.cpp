@@ -8,8 +8,10 @@
 #include "platform/System.h"
 #include "platform/Thread.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -361,9 +363,12 @@ static_assert(sizeof(pthread_t) <= sizeof(uintptr_t));
 
 std::error_code Thread::start(uint64_t stackBytes, void *(*run)(void *argument),
                               void *argument) {
+  // Less is refused, and a thread would have the default, of mebibytes:
+  // AArch64's C library asks for 128 KiB.
+  const auto least = static_cast<uint64_t>(PTHREAD_STACK_MIN);
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, stackBytes);
+  ::pthread_attr_setstacksize(&attributes, std::max(stackBytes, least));
   pthread_t started = {};
   int error = ::pthread_create(&started, &attributes, run, argument);
   ::pthread_attr_destroy(&attributes);

@@ -14,7 +14,8 @@ namespace hone::rt::platform {
 
 class Thread {
 public:
-  /// Runs run(argument) on a thread with a stack of `stackBytes`. To be joined.
+  /// Runs run(argument) on a thread with a stack of `stackBytes`, or the least
+  /// that the system has. To be joined.
   std::error_code start(uint64_t stackBytes, void *(*run)(void *argument),
                         void *argument);
   void join() const;
