@@ -43,7 +43,8 @@ static constexpr int kIdle = 250, kBusy = 20;
 
 /// Messages that are remembered beyond what is posted. Both sides' schedules
 /// are at most a step apart; and where frames come once and in order, nothing
-/// comes twice but what was not acknowledged when a link was lost.
+/// comes twice but small messages whose acknowledgement is on its way, and what
+/// was not acknowledged when a link was lost.
 static uint32_t rememberedBy(const hone_engine &engine) {
   return engine.is_ordered ? 1024 : 4096;
 }
