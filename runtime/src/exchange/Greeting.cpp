@@ -1,0 +1,130 @@
+//===- Greeting.cpp - Two programs learn whether they fit -----------------===//
+//
+// Each side says once for each link which process it is and what must be equal,
+// and says it again until it has the other's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "exchange/Session.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace hone::rt {
+
+using std::chrono::milliseconds;
+
+/// For the peer's greeting on a new link, which may be slow.
+static constexpr milliseconds kMostGreeting{60000};
+/// The key of a greeting that says which process greets; it need not be equal.
+static constexpr const char *kIncarnation = ".incarnation";
+
+void Session::encodeGreeting(bool asks) {
+  std::string text = kIncarnation + ("=" + std::to_string(incarnation)) + "\n";
+  for (const auto &[key, value] : self.equal)
+    text += key + "=" + value + "\n";
+  Frame frame;
+  frame.kind = FrameKind::Greeting;
+  frame.run = self.run;
+  frame.size = asks;
+  frame.payload = text.data();
+  frame.payloadBytes = uint32_t(std::min(text.size(), size_t(self.payload)));
+  pending = encode(frame, frameOut.get());
+}
+
+bool Session::greet() {
+  const Clock::time_point begin = Clock::now();
+  Reminder said(Clock::time_point{});
+  bool isAlive = true;
+  while (isAlive && !isStopping() && Clock::now() - begin < kMostGreeting) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (hasGreeting)
+        return true;
+    }
+    if (said.isDue(Clock::now())) {
+      encodeGreeting(/*asks=*/true);
+      bool hasSent;
+      isAlive = sendPending(hasSent);
+    }
+    isAlive = isAlive && receiveNext(20);
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (hasGreeting) // with differences
+    return true;
+  self.engine->close(link);
+  link = nullptr;
+  return false;
+}
+
+void Session::tellDifferences() {
+  const Clock::time_point begin = Clock::now();
+  Reminder said(Clock::time_point{});
+  // This program ends already: a silent peer holds it no longer than a run.
+  auto isPatient = [&] {
+    const auto waited =
+        std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    return waited < kMostGreeting && self.patience.check("", waited).isOk();
+  };
+  for (bool isAlive = link, hasSent = false; isAlive && isPatient();) {
+    if (said.isDue(Clock::now()))
+      encodeGreeting(/*asks=*/false);
+    isAlive = pending == 0 || sendPending(hasSent);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (isKnown && pending == 0)
+        return;
+    }
+    isAlive = isAlive && receiveNext(20);
+  }
+}
+
+void Session::handleGreeting(const Frame &frame) {
+  std::map<std::string, std::string> theirs;
+  const std::string text(frame.payload, frame.payloadBytes);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const size_t middle = text.find('=', begin);
+    if (middle < end)
+      theirs[text.substr(begin, middle - begin)] =
+          text.substr(middle + 1, end - middle - 1);
+    begin = end + 1;
+  }
+  const uint64_t theirIncarnation =
+      strtoull(theirs[kIncarnation].c_str(), nullptr, 10);
+  theirs.erase(kIncarnation);
+  if (peerIncarnation != theirIncarnation)
+    progress();
+  if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
+    hasFarewell = false;
+    refusal.clear();
+    owesRefusal = false;
+    if (self.events && self.countsRestarts)
+      ++*self.events;
+  }
+  peerIncarnation = theirIncarnation;
+  std::string differences;
+  std::map<std::string, std::string> all = self.equal;
+  all.insert(theirs.begin(), theirs.end());
+  for (const auto &[key, value] : all) {
+    const auto mine = self.equal.find(key), other = theirs.find(key);
+    const std::string here = mine == self.equal.end() ? "none" : mine->second,
+                      there = other == theirs.end() ? "none" : other->second;
+    if (here != there)
+      differences += (differences.empty() ? "" : ", ") + key + " (here " +
+                     here + ", there " + there + ")";
+  }
+  owesGreeting |= hasGreeting && frame.size == 1;
+  isKnown = frame.size == 0;
+  hasGreeting = true;
+  if (differences.empty())
+    isGreeted = true;
+  else
+    failure = Status(ErrorCode::PartsDiffer, "the program '" + self.peer + "'",
+                     "differs in " + differences,
+                     "compile all parts in one call, and start all programs "
+                     "with the same options");
+}
+
+} // namespace hone::rt
