@@ -47,7 +47,7 @@ honec "$spec" "$@" --memory-budget=1MiB --set train.kept_dtype=bfloat16 \
 smaller=$(grep -oE '\([0-9]+ bytes' "$work/error" | tr -dc 0-9)
 ((smaller < least)) || exit 1
 # Where there is room, inner values are kept rounded too.
-for more in 0 300000; do
+for more in 0 150000; do
   gradients "$work/rounded" "$@" --memory-budget=$((smaller + more)) \
     --set train.kept_dtype=bfloat16
   honec "$spec" "$@" --memory-budget=$((smaller + more)) \
