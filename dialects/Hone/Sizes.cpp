@@ -53,6 +53,12 @@ void setAttentionIterations(ModuleOp module, int64_t iterations) {
   setModuleNumber(module, kAttentionIterationsAttrName, iterations, 0);
 }
 
+int64_t attentionKeys(Operation *op) {
+  return std::min(
+      kAttentionKeys,
+      moduleNumber(op, HoneDialect::getMaxRowsAttrName(), kAttentionKeys));
+}
+
 HeadParts headParts(int64_t heads, int64_t kvHeads, int64_t iterations) {
   int64_t group = heads / kvHeads;
   int64_t parts =

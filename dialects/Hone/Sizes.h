@@ -38,6 +38,12 @@ inline constexpr llvm::StringLiteral kAttentionIterationsAttrName =
 int64_t attentionIterations(mlir::Operation *op);
 void setAttentionIterations(mlir::ModuleOp module, int64_t iterations);
 
+/// Keys of a block of scores there: this, or the rows of the module of `op` if
+/// no batch has so many. What there is for each key lies block by block, so
+/// that fewer rows need fewer of them.
+inline constexpr int64_t kAttentionKeys = 128;
+int64_t attentionKeys(mlir::Operation *op);
+
 /// How the query heads of a key head are divided among iterations.
 struct HeadParts {
   int64_t heads; ///< of a part; the last one may have fewer

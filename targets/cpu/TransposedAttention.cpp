@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace hone;
 
 /// Queries and keys of a block of scores. Both decide how sums are taken.
-static constexpr int64_t kQueries = 64, kKeys = 128;
+static constexpr int64_t kQueries = 64, kKeys = kAttentionKeys;
 
 /// Rows of scores that are read for each time their columns' maxima and sums
 /// are.
@@ -199,6 +199,7 @@ struct QueryBlock {
 
 /// Keys that queries of a block see.
 struct KeyBlock {
+  Value number; ///< of the block, of those of kKeys rows
   Value first, count;
   Value seenEnd;     ///< the first query is first, and this is after the last
   Value isSeenByAll; ///< by all kQueries queries
@@ -231,6 +232,7 @@ static void forEachKeyBlock(KernelBuilder &k, const QueryBlock &queries,
          [&](Value number) {
            Value from = k.mul(number, k.index(kKeys));
            KeyBlock keys;
+           keys.number = number;
            keys.first = arith::MaxUIOp::create(k, from, queries.origin);
            Value end = k.min(k.add(from, k.index(kKeys)), queries.end);
            keys.count = k.sub(end, keys.first);
@@ -260,7 +262,21 @@ static std::pair<Value, Value> seenBy(KernelBuilder &k,
   return {from, to};
 }
 
-/// transposed[j][row] = matrix[row][j].
+/// Where `row` is in its block of keys, which has this number.
+static Value rowInBlock(KernelBuilder &k, Value row, Value number) {
+  return k.sub(row, k.mul(number, k.index(kKeys)));
+}
+
+/// The features of a head's keys, or values, in what emitTransposed makes.
+static KernelBuilder::Piece
+transposedAt(KernelBuilder &k, const AttentionSizes &sizes, Value transposed,
+             const QueryBlock &queries, const KeyBlock &keys) {
+  Value features = k.index(sizes.kvHeads * sizes.headDim);
+  return {transposed, k.add(k.mul(keys.number, features), queries.kvColumn),
+          rowInBlock(k, keys.first, keys.number)};
+}
+
+/// transposed[j][row] = matrix[row][j], block by block of keys.
 static void emitTransposed(KernelBuilder &k, const AttentionSizes &sizes,
                            Value matrix, Value transposed) {
   int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
@@ -274,12 +290,15 @@ static void emitTransposed(KernelBuilder &k, const AttentionSizes &sizes,
                Value column = k.mul(k.div(i, blocks), headDim);
                Value first = k.mul(k.rem(i, blocks), k.index(width));
                Value count = k.min(k.index(width), k.sub(k.rows(), first));
+               Value number = blockOf(k, first, kKeys);
+               Value feature = k.add(k.mul(number, k.index(columns)), column);
+               Value at = rowInBlock(k, first, number);
                cpu::FillOp::create(k, buffers[0], matrix, first, column,
                                    headDim, count, /*transpose=*/true, Value(),
                                    Value(), IntegerAttr());
-               k.map({headDim, count}, [&](ValueRange at) {
-                 k.store(k.load(buffers[0], at), transposed,
-                         {k.add(column, at[0]), k.add(first, at[1])});
+               k.map({headDim, count}, [&](ValueRange point) {
+                 k.store(k.load(buffers[0], point), transposed,
+                         {k.add(feature, point[0]), k.add(at, point[1])});
                });
              });
 }
@@ -452,9 +471,10 @@ void ForwardEmitter::emitWeights(const QueryBlock &queries,
       [&](Value i, Value from, Value to) {
         blocks.zeroOutside(weights, i, from, to);
       });
-  blocks.multiplyFilled(
-      {ySums, zero, zero}, {valuesTransposed, queries.kvColumn, keys.first},
-      weightPanels, weights, k.index(sizes.headDim), keys.count);
+  blocks.multiplyFilled({ySums, zero, zero},
+                        transposedAt(k, sizes, valuesTransposed, queries, keys),
+                        weightPanels, weights, k.index(sizes.headDim),
+                        keys.count);
 }
 
 void ForwardEmitter::emitResult(const QueryBlock &queries) {
@@ -494,14 +514,20 @@ public:
   void emit();
 
 private:
-  /// Where an iteration adds up dk or dv.
-  struct Sums {
-    Value matrix, column;
-    KernelBuilder::Piece at(Value key) const { return {matrix, key, column}; }
+  /// dk or dv. Iterations add them up in the result, or block by block of keys
+  /// in the op's memory.
+  struct Gradient {
+    Value result;
+    unsigned workspace;
   };
 
-  Sums sumsFor(unsigned workspace, Value result, Value iteration);
-  void emitIteration(Value iteration, ValueRange memory);
+  bool hasOwnSums() const { return k.hasWorkspace(op, dvSums.workspace); }
+  int64_t iterations() const { return sizes.kvHeads * parts.count; }
+  /// [key][feature] of this iteration.
+  Value sumsOfBlock(const Gradient &gradient, Value number);
+  KernelBuilder::Piece sumsAt(const Gradient &gradient, const KeyBlock &keys);
+  void zeroSums(const Gradient &gradient);
+  void emitIteration(ValueRange memory);
   void emitQueries(const QueryBlock &queries);
   void emitSlopes(const QueryBlock &queries, const KeyBlock &keys);
   /// A score and dP become a weight and a slope.
@@ -514,14 +540,15 @@ private:
   const AttentionSizes &sizes;
   BlockBuilder blocks;
   HeadParts parts;
-  Value keysTransposed, dq, dk, dv;
+  Value keysTransposed, dq;
+  Gradient dkSums, dvSums;
 
   // Of one iteration.
+  Value iteration;
   Panels queryColumns, dyColumns, queryRows, dyRows, slopePanels;
   Value scores, slopes;              ///< sums: [key][query]
   Value weightFactors, slopeFactors; ///< what of them is multiplied
   Value dqSums;                      ///< [feature][query]
-  Sums dkSums, dvSums;
 };
 
 } // namespace
@@ -531,23 +558,40 @@ AdjointEmitter::AdjointEmitter(AttentionAdjointOp op, KernelBuilder &k)
       blocks(k, sizes),
       parts(headParts(sizes.heads, sizes.kvHeads, attentionIterations(op))),
       keysTransposed(k.workspace(op, 4)), dq(k.buffer(op.getDq())),
-      dk(k.buffer(op.getDk())), dv(k.buffer(op.getDv())),
+      dkSums{k.buffer(op.getDk()), 5}, dvSums{k.buffer(op.getDv()), 6},
       queryColumns(blocks.panelsOf(sizes.headDim, kQueries)),
       dyColumns(queryColumns),
       queryRows(blocks.panelsOf(kQueries, sizes.headDim)), dyRows(queryRows),
       slopePanels(blocks.panelsOf(kKeys, kQueries)) {}
 
-AdjointEmitter::Sums AdjointEmitter::sumsFor(unsigned workspace, Value result,
-                                             Value iteration) {
-  Value zero = k.index(0);
-  if (!k.hasWorkspace(op, workspace))
-    return {result, k.mul(iteration, k.index(sizes.headDim))};
-  MemRefType type = blocks.sumsType(k.maxRows(), sizes.headDim);
+Value AdjointEmitter::sumsOfBlock(const Gradient &gradient, Value number) {
+  MemRefType type = blocks.sumsType(attentionKeys(op), sizes.headDim);
   int64_t bytes =
       type.getNumElements() * sizes.element.getIntOrFloatBitWidth() / 8;
-  return {tile::ViewOp::create(k, type, k.workspace(op, workspace),
-                               k.mul(iteration, k.index(bytes))),
-          zero};
+  Value at = k.add(k.mul(number, k.index(iterations())), iteration);
+  return tile::ViewOp::create(k, type, k.workspace(op, gradient.workspace),
+                              k.mul(at, k.index(bytes)));
+}
+
+KernelBuilder::Piece AdjointEmitter::sumsAt(const Gradient &gradient,
+                                            const KeyBlock &keys) {
+  if (!hasOwnSums())
+    return {gradient.result, keys.first,
+            k.mul(iteration, k.index(sizes.headDim))};
+  return {sumsOfBlock(gradient, keys.number),
+          rowInBlock(k, keys.first, keys.number), k.index(0)};
+}
+
+void AdjointEmitter::zeroSums(const Gradient &gradient) {
+  Value zero = k.index(0);
+  if (!hasOwnSums())
+    return blocks.zero(gradient.result, zero,
+                       k.mul(iteration, k.index(sizes.headDim)), k.rows(),
+                       sizes.headDim);
+  k.loop(zero, k.ceilDiv(k.rows(), kKeys), 1, [&](Value number) {
+    blocks.zero(sumsOfBlock(gradient, number), zero, zero,
+                k.index(attentionKeys(op)), sizes.headDim);
+  });
 }
 
 void AdjointEmitter::emit() {
@@ -562,13 +606,15 @@ void AdjointEmitter::emit() {
   scratch.push_back(blocks.sumsType(sizes.headDim, kQueries));
   if (k.rounds(sizes.element))
     scratch.append(2, blocks.factorType(kKeys, kQueries));
-  k.parallel(k.index(sizes.kvHeads * parts.count), scratch,
-             [&](Value i, ValueRange memory) { emitIteration(i, memory); });
+  k.parallel(k.index(iterations()), scratch, [&](Value i, ValueRange memory) {
+    iteration = i;
+    emitIteration(memory);
+  });
   joinParts();
 }
 
 /// Some query heads of a key head.
-void AdjointEmitter::emitIteration(Value iteration, ValueRange memory) {
+void AdjointEmitter::emitIteration(ValueRange memory) {
   Panels *all[] = {&queryColumns, &dyColumns, &queryRows, &dyRows,
                    &slopePanels};
   for (auto [panels, at] : llvm::zip_first(all, memory))
@@ -578,10 +624,8 @@ void AdjointEmitter::emitIteration(Value iteration, ValueRange memory) {
   dqSums = memory[7];
   weightFactors = memory.size() > 8 ? memory[8] : scores;
   slopeFactors = memory.size() > 8 ? memory[9] : slopes;
-  dkSums = sumsFor(5, dk, iteration);
-  dvSums = sumsFor(6, dv, iteration);
-  for (const Sums &sums : {dkSums, dvSums})
-    blocks.zero(sums.matrix, k.index(0), sums.column, k.rows(), sizes.headDim);
+  for (const Gradient &gradient : {dkSums, dvSums})
+    zeroSums(gradient);
 
   Value count = k.index(parts.count), group = k.index(sizes.group());
   Value kvHead = k.div(iteration, count);
@@ -612,12 +656,12 @@ void AdjointEmitter::emitQueries(const QueryBlock &queries) {
     blocks.multiply({slopes, zero, zero}, {in.v, keys.first, queries.kvColumn},
                     dyColumns, keys.count, headDim, /*accumulate=*/false);
     emitSlopes(queries, keys);
-    blocks.multiply(dvSums.at(keys.first), {weightFactors, zero, zero}, dyRows,
+    blocks.multiply(sumsAt(dvSums, keys), {weightFactors, zero, zero}, dyRows,
                     keys.count, keys.seenEnd, /*accumulate=*/true);
-    blocks.multiply(dkSums.at(keys.first), {slopeFactors, zero, zero},
-                    queryRows, keys.count, keys.seenEnd, /*accumulate=*/true);
+    blocks.multiply(sumsAt(dkSums, keys), {slopeFactors, zero, zero}, queryRows,
+                    keys.count, keys.seenEnd, /*accumulate=*/true);
     blocks.multiplyFilled({dqSums, zero, zero},
-                          {keysTransposed, queries.kvColumn, keys.first},
+                          transposedAt(k, sizes, keysTransposed, queries, keys),
                           slopePanels, slopeFactors, headDim, keys.count);
   });
 
@@ -659,21 +703,23 @@ void AdjointEmitter::emitSlopes(const QueryBlock &queries,
 
 /// dk and dv: the sums of a key head's parts, in order.
 void AdjointEmitter::joinParts() {
-  if (!k.hasWorkspace(op, 5))
+  if (!hasOwnSums())
     return;
+  Value headDim = k.index(sizes.headDim), count = k.index(parts.count);
   k.forEachHead(sizes.kvHeads, [&](Value row, Value head) {
-    k.map(k.index(sizes.headDim), [&](ValueRange j) {
-      Value column = k.add(k.mul(head, k.index(sizes.headDim)), j[0]);
-      Value at = k.add(k.mul(row, k.index(sizes.headDim)), j[0]);
-      for (auto [i, result] : llvm::enumerate(std::array{dk, dv})) {
-        Value sum;
+    Value number = blockOf(k, row, kKeys);
+    Value first =
+        k.add(k.mul(number, k.index(iterations())), k.mul(head, count));
+    Value feature = k.mul(rowInBlock(k, row, number), headDim);
+    k.map(headDim, [&](ValueRange j) {
+      for (const Gradient &gradient : {dkSums, dvSums}) {
+        Value sums = k.workspace(op, gradient.workspace), sum;
         for (int64_t part = 0; part < parts.count; ++part) {
-          Value iteration =
-              k.add(k.mul(head, k.index(parts.count)), k.index(part));
-          Value term = k.load(k.workspace(op, 5 + i), {iteration, at});
+          Value term =
+              k.load(sums, {k.add(first, k.index(part)), k.add(feature, j[0])});
           sum = sum ? k.add(sum, term) : term;
         }
-        k.store(sum, result, {row, column});
+        k.store(sum, gradient.result, {row, k.add(k.mul(head, headDim), j[0])});
       }
     });
   });

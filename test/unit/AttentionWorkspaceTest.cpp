@@ -48,7 +48,9 @@ static std::string textOf(std::string attributes, std::string element) {
 }
 
 TEST(AttentionWorkspace, HasSumsForEachIterationOfTheAdjoint) {
-  ParsedModule module(textOf("hone.attention_iterations = 8 : i64", "bf16"));
+  ParsedModule module(
+      textOf("hone.attention_iterations = 8 : i64, hone.max_rows = 100 : i64",
+             "bf16"));
   BlockOp block = module.block("layer");
   auto types = ParsedModule::only<AttentionAdjointOp>(block).getWorkspace(100);
   ASSERT_EQ(types.size(), 7u);
@@ -58,13 +60,36 @@ TEST(AttentionWorkspace, HasSumsForEachIterationOfTheAdjoint) {
     EXPECT_EQ(sums.getShape(), llvm::ArrayRef<int64_t>({8, 400}));
     EXPECT_TRUE(sums.getElementType().isF32());
   }
-  // What has rows within other dimensions is not cut where there are fewer.
+  // What is less than a block of keys is not cut where there are fewer rows.
   auto fewer = ParsedModule::only<AttentionAdjointOp>(block).getWorkspace(50);
   for (auto [whole, part] : llvm::zip_equal(types, fewer))
     if (whole != types[3])
       EXPECT_EQ(bytesIn(whole, part), bytesIn(whole, whole));
   EXPECT_EQ(ParsedModule::only<AttentionOp>(block).getWorkspace(100).size(),
             2u);
+}
+
+TEST(AttentionWorkspace, HasFewerBlocksOfKeysForFewerRows) {
+  ParsedModule module(
+      textOf("hone.attention_iterations = 8 : i64, hone.max_rows = 512 : i64",
+             "bf16"));
+  BlockOp block = module.block("layer");
+  auto expectHalf = [](llvm::ArrayRef<mlir::MemRefType> types,
+                       llvm::ArrayRef<mlir::MemRefType> fewer) {
+    for (auto [whole, part] : llvm::zip_equal(types, fewer))
+      EXPECT_EQ(2 * bytesIn(whole, part), bytesIn(whole, whole));
+  };
+  auto forward = ParsedModule::only<AttentionOp>(block);
+  expectHalf(forward.getWorkspace(512), forward.getWorkspace(256));
+  auto adjoint = ParsedModule::only<AttentionAdjointOp>(block);
+  auto types = adjoint.getWorkspace(512), fewer = adjoint.getWorkspace(256);
+  EXPECT_EQ(types[4].getShape(), llvm::ArrayRef<int64_t>({4 * 8, 128}));
+  EXPECT_EQ(types[5].getShape(), llvm::ArrayRef<int64_t>({4 * 8, 128 * 4}));
+  expectHalf(llvm::ArrayRef(types).drop_front(3),
+             llvm::ArrayRef(fewer).drop_front(3));
+  // Of less than a block there is a whole one.
+  EXPECT_EQ(4 * bytesIn(types[5], adjoint.getWorkspace(64)[5]),
+            bytesIn(types[5], types[5]));
 }
 
 TEST(AttentionWorkspace, HasNoSumsWhereResultsHaveRoom) {

@@ -159,9 +159,12 @@ int64_t AttentionOp::getFlops(int64_t rows) {
   return 2 * attentionProductFlops(*this, rows);
 }
 
-/// `[kv_heads * d, rows]`: what lies in `[rows, kv_heads * d]`, transposed.
-static MemRefType transposedType(Value matrix, int64_t maxRows) {
-  return MemRefType::get({columns(matrix), maxRows}, elementType(matrix));
+/// `[kv_heads * d, keys]` of each block of keys: what lies in
+/// `[rows, kv_heads * d]`, transposed.
+static MemRefType transposedType(Operation *op, Value matrix, int64_t maxRows) {
+  int64_t keys = attentionKeys(op);
+  int64_t blocks = llvm::divideCeil(maxRows, keys);
+  return MemRefType::get({blocks * columns(matrix), keys}, elementType(matrix));
 }
 
 /// Scores are private to a thread. Where hone.attention_iterations is given,
@@ -170,7 +173,7 @@ SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
   if (!attentionIterations(*this))
     return {};
   auto ends = MemRefType::get({maxRows}, IntegerType::get(getContext(), 32));
-  return {transposedType(getV(), maxRows), ends};
+  return {transposedType(*this, getV(), maxRows), ends};
 }
 
 FailureOr<SmallVector<Value>>
@@ -227,15 +230,15 @@ SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   int64_t iterations = attentionIterations(*this);
   if (!iterations)
     return types;
-  types.push_back(transposedType(getK(), maxRows));
+  types.push_back(transposedType(*this, getK(), maxRows));
   auto kvHeads = static_cast<int64_t>(getKvHeads());
   int64_t parts = headParts(getHeads(), kvHeads, iterations).count;
-  // Not [.., d]: a buffer whose outermost dimension has rows is cut where
-  // there are fewer.
+  int64_t keys = attentionKeys(*this);
+  int64_t blocks = llvm::divideCeil(maxRows, keys);
   if (parts > 1 || computedType(getK()) != elementType(getK()))
-    types.append(2, MemRefType::get(
-                        {kvHeads * parts, maxRows * columns(getK()) / kvHeads},
-                        computedType(getK())));
+    types.append(2, MemRefType::get({blocks * kvHeads * parts,
+                                     keys * columns(getK()) / kvHeads},
+                                    computedType(getK())));
   return types;
 }
 
