@@ -9,7 +9,7 @@ namespace hone {
 class CpuKernels : public TargetKernels {
 public:
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
-  int64_t attentionIterations() const override { return 8; }
+  int64_t attentionIterations() const override { return 4; }
 };
 
 // TransposedAttention.cpp, which needs hone.attention_iterations.
