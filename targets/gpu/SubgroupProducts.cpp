@@ -22,7 +22,7 @@ using namespace hone::simt;
 /// Rows of a thin tile, and its columns, at most.
 static constexpr int64_t kMostRows = 32, kMostColumns = 64;
 /// Pieces of 16 bytes that a lane loads before it multiplies the first.
-static constexpr int64_t kMostLoads = 12;
+static constexpr int64_t kMostLoads = 10;
 
 void simt::addTerms(TeamBuilder &b, MutableArrayRef<Value> sums,
                     const Words &low, const Words &high,

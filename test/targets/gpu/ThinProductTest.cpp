@@ -324,7 +324,7 @@ TEST(ThinTile, HasWholeMatrices) {
   using simt::ThinTile;
   auto tile = ThinTile::of(16, 8, 896);
   ASSERT_TRUE(tile);
-  EXPECT_EQ(tile->atOnce, 4) << "of 28 pieces of 32 terms, for 8 subgroups";
+  EXPECT_EQ(tile->atOnce, 3) << "of 28 pieces of 32 terms, for 8 subgroups";
   EXPECT_EQ(ThinTile::of(16, 8, 128)->atOnce, 1);
   EXPECT_EQ(ThinTile::of(16, 64, 896)->atOnce, 1) << "registers";
   EXPECT_EQ(ThinTile::of(17, 12, 896)->rows, 32);
