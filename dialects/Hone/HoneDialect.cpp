@@ -80,7 +80,7 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == getMaxRowsAttrName() || name == getArenaBytesAttrName() ||
-      name == kLossColumnsAttrName) {
+      name == kLossColumnsAttrName || name == kAttentionIterationsAttrName) {
     // A batch has a row; a module without values needs no memory.
     int64_t least = name == getArenaBytesAttrName() ? 0 : 1;
     auto value = dyn_cast<IntegerAttr>(attr.getValue());

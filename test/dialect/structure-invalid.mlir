@@ -15,6 +15,12 @@ module @arena_bytes_is_an_integer attributes {hone.arena_bytes = "4096"} {
 
 // -----
 
+// expected-error @+1 {{expects 'hone.attention_iterations' to be an integer of at least 1 on a module}}
+module @attention_has_iterations attributes {hone.attention_iterations = 0 : i64} {
+}
+
+// -----
+
 // expected-error @+1 {{expects 'hone.max_rows' to be an integer of at least 1 on a module}}
 hone.block @max_rows_is_of_modules() attributes {hone.max_rows = 4 : i64} {
   hone.return

@@ -72,6 +72,7 @@ resume threads first --threads 3
 
 # What only rounds is allowed by name, and then on record.
 changed target --set target=x86-64-v2
+changed reference --set target=reference
 honec spec.yaml --set train.kept_dtype=bfloat16 --memory-budget=1 \
   --print-plan 2>note && exit 1
 least=$(grep -oE '\([0-9]+ bytes' note | tr -dc 0-9)
