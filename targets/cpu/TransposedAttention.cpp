@@ -4,7 +4,8 @@
 // queries are filled into panels once for all of their keys, rows of keys and
 // values are multiplied where they are, and what becomes of scores never joins
 // lanes. Blocks are counted from row 0 on, so no bit of a row depends on others
-// of the batch, but for the sequence's first key, where the first block begins.
+// of the batch, but for where the first block begins: at the first key that the
+// first query of 64 sees.
 //
 //===----------------------------------------------------------------------===//
 

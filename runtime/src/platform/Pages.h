@@ -20,7 +20,8 @@ Error mapFile(const File &file, uint64_t bytes, const char *&base);
 
 /// Private memory of `bytes` > 0, zeroed.
 Error mapMemory(uint64_t bytes, char *&base);
-/// Makes all of such memory resident, in pages of pageBytes().
+/// Makes all of such memory resident and no more: no huge page reaches beyond
+/// it.
 Error makeResident(char *base, uint64_t bytes);
 
 void unmap(const char *base, uint64_t bytes);
