@@ -104,16 +104,20 @@ void Session::handleGreeting(const Frame &frame) {
       ++*self.events;
   }
   peerIncarnation = theirIncarnation;
+  const std::string none = "none";
+  for (const auto &[key, value] : self.equal)
+    theirs.emplace(key, none);
   std::string differences;
-  std::map<std::string, std::string> all = self.equal;
-  all.insert(theirs.begin(), theirs.end());
-  for (const auto &[key, value] : all) {
-    const auto mine = self.equal.find(key), other = theirs.find(key);
-    const std::string here = mine == self.equal.end() ? "none" : mine->second,
-                      there = other == theirs.end() ? "none" : other->second;
-    if (here != there)
-      differences += (differences.empty() ? "" : ", ") + key + " (here " +
-                     here + ", there " + there + ")";
+  for (const auto &[key, there] : theirs) {
+    const auto mine = self.equal.find(key);
+    const std::string &here = mine == self.equal.end() ? none : mine->second;
+    if (here == there)
+      continue;
+    if (!differences.empty())
+      differences += ", ";
+    for (const char *text :
+         {key.c_str(), " (here ", here.c_str(), ", there ", there.c_str(), ")"})
+      differences += text;
   }
   owesGreeting |= hasGreeting && frame.size == 1;
   isKnown = frame.size == 0;
