@@ -52,15 +52,22 @@ same() {
 part() {
   awk "BEGIN { printf \"%.2f\", $took * $1 / 10 }"
 }
-# suspends NAME: in mid-step, in a window that grows if other load made it short.
+# suspends NAME: in mid-step, in a window that grows if other load made it short,
+# and shrinks if other load made the whole run long.
 suspends() {
-  local window status
-  for window in $(part 4) $(part 6) $(part 9) $(part 14); do
+  local tenths=4 attempt status
+  for attempt in {1..8}; do
     status=0
-    (train "$1" --for "${window}s") || status=$?
-    [[ $status == 2 ]] && continue
-    [[ $status == 124 ]] || fail "$1 --for $window: expects exit code 124 but got $status"
-    grep -q '^suspended in step' "$work/$1.out" && return
+    (train "$1" --for "$(part "$tenths")s") || status=$?
+    case $status in
+    0)
+      rm -rf "$work/$1"/checkpoint-* "$work/$1.jsonl"
+      tenths=$(((tenths + 1) / 2))
+      ;;
+    2) tenths=$((tenths * 3 / 2 + 1)) ;;
+    124) grep -q '^suspended in step' "$work/$1.out" && return ;;
+    *) fail "$1: attempt $attempt expects exit code 124 but got $status" ;;
+    esac
   done
   fail "$1: not in mid-step"
 }
