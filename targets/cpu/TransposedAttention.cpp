@@ -322,11 +322,11 @@ private:
   void emitScores(const QueryBlock &queries, const KeyBlock &keys);
   void emitWeights(const QueryBlock &queries, const KeyBlock &keys);
   void emitResult(const QueryBlock &queries);
-  /// body(i, rows, from, count) for all of a block's scores that are seen: of
-  /// `rows` rows from `i` on the columns from `from` on.
+  /// body(i, rows, column) for all of a block's scores that are seen: of `rows`
+  /// rows from `i` on. outside(i, from, to) for rows that a mask crosses.
   void forEachSeen(const QueryBlock &queries, const KeyBlock &keys,
-                   function_ref<void(Value, int64_t, Value, Value)> body,
-                   function_ref<void(Value, Value, Value)> outside);
+                   function_ref<void(Value, int64_t, Value)> body,
+                   function_ref<void(Value, Value, Value)> outside = nullptr);
   /// The row of scores of row `i` of a block.
   Value scoreRow(const QueryBlock &queries, const KeyBlock &keys, Value i) {
     return k.add(k.sub(keys.first, queries.origin), i);
@@ -404,23 +404,27 @@ void ForwardEmitter::emitQueries(const QueryBlock &queries, ValueRange memory) {
 
 void ForwardEmitter::forEachSeen(
     const QueryBlock &queries, const KeyBlock &keys,
-    function_ref<void(Value, int64_t, Value, Value)> body,
+    function_ref<void(Value, int64_t, Value)> body,
     function_ref<void(Value, Value, Value)> outside) {
   Value zero = k.index(0);
+  auto columns = [&](Value i, int64_t rows, Value from, Value count) {
+    k.map(count,
+          [&](ValueRange point) { body(i, rows, k.add(from, point[0])); });
+  };
   auto whole = [&] {
-    Value columns = k.index(kQueries);
+    Value all = k.index(kQueries);
     Value most = k.index(kRowsTogether);
     Value together = k.mul(k.div(keys.count, most), most);
     k.loop(zero, together, kRowsTogether,
-           [&](Value i) { body(i, kRowsTogether, zero, columns); });
-    k.loop(together, keys.count, 1,
-           [&](Value i) { body(i, 1, zero, columns); });
+           [&](Value i) { columns(i, kRowsTogether, zero, all); });
+    k.loop(together, keys.count, 1, [&](Value i) { columns(i, 1, zero, all); });
   };
   auto part = [&] {
     k.loop(zero, keys.count, 1, [&](Value i) {
       auto [from, to] = seenBy(k, queries, keys, ends, i);
-      body(i, 1, from, k.sub(to, from));
-      outside(i, from, to);
+      columns(i, 1, from, k.sub(to, from));
+      if (outside)
+        outside(i, from, to);
     });
   };
   k.when(keys.isSeenByAll, whole, part);
@@ -432,21 +436,15 @@ void ForwardEmitter::emitScores(const QueryBlock &queries,
   blocks.multiply({scores, scoreRow(queries, keys, zero), zero},
                   {key, keys.first, queries.kvColumn}, queryColumns, keys.count,
                   k.index(sizes.headDim), /*accumulate=*/false);
-  forEachSeen(
-      queries, keys,
-      [&](Value i, int64_t rows, Value from, Value count) {
-        k.map(count, [&](ValueRange point) {
-          Value c = k.add(from, point[0]);
-          Value most = k.load(maxima, {zero, c});
-          for (int64_t r = 0; r < rows; ++r) {
-            Value row = scoreRow(queries, keys, k.add(i, k.index(r)));
-            most = arith::MaximumFOp::create(
-                k, most, k.mul(k.load(scores, {row, c}), sizes.scale));
-          }
-          k.store(most, maxima, {zero, c});
-        });
-      },
-      [](Value, Value, Value) {});
+  forEachSeen(queries, keys, [&](Value i, int64_t rows, Value c) {
+    Value most = k.load(maxima, {zero, c});
+    for (int64_t r = 0; r < rows; ++r) {
+      Value row = scoreRow(queries, keys, k.add(i, k.index(r)));
+      most = arith::MaximumFOp::create(
+          k, most, k.mul(k.load(scores, {row, c}), sizes.scale));
+    }
+    k.store(most, maxima, {zero, c});
+  });
 }
 
 void ForwardEmitter::emitWeights(const QueryBlock &queries,
@@ -454,20 +452,17 @@ void ForwardEmitter::emitWeights(const QueryBlock &queries,
   Value zero = k.index(0);
   forEachSeen(
       queries, keys,
-      [&](Value i, int64_t rows, Value from, Value count) {
-        k.map(count, [&](ValueRange point) {
-          Value c = k.add(from, point[0]);
-          Value maximum = k.load(maxima, {zero, c});
-          Value sum = k.load(sums, {zero, c});
-          for (int64_t r = 0; r < rows; ++r) {
-            Value at = k.add(i, k.index(r));
-            Value dot = k.load(scores, {scoreRow(queries, keys, at), c});
-            Value weight = weightOf(k, dot, sizes.scale, maximum);
-            sum = k.add(sum, weight);
-            k.store(weight, weights, {at, c});
-          }
-          k.store(sum, sums, {zero, c});
-        });
+      [&](Value i, int64_t rows, Value c) {
+        Value maximum = k.load(maxima, {zero, c});
+        Value sum = k.load(sums, {zero, c});
+        for (int64_t r = 0; r < rows; ++r) {
+          Value at = k.add(i, k.index(r));
+          Value dot = k.load(scores, {scoreRow(queries, keys, at), c});
+          Value weight = weightOf(k, dot, sizes.scale, maximum);
+          sum = k.add(sum, weight);
+          k.store(weight, weights, {at, c});
+        }
+        k.store(sum, sums, {zero, c});
       },
       [&](Value i, Value from, Value to) {
         blocks.zeroOutside(weights, i, from, to);

@@ -15,13 +15,21 @@ own=(--save-every 4)
 prepare 2
 run=together2
 
-# begin: both, in the background; $client and $server are they.
-begin() {
-  rm -rf "$work/$run".*
+# go [EVENT]: both, in the background; $client and $server are they, and the event is
+# the client's.
+go() {
+  [[ -z ${1-} ]] || export HONE_TEST_EVENT=$1
   train client $run
   client=$!
+  unset HONE_TEST_EVENT
   train server $run
   server=$!
+}
+
+# begin [EVENT]: the same of a new run.
+begin() {
+  rm -rf "$work/$run".*
+  go "$@"
 }
 
 # reaches STEP: waits until the client has made it.
@@ -44,10 +52,7 @@ ends() {
 # resumes WHAT: the same commands go on, and end with the bits of one program.
 resumes() {
   patience=20
-  train client $run
-  client=$!
-  train server $run
-  server=$!
+  go
   ends client 0
   ends server 0
   same one2 $run client server
@@ -55,27 +60,15 @@ resumes() {
 }
 
 saved='saved after step .*; the same command resumes'
-export HONE_TEST_EVENT='step 9 mute'
-rm -rf "$work/$run".*
 patience=2
-train client $run
-client=$!
-unset HONE_TEST_EVENT
-train server $run
-server=$!
+begin 'step 9 mute'
 ends client 69 "$saved"
 ends server 69 "$saved"
 grep -q 'error\[H0816\].*within 2000 ms' "$work/$run.server.log"
 resumes 'a program that is alive and says nothing: 69'
 
-export HONE_TEST_EVENT='step 9 excess'
-rm -rf "$work/$run".*
 patience=20
-train client $run
-client=$!
-unset HONE_TEST_EVENT
-train server $run
-server=$!
+begin 'step 9 excess'
 ends client 76 "error\[H0818\].*'server'.*refuses what this one sent"
 train client $run
 client=$!
@@ -86,14 +79,8 @@ same one2 $run client server
 echo 'a program that sends what no schedule has: 76, and the server lives on'
 
 # Whose answer to the end may be lost, since who leads is gone then.
-export HONE_TEST_EVENT='end 1 unheard'
-rm -rf "$work/$run".*
 patience=2
-train client $run
-client=$!
-unset HONE_TEST_EVENT
-train server $run
-server=$!
+begin 'end 1 unheard'
 ends client 0
 ends server 0 'a program gave no sign at the end; all have saved the last step'
 same one2 $run client server
