@@ -41,7 +41,7 @@ LogicalResult FillOp::verify() {
                              getBits());
 }
 
-/// What is computed and then stored in a matrix of this type.
+/// The type of sums that a matrix of this type stores.
 static Type sumTypeOf(MemRefType c) {
   Type element = c.getElementType();
   return element.isBF16() ? Float32Type::get(c.getContext()) : element;

@@ -177,7 +177,7 @@ SmallVector<Value> ThinLowering::loop(bool whole) {
         for (int64_t n = 0; n < tile.atOnce; ++n) {
           Value term = b.add(b.add(from, begin),
                              b.index(n * kSubgroups * kSubgroupTerms));
-          // What is beyond is loaded from where something is.
+          // Terms beyond the last are loaded from where there are some.
           Value at =
               whole && tile.terms % turnTerms() ? b.min(term, last) : term;
           Piece &piece = pieces.emplace_back();

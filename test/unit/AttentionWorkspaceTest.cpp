@@ -60,7 +60,7 @@ TEST(AttentionWorkspace, HasSumsForEachIterationOfTheAdjoint) {
     EXPECT_EQ(sums.getShape(), llvm::ArrayRef<int64_t>({8, 400}));
     EXPECT_TRUE(sums.getElementType().isF32());
   }
-  // What is less than a block of keys is not cut where there are fewer rows.
+  // Less than a block of keys is not cut where there are fewer rows.
   auto fewer = ParsedModule::only<AttentionAdjointOp>(block).getWorkspace(50);
   for (auto [whole, part] : llvm::zip_equal(types, fewer))
     if (whole != types[3])
