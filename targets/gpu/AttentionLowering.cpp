@@ -15,12 +15,16 @@
 #include "targets/gpu/AttentionLowering.h"
 
 #include "targets/gpu/ProductLowering.h"
-#include "targets/gpu/SubgroupProducts.h"
+#include "targets/gpu/StagedRows.h"
 #include "targets/gpu/TileShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <array>
 #include <cmath>
@@ -38,9 +42,10 @@ namespace {
 /// Rows `g` and `g + 8` of a subgroup's 16, or something of each.
 using Pair = std::array<Value, 2>;
 
-/// A matrix and the column where a head begins.
-struct HeadMatrix {
-  Value matrix, column;
+/// Rows in shared memory, from number `at` on.
+struct Staged {
+  Value at;
+  int64_t rows;
 };
 
 class SubgroupAttention {
@@ -51,6 +56,9 @@ public:
         t(b.rem(team.state.lane, b.index(4))), f32(b.getF32Type()) {}
 
   Value real(double value) { return b.real(f32, value); }
+  Value word(int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 32);
+  }
   Value max(Value x, Value y) { return b.createOrFold<arith::MaxUIOp>(x, y); }
   /// `i`, or the nearest of [from, last].
   Value within(Value i, Value from, Value last) {
@@ -62,6 +70,9 @@ public:
   /// Of narrow numbers.
   Value isAtLeast(Value x, Value y) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, x, y);
+  }
+  Value isBelow(Value x, Value y) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
   }
   Value addWord(Value x, int64_t y) {
     return y ? arith::AddIOp::create(b, x, word(y)).getResult() : x;
@@ -108,6 +119,27 @@ public:
                   const HeadMatrix &from, ArrayRef<Value> rows);
   /// Rows of the right side of a product over 16 terms from `first` on.
   SmallVector<Value> termRows(Value first, Value from, Value last);
+  /// Of 16 staged rows the products with the first `columns` of staged rows on
+  /// the right: kLaneSums for eight columns.
+  SmallVector<Value> stagedDots(StagedRows &staged, const Staged &left,
+                                const Staged &right, int64_t columns,
+                                int64_t headDim);
+  /// sums += weights . `from`, of 16 staged rows from `row` on.
+  void addStaged(MutableArrayRef<Value> sums, ArrayRef<Value> weights,
+                 StagedRows &staged, const Staged &from, int64_t row);
+  /// Stores the sums of row `half` of the pair, times `factor` if it is there,
+  /// where `isThere` is true.
+  void finishStaged(ValueRange sums, int64_t half, const HeadMatrix &to,
+                    Value row, Value isThere, Value factor = {});
+  /// 2^x, for x up to 127: of much less than -126 it is zero.
+  Value exp2(Value x);
+  /// So many numbers of bfloat16 in shared memory.
+  Value sharedNumbers(int64_t count) {
+    return memref::ViewOp::create(
+        b, sharedType(MemRefType::get(count, b.getBF16Type())),
+        b.team.state.stages(2 * count), b.index(0), /*sizes=*/ValueRange());
+  }
+
   /// Stores the sums of row `half` of the pair, times `factor` if it is there.
   void finish(ValueRange sums, int64_t half, const HeadMatrix &to, Value row,
               Value factor = {});
@@ -130,11 +162,11 @@ private:
                                   ValueRange{row, b.add(from.column, feature)});
     return Words(op->getResults());
   }
-  Value word(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 32);
-  }
   /// Two floats as bfloat16 in a word.
   Value pack(Value low, Value high);
+  /// Of words of chunks `j` in lane `t` of four, word `t` of each, makes the
+  /// words `j` of chunk `t`.
+  void transpose(MutableArrayRef<Value> words);
   /// The low or high halves of two words.
   Value halves(Value low, Value high, bool isHigh);
 
@@ -147,13 +179,29 @@ public:
 } // namespace
 
 Value SubgroupAttention::pack(Value low, Value high) {
-  auto bits = [&](Value x) {
-    Value narrow = arith::TruncFOp::create(b, b.getBF16Type(), x);
-    Value half = arith::BitcastOp::create(b, b.getI16Type(), narrow);
-    return arith::ExtUIOp::create(b, b.getI32Type(), half).getResult();
-  };
-  return arith::OrIOp::create(b, bits(low),
-                              arith::ShLIOp::create(b, bits(high), word(16)));
+  auto type = VectorType::get(2, b.getBF16Type());
+  Value both = NVVM::ConvertF32x2ToBF16x2Op::create(
+      b, type, high, low, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
+      NVVM::SaturationMode::NONE, /*relu=*/false);
+  return LLVM::BitcastOp::create(b, b.getI32Type(), both);
+}
+
+Value SubgroupAttention::exp2(Value x) {
+  // Below, the factor is zero; and NaN stays NaN.
+  x = arith::MaximumFOp::create(b, x, real(-127.0));
+  // Adding it leaves an integer in the lowest bits.
+  Value shift = real(0x1.8p23);
+  Value shifted = b.add(x, shift);
+  Value rest = b.sub(x, b.sub(shifted, shift));
+  // 2^rest for [-1/2, 1/2], relative error 1e-7, and 2^0 is 1.
+  Value p = real(0x1.5bba14p-10);
+  for (double coefficient :
+       {0x1.3cea88p-7, 0x1.c6b752p-5, 0x1.ebf9bcp-3, 0x1.62e42ap-1, 1.0})
+    p = math::FmaOp::create(b, p, rest, real(coefficient));
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), shifted);
+  Value factor = arith::AddIOp::create(
+      b, arith::ShLIOp::create(b, bits, word(23)), word(0x3f800000));
+  return b.mul(p, arith::BitcastOp::create(b, f32, factor));
 }
 
 Value SubgroupAttention::halves(Value low, Value high, bool isHigh) {
@@ -184,6 +232,93 @@ SmallVector<Value> SubgroupAttention::dots(const HeadMatrix &left,
                         addTerms(b, sums, low, high, others);
                         return sums;
                       });
+}
+
+void SubgroupAttention::transpose(MutableArrayRef<Value> words) {
+  for (size_t distance : {1, 2}) {
+    Value isUpper = b.isEqual(
+        b.rem(b.div(t, b.index(int64_t(distance))), b.index(2)), b.index(1));
+    for (size_t j = 0; j < words.size(); ++j) {
+      if (j & distance)
+        continue;
+      Value &low = words[j], &high = words[j + distance];
+      Value got = b.exchange(b.select(isUpper, low, high), int32_t(distance));
+      low = b.select(isUpper, got, low);
+      high = b.select(isUpper, high, got);
+    }
+  }
+}
+
+SmallVector<Value> SubgroupAttention::stagedDots(StagedRows &staged,
+                                                 const Staged &left,
+                                                 const Staged &right,
+                                                 int64_t columns,
+                                                 int64_t headDim) {
+  SmallVector<Value> zeros(kLaneSums * columns / kMatrixColumns, real(0.0));
+  // A loop that stays one: both sides would be in registers otherwise.
+  return b.foldRolled(
+      b.index(0), b.index(headDim), kSubgroupTerms, zeros,
+      [&](Value from, ValueRange before) {
+        SmallVector<Value> sums(before);
+        Value line = b.index(StagedRows::kLine), feature = b.rem(from, line);
+        auto panelOf = [&](const Staged &rows) {
+          return b.add(rows.at, b.mul(b.div(from, line),
+                                      b.index(rows.rows * StagedRows::kLine)));
+        };
+        Value leftAt = panelOf(left), rightAt = panelOf(right);
+        Words rows[] = {
+            staged.left(leftAt, feature),
+            staged.left(leftAt, b.add(feature, b.index(kMatrixTerms)))};
+        for (int64_t n = 0; n < columns; n += kMatrixColumns) {
+          auto place = MutableArrayRef(sums).slice(n / 2, kLaneSums);
+          Words words = staged.right(
+              b.add(rightAt, b.index(n * StagedRows::kLine)), feature);
+          for (int64_t i : {0, 1})
+            llvm::copy(multiplyOnce(b, rows[i],
+                                    {words[2 * i], words[2 * i + 1]}, place),
+                       place.begin());
+        }
+        return sums;
+      });
+}
+
+void SubgroupAttention::addStaged(MutableArrayRef<Value> sums,
+                                  ArrayRef<Value> weights, StagedRows &staged,
+                                  const Staged &from, int64_t row) {
+  for (int64_t step = 0; step < kResultFeatures / kMatrixTerms; ++step) {
+    Words words =
+        staged.across(b.add(from.at, b.index(row * StagedRows::kLine)),
+                      b.index(step * kMatrixTerms));
+    for (int64_t i : {0, 1}) {
+      auto place = sums.slice((2 * step + i) * kLaneSums, kLaneSums);
+      llvm::copy(
+          multiplyOnce(b, weights, {words[2 * i], words[2 * i + 1]}, place),
+          place.begin());
+    }
+  }
+}
+
+void SubgroupAttention::finishStaged(ValueRange sums, int64_t half,
+                                     const HeadMatrix &to, Value row,
+                                     Value isThere, Value factor) {
+  Words words;
+  for (int64_t j = 0; j < kResultFeatures / kMatrixColumns; ++j) {
+    auto sum = [&](int64_t odd) {
+      Value value = sums[j * kLaneSums + 2 * half + odd];
+      return factor ? b.mul(value, factor) : value;
+    };
+    words.push_back(pack(sum(0), sum(1)));
+  }
+  transpose(MutableArrayRef(words).take_front(4));
+  transpose(MutableArrayRef(words).drop_front(4));
+  b.when(isThere, [&] {
+    for (size_t i : {0, 4}) {
+      Value feature = b.mul(b.add(t, b.index(int64_t(i))), b.index(kLaneTerms));
+      StoreWordsOp::create(b, words[i], words[i + 1], words[i + 2],
+                           words[i + 3], to.matrix,
+                           ValueRange{row, b.add(to.column, feature)});
+    }
+  });
 }
 
 Words SubgroupAttention::packed(ValueRange sums) {
@@ -284,163 +419,250 @@ SmallVector<Value> SubgroupAttention::joinSubgroups(ValueRange given) {
 
 namespace {
 
-/// The rows of a subgroup, which see keys.
+/// The rows of a subgroup, which see keys, and the keys of its workgroup.
 struct QueryRows {
   template <typename Op>
-  QueryRows(Op op, SubgroupAttention &s)
-      : headDim(op.getHeadDim()),
-        scale(s.real(op.getScale().convertToDouble())) {
-    TeamBuilder &b = s.b;
-    Value head = op.getHead(), width = b.index(headDim);
+  QueryRows(Op op, SubgroupAttention &s, int64_t keys)
+      : s(s), b(s.b), headDim(op.getHeadDim()), keys(keys),
+        scale(op.getScale().convertToDouble()) {
+    Value head = op.getHead(), width = b.index(headDim), one = b.index(1);
     column = b.mul(head, width);
     feature = b.mul(op.getPart(), b.index(kResultFeatures));
     kvColumn = b.mul(b.div(head, b.index(op.getGroup())), width);
-    first = b.add(op.getFirst(),
-                  b.mul(b.team.state.subgroup, b.index(kMatrixRows)));
-    Value end = b.add(op.getFirst(), op.getCount());
-    hasRows = b.isLess(first, end);
-    last =
-        b.min(b.add(first, b.index(kMatrixRows - 1)), b.sub(end, b.index(1)));
-    places = s.forBoth([&](int64_t half) {
-      return b.add(first, b.add(s.g, b.index(8 * half)));
-    });
-    rows = s.forBoth([&](int64_t half) { return b.min(places[half], last); });
+    Value begin = op.getFirst();
+    end = b.add(begin, op.getCount());
+    Value last = b.sub(end, one);
+    Value start =
+        b.add(begin, b.mul(b.team.state.subgroup, b.index(kMatrixRows)));
+    Value first = b.min(start, last);
+    Value final = b.min(b.add(start, b.index(kMatrixRows - 1)), last);
+    firstRow = b.select(b.isLess(start, end), s.narrow(first), s.word(-1));
+    originRow = s.narrow(begin);
+    endRow = s.narrow(last);
+    for (int64_t half : {0, 1}) {
+      Value place = s.addWord(
+          arith::AddIOp::create(b, s.narrow(start), s.narrow(s.g)), 8 * half);
+      isThere[half] = s.isAtLeast(endRow, place);
+      lastKeys[half] = arith::MinSIOp::create(b, place, endRow);
+    }
+    starts = op.getStarts();
+    window = op.getWindow();
+    auto firstKey = [&](Value row) { return s.firstKey(starts, row, window); };
+    from = firstKey(begin);
+    fromRow = s.narrow(from);
+    firstSeen = s.narrow(firstKey(first));
+    // Later rows begin later.
+    firstOfAll = s.narrow(firstKey(final));
   }
 
-  /// To be called where there are rows.
-  void begin(SubgroupAttention &s, Value starts,
-             std::optional<int64_t> window) {
-    firstKeys = s.forBoth([&](int64_t half) {
-      return s.narrow(s.firstKey(starts, rows[half], window));
-    });
-    lastKeys = s.forBoth([&](int64_t half) { return s.narrow(rows[half]); });
-    from = s.firstKey(starts, first, window);
-    end = s.b.add(last, s.b.index(1));
+  /// Goes over the keys of the workgroup, `keys` at a time and from a multiple
+  /// of that on, and carries `state`: `bring` has copies made of those from a
+  /// turn on into the stage at a number, `body` computes with them where a row
+  /// of the subgroup sees one.
+  SmallVector<Value>
+  turns(StagedRows &staged, Value stages, int64_t stageNumbers,
+        ValueRange state, function_ref<void(Value, Value)> bring,
+        function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
+
+  /// Scores of keys that their rows do not see become the least.
+  SmallVector<Value> masked(Value turn, ValueRange scores);
+  /// Brings a turn's rows of a matrix of keys.
+  void bringKeys(StagedRows &staged, Value at, Value turn, const HeadMatrix &of,
+                 int64_t features) {
+    staged.bring(at, keys, features, of, s.narrow(turn), fromRow, endRow);
   }
-  /// The keys that a turn from `turn` on looks at, as rows of scores.
-  SmallVector<Value> keysOf(SubgroupAttention &s, Value turn,
-                            int64_t keys) const {
-    SmallVector<Value> found;
-    for (int64_t n = 0; n < keys; n += kMatrixColumns)
-      found.push_back(
-          s.within(s.b.add(turn, s.b.add(s.g, s.b.index(n))), from, last));
-    return found;
+  void bringRows(StagedRows &staged, Value at, const HeadMatrix &of) {
+    staged.bring(at, kRows, headDim, of, originRow, originRow, endRow);
   }
-  /// Calls body(number, half, isSeen) for each score of the lane in a turn.
-  void forEachScore(SubgroupAttention &s, Value turn, int64_t keys,
-                    function_ref<void(int64_t, int64_t, Value)> body) const {
-    TeamBuilder &b = s.b;
-    Value begin = s.narrow(b.add(turn, b.mul(s.t, b.index(2))));
-    for (int64_t n = 0; n < keys / kMatrixColumns; ++n)
-      for (int64_t i = 0; i < kLaneSums; ++i) {
-        Value key = s.addWord(begin, n * kMatrixColumns + i % 2);
-        int64_t half = i / 2;
-        body(n * kLaneSums + i, half,
-             s.both(s.isAtLeast(key, firstKeys[half]),
-                    s.isAtLeast(lastKeys[half], key)));
-      }
+  Value hasRows() { return s.isAtLeast(firstRow, s.word(0)); }
+  /// Half `half` of the lane's rows.
+  Value row(int64_t half) {
+    return arith::IndexCastOp::create(b, b.getIndexType(), lastKeys[half]);
   }
-  Value begins(SubgroupAttention &s, int64_t keys) const {
-    return s.b.mul(s.b.div(from, s.b.index(keys)), s.b.index(keys));
+  /// The same after the turns. The exchange with itself keeps addresses from
+  /// being computed before them, which a lane would have to keep.
+  Value lateRow(int64_t half) {
+    return arith::IndexCastOp::create(b, b.getIndexType(),
+                                      b.exchange(lastKeys[half], 0));
+  }
+  /// The subgroup's rows among those of the workgroup.
+  Staged own(Value at) {
+    return {b.add(at, b.mul(b.team.state.subgroup,
+                            b.index(kMatrixRows * StagedRows::kLine))),
+            kRows};
   }
 
-  int64_t headDim;
-  Value scale, column, kvColumn, first, last, hasRows;
-  Value feature;     ///< of the head, with which results begin
-  Pair places, rows; ///< where they would be, and the nearest that is there
-  Pair firstKeys, lastKeys; ///< that they see, narrow
-  Value from, end;          ///< keys that any of them sees
+  /// Of a workgroup, at most.
+  static constexpr int64_t kRows = kSubgroups * kMatrixRows;
+
+  SubgroupAttention &s;
+  TeamBuilder &b;
+  int64_t headDim, keys;
+  double scale;
+  Value column, kvColumn, feature; ///< with the feature results begin
+  Value starts;
+  std::optional<int64_t> window;
+  Value from, end; ///< the keys of the workgroup
+  // Numbers of rows have 32 bits: with more, a lane has no registers.
+  Value originRow, endRow, fromRow; ///< of the workgroup, and its first key
+  Value firstRow;                   ///< of the subgroup, or -1: it has none
+  Pair lastKeys;               ///< that the lane's rows see: they themselves
+  Pair isThere;                ///< or the last row is, in their place
+  Value firstSeen, firstOfAll; ///< keys that any of its rows sees, and each
 };
 
 } // namespace
 
-static Value weightOf(SubgroupAttention &s, Value dot, Value scale,
-                      Value maximum) {
-  Value less = arith::NegFOp::create(s.b, maximum);
-  return s.b.exp(math::FmaOp::create(s.b, dot, scale, less));
+SmallVector<Value> QueryRows::turns(
+    StagedRows &staged, Value stages, int64_t stageNumbers, ValueRange state,
+    function_ref<void(Value, Value)> bring,
+    function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+  Value size = b.index(keys);
+  auto stageOf = [&](Value turn) {
+    return b.add(stages, b.mul(b.rem(b.div(turn, size), b.index(2)),
+                               b.index(stageNumbers)));
+  };
+  Value begin = b.mul(b.div(from, size), size);
+  bring(stageOf(begin), begin);
+  NVVM::CpAsyncCommitGroupOp::create(b);
+  return b.foldRolled(begin, end, keys, state, [&](Value turn, ValueRange had) {
+    NVVM::CpAsyncWaitGroupOp::create(b, 0);
+    // The copies of all are there, and nobody reads the other stage.
+    mlir::gpu::BarrierOp::create(b);
+    Value next = b.add(turn, size);
+    b.when(b.isLess(next, end), [&] { bring(stageOf(next), next); });
+    NVVM::CpAsyncCommitGroupOp::create(b);
+    // Both begin at multiples of 16.
+    Value isSeen = s.both(s.isAtLeast(firstRow, s.narrow(turn)),
+                          s.isBelow(firstSeen, s.narrow(next)));
+    auto branch = scf::IfOp::create(
+        b, isSeen,
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(b, body(turn, stageOf(turn), had));
+        },
+        [&](OpBuilder &, Location) { scf::YieldOp::create(b, had); });
+    return llvm::to_vector_of<Value>(branch.getResults());
+  });
+}
+
+SmallVector<Value> QueryRows::masked(Value turn, ValueRange scores) {
+  Value begin = s.narrow(turn);
+  Value isEdge =
+      arith::OrIOp::create(b, s.isBelow(begin, firstOfAll),
+                           s.isBelow(firstRow, s.addWord(begin, keys - 1)));
+  auto branch = scf::IfOp::create(
+      b, isEdge,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> left;
+        Pair firstKeys = s.forBoth([&](int64_t half) {
+          return s.narrow(s.firstKey(starts, row(half), window));
+        });
+        Value key0 = s.narrow(b.add(turn, b.mul(s.t, b.index(2))));
+        for (auto [i, score] : llvm::enumerate(scores)) {
+          int64_t matrix = i / kLaneSums, half = i % kLaneSums / 2;
+          Value key = s.addWord(key0, matrix * kMatrixColumns + i % 2);
+          left.push_back(b.select(s.both(s.isAtLeast(key, firstKeys[half]),
+                                         s.isAtLeast(lastKeys[half], key)),
+                                  score, s.real(-HUGE_VAL)));
+        }
+        scf::YieldOp::create(b, left);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, scores); });
+  return llvm::to_vector_of<Value>(branch.getResults());
 }
 
 void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
   SubgroupAttention s(op, team);
   TeamBuilder &b = s.b;
   auto body = [&]() -> SmallVector<Value> {
-    QueryRows at(op, s);
+    constexpr int64_t keys = kKeysOfTurn, size = kResultSums;
+    QueryRows at(op, s, keys);
     HeadMatrix q{op.getQ(), at.column}, k{op.getK(), at.kvColumn},
         vPart{op.getV(), b.add(at.kvColumn, at.feature)};
-    b.when(at.hasRows, [&] {
-      at.begin(s, op.getStarts(), op.getWindow());
-      constexpr int64_t size = kResultSums;
-      // Sums, then each row's maximum and total so far.
-      SmallVector<Value> state(size, s.real(0.0));
-      state.append(2, s.real(-HUGE_VAL));
-      state.append(2, s.real(0.0));
-      state = b.foldRolled(
-          at.begins(s, kKeysOfTurn), at.end, kKeysOfTurn, state,
-          [&](Value turn, ValueRange before) {
-            SmallVector<Value> scores = s.dots(
-                q, at.rows, k, at.keysOf(s, turn, kKeysOfTurn), at.headDim);
-            Pair maxima = {s.real(-HUGE_VAL), s.real(-HUGE_VAL)};
-            at.forEachScore(
-                s, turn, kKeysOfTurn, [&](int64_t i, int64_t half, Value seen) {
-                  Value score = b.select(seen, b.mul(scores[i], at.scale),
-                                         s.real(-HUGE_VAL));
-                  maxima[half] =
-                      arith::MaximumFOp::create(b, maxima[half], score);
-                });
-            Pair factors, totals;
-            for (int64_t half : {0, 1}) {
-              Value old = before[size + half];
-              Value most = s.join(maxima[half], [&](Value x, Value y) {
-                return arith::MaximumFOp::create(b, x, y).getResult();
-              });
-              maxima[half] = arith::MaximumFOp::create(b, old, most);
-              // A row that has seen nothing has no maximum: -inf - -inf is no
-              // number.
-              Value same = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                                 old, maxima[half]);
-              factors[half] =
-                  b.select(same, s.real(1.0), b.exp(b.sub(old, maxima[half])));
-              totals[half] = b.mul(before[size + 2 + half], factors[half]);
-            }
-            at.forEachScore(
-                s, turn, kKeysOfTurn, [&](int64_t i, int64_t half, Value seen) {
-                  Value weight = weightOf(s, scores[i], at.scale, maxima[half]);
-                  scores[i] = b.select(seen, weight, s.real(0.0));
-                  totals[half] = b.add(totals[half], scores[i]);
-                });
-            SmallVector<Value> sums(before.take_front(size));
-            for (auto [i, sum] : llvm::enumerate(sums))
-              sum = b.mul(sum, factors[i % kLaneSums / 2]);
-            for (int64_t term = 0; term < kKeysOfTurn; term += kMatrixTerms) {
-              ValueRange part = ValueRange(scores).slice(term / 2, 8);
-              s.addProduct(
-                  sums, s.packed(part), vPart,
-                  s.termRows(b.add(turn, b.index(term)), at.from, at.last));
-            }
-            llvm::append_range(sums, maxima);
-            llvm::append_range(sums, totals);
-            return sums;
-          });
-      ValueRange sums = ValueRange(state).take_front(size);
+    // All queries, then two stages of keys and of values.
+    const int64_t rowNumbers = StagedRows::numbers(at.kRows, at.headDim),
+                  keyNumbers = StagedRows::numbers(keys, at.headDim),
+                  valueNumbers = StagedRows::numbers(keys, kResultFeatures),
+                  stage = keyNumbers + valueNumbers;
+    StagedRows staged(b, s.sharedNumbers(rowNumbers + 2 * stage));
+    Value rowsAt = b.index(0);
+    at.bringRows(staged, rowsAt, q);
+
+    Value scale = s.real(at.scale * llvm::numbers::log2e);
+    // Sums, then each row's largest product and its total so far.
+    SmallVector<Value> state(size, s.real(0.0));
+    state.append(2, s.real(-HUGE_VAL));
+    state.append(2, s.real(0.0));
+    state = at.turns(
+        staged, b.index(rowNumbers), stage, state,
+        [&](Value stageAt, Value turn) {
+          at.bringKeys(staged, stageAt, turn, k, at.headDim);
+          at.bringKeys(staged, b.add(stageAt, b.index(keyNumbers)), turn, vPart,
+                       kResultFeatures);
+        },
+        [&](Value turn, Value stageAt, ValueRange before) {
+          SmallVector<Value> scores =
+              at.masked(turn, s.stagedDots(staged, at.own(rowsAt),
+                                           {stageAt, keys}, keys, at.headDim));
+          Pair maxima = {before[size], before[size + 1]};
+          Pair largest = {scores[0], scores[2]};
+          for (auto [i, score] : llvm::enumerate(scores)) {
+            Value &most = largest[i % kLaneSums / 2];
+            if (most != score)
+              most = arith::MaximumFOp::create(b, most, score);
+          }
+          Pair factors, totals, offsets;
+          for (int64_t half : {0, 1}) {
+            Value old = maxima[half];
+            Value most = s.join(largest[half], [&](Value x, Value y) {
+              return arith::MaximumFOp::create(b, x, y).getResult();
+            });
+            maxima[half] = arith::MaximumFOp::create(b, old, most);
+            // A row that has seen nothing has no maximum: -inf - -inf is no
+            // number.
+            Value hasNone = arith::CmpFOp::create(
+                b, arith::CmpFPredicate::OEQ, maxima[half], s.real(-HUGE_VAL));
+            Value finite = b.select(hasNone, s.real(0.0), maxima[half]);
+            factors[half] = s.exp2(b.mul(b.sub(old, finite), scale));
+            totals[half] = b.mul(before[size + 2 + half], factors[half]);
+            offsets[half] = arith::NegFOp::create(b, b.mul(finite, scale));
+          }
+          for (auto [i, score] : llvm::enumerate(scores)) {
+            int64_t half = i % kLaneSums / 2;
+            score = s.exp2(math::FmaOp::create(b, score, scale, offsets[half]));
+            totals[half] = b.add(totals[half], score);
+          }
+          SmallVector<Value> sums(before.take_front(size));
+          for (auto [i, sum] : llvm::enumerate(sums))
+            sum = b.mul(sum, factors[i % kLaneSums / 2]);
+          Staged values{b.add(stageAt, b.index(keyNumbers)), keys};
+          for (int64_t term = 0; term < keys; term += kMatrixTerms)
+            s.addStaged(sums, s.packed(ValueRange(scores).slice(term / 2, 8)),
+                        staged, values, term);
+          llvm::append_range(sums, maxima);
+          llvm::append_range(sums, totals);
+          return sums;
+        });
+    ValueRange sums = ValueRange(state).take_front(size);
+    b.when(at.hasRows(), [&] {
       for (int64_t half : {0, 1}) {
-        Value maximum = state[size + half];
+        Value row = at.lateRow(half);
+        Value maximum = b.mul(state[size + half], s.real(at.scale));
         Value total = s.joinSum(state[size + 2 + half]);
         Value reciprocal = b.div(s.real(1.0), total);
-        Value isThere = s.atLeast(at.last, at.places[half]);
-        b.when(isThere, [&] {
-          s.finish(sums, half, {op.getY(), b.add(at.column, at.feature)},
-                   at.rows[half], reciprocal);
-          if (!op.getNormalizer())
-            return;
-          Value place = b.mul(op.getHead(), b.index(2));
-          b.when(s.both(b.isEqual(s.t, b.index(0)),
-                        b.isEqual(op.getPart(), b.index(0))),
-                 [&] {
-                   b.store(maximum, op.getNormalizer(), {at.rows[half], place});
-                   b.store(reciprocal, op.getNormalizer(),
-                           {at.rows[half], b.add(place, b.index(1))});
-                 });
-        });
+        s.finishStaged(sums, half, {op.getY(), b.add(at.column, at.feature)},
+                       row, at.isThere[half], reciprocal);
+        if (!op.getNormalizer())
+          continue;
+        Value place = b.mul(op.getHead(), b.index(2));
+        b.when(s.both(at.isThere[half],
+                      s.both(b.isEqual(s.t, b.index(0)),
+                             b.isEqual(op.getPart(), b.index(0)))),
+               [&] {
+                 b.store(maximum, op.getNormalizer(), {row, place});
+                 b.store(reciprocal, op.getNormalizer(),
+                         {row, b.add(place, b.index(1))});
+               });
       }
     });
     return {};
@@ -452,61 +674,77 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
   SubgroupAttention s(op, team);
   TeamBuilder &b = s.b;
   auto body = [&]() -> SmallVector<Value> {
-    QueryRows at(op, s);
+    constexpr int64_t keys = kKeysOfAdjointTurn;
+    QueryRows at(op, s, keys);
     HeadMatrix q{op.getQ(), at.column}, k{op.getK(), at.kvColumn},
         v{op.getV(), at.kvColumn}, y{op.getY(), at.column},
-        dy{op.getDy(), at.column},
-        kPart{op.getK(), b.add(at.kvColumn, at.feature)};
-    constexpr int64_t keys = kKeysOfTurn;
-    b.when(at.hasRows, [&] {
-      at.begin(s, op.getStarts(), op.getWindow());
-      Value place = b.mul(op.getHead(), b.index(2));
-      Pair terms, maxima, reciprocals;
-      for (int64_t half : {0, 1}) {
-        Value row = at.rows[half];
-        terms[half] = s.rowProduct(dy, y, row, at.headDim);
-        maxima[half] = b.load(op.getNormalizer(), {row, place});
-        reciprocals[half] =
-            b.load(op.getNormalizer(), {row, b.add(place, b.index(1))});
-        Value isOwn = s.both(s.atLeast(at.last, at.places[half]),
-                             s.both(b.isEqual(s.t, b.index(0)),
-                                    b.isEqual(op.getPart(), b.index(0))));
-        b.when(isOwn, [&] {
-          b.store(terms[half], op.getTerms(), {op.getHead(), row});
-          b.store(maxima[half], op.getMaxima(), {op.getHead(), row});
-          b.store(reciprocals[half], op.getReciprocals(), {op.getHead(), row});
+        dy{op.getDy(), at.column};
+    // All queries and what is like them, then two stages of keys and values.
+    const int64_t rowNumbers = StagedRows::numbers(at.kRows, at.headDim),
+                  keyNumbers = StagedRows::numbers(keys, at.headDim);
+    StagedRows staged(b, s.sharedNumbers(2 * rowNumbers + 4 * keyNumbers));
+    Value rowsAt = b.index(0), slopesAt = b.index(rowNumbers);
+    at.bringRows(staged, rowsAt, q);
+    at.bringRows(staged, slopesAt, dy);
+
+    Value place = b.mul(op.getHead(), b.index(2));
+    Value scale = s.real(at.scale * llvm::numbers::log2e);
+    // Of each row: what a slope is multiplied with and what is added, and the
+    // logarithm of the largest weight.
+    Pair factors, lessTerms, offsets;
+    for (int64_t half : {0, 1}) {
+      Value row = at.row(half);
+      Value term = s.rowProduct(dy, y, row, at.headDim);
+      Value maximum = b.load(op.getNormalizer(), {row, place});
+      Value reciprocal =
+          b.load(op.getNormalizer(), {row, b.add(place, b.index(1))});
+      Value isOwn =
+          s.both(at.isThere[half], s.both(b.isEqual(s.t, b.index(0)),
+                                          b.isEqual(op.getPart(), b.index(0))));
+      b.when(isOwn, [&] {
+        b.store(term, op.getTerms(), {op.getHead(), row});
+        b.store(maximum, op.getMaxima(), {op.getHead(), row});
+        b.store(reciprocal, op.getReciprocals(), {op.getHead(), row});
+      });
+      factors[half] = b.mul(reciprocal, s.real(at.scale));
+      lessTerms[half] = arith::NegFOp::create(b, b.mul(term, factors[half]));
+      offsets[half] = arith::NegFOp::create(
+          b, b.mul(maximum, s.real(llvm::numbers::log2e)));
+    }
+    SmallVector<Value> sums(kResultSums, s.real(0.0));
+    // Where the features of the result begin in a stage of keys.
+    Value partAt = b.mul(op.getPart(), b.index(keys * StagedRows::kLine));
+    sums = at.turns(
+        staged, b.index(2 * rowNumbers), 2 * keyNumbers, sums,
+        [&](Value stageAt, Value turn) {
+          at.bringKeys(staged, stageAt, turn, k, at.headDim);
+          at.bringKeys(staged, b.add(stageAt, b.index(keyNumbers)), turn, v,
+                       at.headDim);
+        },
+        [&](Value turn, Value stageAt, ValueRange before) {
+          SmallVector<Value> scores =
+              at.masked(turn, s.stagedDots(staged, at.own(rowsAt),
+                                           {stageAt, keys}, keys, at.headDim));
+          SmallVector<Value> slopes = s.stagedDots(
+              staged, at.own(slopesAt),
+              {b.add(stageAt, b.index(keyNumbers)), keys}, keys, at.headDim);
+          for (auto [i, slope] : llvm::enumerate(slopes)) {
+            int64_t half = i % kLaneSums / 2;
+            Value p =
+                s.exp2(math::FmaOp::create(b, scores[i], scale, offsets[half]));
+            slope = b.mul(p, math::FmaOp::create(b, slope, factors[half],
+                                                 lessTerms[half]));
+          }
+          SmallVector<Value> next(before);
+          for (int64_t term = 0; term < keys; term += kMatrixTerms)
+            s.addStaged(next, s.packed(ValueRange(slopes).slice(term / 2, 8)),
+                        staged, {b.add(stageAt, partAt), keys}, term);
+          return next;
         });
-      }
-      SmallVector<Value> sums(kResultSums, s.real(0.0));
-      sums = b.foldRolled(
-          at.begins(s, keys), at.end, keys, sums,
-          [&](Value turn, ValueRange before) {
-            SmallVector<Value> rows = at.keysOf(s, turn, keys);
-            SmallVector<Value> scores = s.dots(q, at.rows, k, rows, at.headDim);
-            SmallVector<Value> slopes =
-                s.dots(dy, at.rows, v, rows, at.headDim);
-            at.forEachScore(
-                s, turn, keys, [&](int64_t i, int64_t half, Value seen) {
-                  Value p =
-                      b.mul(weightOf(s, scores[i], at.scale, maxima[half]),
-                            reciprocals[half]);
-                  Value ds = b.mul(p, b.sub(slopes[i], terms[half]));
-                  slopes[i] = b.select(seen, b.mul(ds, at.scale), s.real(0.0));
-                });
-            SmallVector<Value> next(before);
-            for (int64_t term = 0; term < keys; term += kMatrixTerms) {
-              ValueRange part = ValueRange(slopes).slice(term / 2, 8);
-              s.addProduct(
-                  next, s.packed(part), kPart,
-                  s.termRows(b.add(turn, b.index(term)), at.from, at.last));
-            }
-            return next;
-          });
+    b.when(at.hasRows(), [&] {
       for (int64_t half : {0, 1})
-        b.when(s.atLeast(at.last, at.places[half]), [&] {
-          s.finish(sums, half, {op.getDq(), b.add(at.column, at.feature)},
-                   at.rows[half]);
-        });
+        s.finishStaged(sums, half, {op.getDq(), b.add(at.column, at.feature)},
+                       at.lateRow(half), at.isThere[half]);
     });
     return {};
   };
@@ -516,6 +754,12 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
 //===----------------------------------------------------------------------===//
 // Rows that are keys
 //===----------------------------------------------------------------------===//
+
+static Value weightOf(SubgroupAttention &s, Value dot, Value scale,
+                      Value maximum) {
+  Value less = arith::NegFOp::create(s.b, maximum);
+  return s.b.exp(math::FmaOp::create(s.b, dot, scale, less));
+}
 
 void simt::lowerAttention(AttentionKeyAdjointOp op, const Team &team) {
   SubgroupAttention s(op, team);

@@ -8,8 +8,8 @@
 namespace hone::simt {
 
 /// Keys that a subgroup looks at in one turn: of more, a lane has no registers
-/// for all scores beside its sums.
-inline constexpr int64_t kKeysOfTurn = 16;
+/// for all scores beside its sums. The adjoint has slopes as well.
+inline constexpr int64_t kKeysOfTurn = 64, kKeysOfAdjointTurn = 32;
 
 /// Features of a head that a lane has sums of.
 inline constexpr int64_t kResultFeatures = 64;

@@ -189,10 +189,11 @@ def AttentionOp : AttentionOfRows<"attention"> {
   let summary = "attention of a few rows of a head, in registers";
   let description = [{
     Of head `head` the rows from `first` on, at most 128: each subgroup has 16 of
-    them, and goes over the keys that they see by itself, 16 at a time and from a
-    multiple of 16 on. Weights are scaled by the largest score so far and
-    rounded to bfloat16; sums are float32. `normalizer`, if it is there, gets
-    each row's largest score and the reciprocal of its weights' sum.
+    them. The workgroup goes over the keys that its rows see, 64 at a time and
+    from a multiple of 64 on, and has them and their values in shared memory.
+    Weights are scaled by the largest score so far and rounded to bfloat16; sums
+    are float32. `normalizer`, if it is there, gets each row's largest score and
+    the reciprocal of its weights' sum.
   }] # constraints;
   let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
                        Arg<AnyMemRef, "", [MemRead]>:$q,
@@ -214,8 +215,8 @@ def AttentionOp : AttentionOfRows<"attention"> {
 def AttentionQueryAdjointOp : AttentionOfRows<"attention_query_adjoint"> {
   let summary = "the cotangent of a few queries of a head, in registers";
   let description = [{
-    The rows are dealt out as by `simt.attention`, whose weights are computed
-    again. Leaves for `simt.attention_key_adjoint` of each row, by head and row,
+    The rows are dealt out as by `simt.attention`, with 32 keys at a time, and
+    weights are computed again. Leaves for `simt.attention_key_adjoint` of each row, by head and row,
     the product of `y` and `dy`, and the normalizer's two parts.
   }] # constraints;
   let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,

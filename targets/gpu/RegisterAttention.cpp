@@ -29,17 +29,24 @@ static int64_t partsOf(const AttentionSizes &sizes) {
   return sizes.headDim / simt::kResultFeatures;
 }
 
-/// body(head, part, block) for each part of each of `heads`.
+/// body(head, part, block) for each part of each of `heads`. What is begun last
+/// should be short: late rows of a sequence see the most keys, so queries begin
+/// with the last.
 static void
 forEachPart(KernelBuilder &k, const AttentionSizes &sizes, int64_t heads,
-            int64_t rows,
+            int64_t rows, bool lastFirst,
             function_ref<void(Value, Value, const HeadBlock &)> body) {
   Value parts = k.index(partsOf(sizes));
-  forEachHeadBlock(k, heads * partsOf(sizes), rows, {},
-                   [&](const HeadBlock &block, ValueRange) {
-                     body(k.div(block.head, parts), k.rem(block.head, parts),
-                          block);
-                   });
+  forEachHeadBlock(
+      k, heads * partsOf(sizes), rows, {}, [&](HeadBlock block, ValueRange) {
+        if (lastFirst) {
+          Value most = k.index(rows), blocks = k.ceilDiv(k.rows(), rows);
+          block.first =
+              k.sub(k.mul(k.sub(blocks, k.index(1)), most), block.first);
+          block.count = k.min(most, k.sub(k.rows(), block.first));
+        }
+        body(k.div(block.head, parts), k.rem(block.head, parts), block);
+      });
 }
 
 /// Rows of a workgroup of queries: 16 for each subgroup, if that is work for
@@ -66,7 +73,7 @@ bool hone::emitRegisterAttention(AttentionOp op, KernelBuilder &k) {
     return false;
   auto sizes = AttentionSizes::of(op, k);
   Value normalizer = op.getNormalizer();
-  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k),
+  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k), /*lastFirst=*/true,
               [&](Value head, Value part, const HeadBlock &block) {
                 simt::AttentionOp::create(
                     k, head, part, block.first, block.count,
@@ -91,7 +98,7 @@ bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k) {
   IntegerAttr heads = integer(k, sizes.heads),
               kvHeads = integer(k, sizes.kvHeads);
   FloatAttr scale = k.getF64FloatAttr(op.getScale().convertToDouble());
-  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k),
+  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k), /*lastFirst=*/true,
               [&](Value head, Value part, const HeadBlock &block) {
                 Value isFirst = arith::CmpIOp::create(
                     k, arith::CmpIPredicate::eq, block.head, k.index(0));
@@ -110,6 +117,7 @@ bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k) {
               });
   // Keys, then values: all sums at once are more than a lane has registers for.
   forEachPart(k, sizes, 2 * sizes.kvHeads, simt::kMatrixRows,
+              /*lastFirst=*/false,
               [&](Value keysOrValues, Value part, const HeadBlock &block) {
                 Value kvHeadCount = k.index(sizes.kvHeads);
                 Value head = k.rem(keysOrValues, kvHeadCount);
