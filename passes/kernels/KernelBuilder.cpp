@@ -264,6 +264,9 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   }
   if (tiling.scratch)
     memory.push_back(tiling.scratch);
+  // Rows that are one tile's are not counted, so that they are seen to be.
+  if (getConstantIntValue(tiling.rows).value_or(height + 1) <= height)
+    height = 0;
   Value zero = index(0);
   Value tiles = index(count);
   if (height)
@@ -333,12 +336,18 @@ void KernelBuilder::release(Value matrix, Value row, Value count) {
       tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
+static bool isBFloat16(Value matrix) {
+  return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
+}
+
 bool KernelBuilder::roundsThin(Value a, Value w) const {
-  auto isBFloat16 = [](Value matrix) {
-    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
-  };
   return settings.roundsProducts && settings.roundsThinProducts &&
          isBFloat16(a) && isBFloat16(w);
+}
+
+bool KernelBuilder::sumsRowsInAnyOrder(Value a, Value w) const {
+  return settings.roundsProducts && settings.roundsThinProducts &&
+         isBFloat16(a) != isBFloat16(w);
 }
 
 void KernelBuilder::product(const Product &p, Epilogue epilogue) {
@@ -366,8 +375,8 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
       *this, c.matrix, c.row, c.column, p.a.matrix, p.a.row, p.a.column,
       p.w.matrix, p.w.row, p.w.column, p.rows, p.columns, p.depth, p.terms,
       p.mostColumns, p.accumulate, p.transposeA, p.transposeW, rounded,
-      settings.addsInAnyOrder, p.readAhead, p.fewRows, p.padded, into,
-      into ? ValueRange(intoAt) : ValueRange(), view.scales, view.biases,
+      settings.addsInAnyOrder || p.anyOrder, p.readAhead, p.fewRows, p.padded,
+      into, into ? ValueRange(intoAt) : ValueRange(), view.scales, view.biases,
       bitsOf(view));
   auto fillRegion = [&](Region &region, Epilogue body) {
     OpBuilder::InsertionGuard guard(*this);

@@ -216,7 +216,7 @@ public:
     int64_t mostColumns, terms;
     bool rounded = false;
     bool transposeA = false, transposeW = false, accumulate = false;
-    bool readAhead = false, fewRows = false, padded = false;
+    bool readAhead = false, fewRows = false, padded = false, anyOrder = false;
     /// With it, elements of the op's first result are complete, so that what
     /// follows the op is done to them.
     bool completes = false;
@@ -234,6 +234,9 @@ public:
   }
   /// The same of a thin product of `a` and `w`.
   bool roundsThin(Value a, Value w) const;
+  /// Whether a sum over rows may be a matrix unit's, one side of which is
+  /// bfloat16 and the other one stays as it is.
+  bool sumsRowsInAnyOrder(Value a, Value w) const;
   /// False if there is a follower and no product did it.
   bool didFollower() const { return !follower || wasFollowed; }
 

@@ -291,6 +291,7 @@ static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
                   product.transposeA = true;
                   product.accumulate = accumulate;
                   product.fewRows = fewRows;
+                  product.anyOrder = k.sumsRowsInAnyOrder(left, right);
                   k.product(product);
                 });
 }

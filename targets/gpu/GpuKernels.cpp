@@ -4,6 +4,7 @@
 
 #include "dialects/Hone/Numerics.h"
 #include "targets/gpu/ProductLowering.h"
+#include "targets/gpu/RowSums.h"
 #include "targets/gpu/TileShape.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -69,6 +70,17 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
     blocks.columns = simt::adapterColumns(
         columnsOf(adapter.getB()), columnsOf(adapter.getX()), blocks.columns);
     blocks.narrowColumns = simt::thinTilePlaces(columnsOf(adapter.getDy()));
+    int64_t rank = columnsOf(adapter.getB());
+    bool isOfUnits = device.matrixUnits && settings.roundsProducts &&
+                     simt::RowSums::isRank(rank) &&
+                     cast<RankedTensorType>(adapter.getX().getType())
+                         .getElementType()
+                         .isBF16();
+    if (isOfUnits) {
+      blocks.columns = simt::RowSums::placesFor(columnsOf(adapter.getX()));
+      blocks.narrowColumns =
+          simt::RowSums::placesFor(columnsOf(adapter.getDy()));
+    }
     return blocks;
   }
   if (!device.matrixUnits || !settings.roundsProducts)

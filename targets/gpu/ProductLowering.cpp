@@ -85,6 +85,14 @@ void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
     });
     return;
   }
+  if (std::optional<RowSums> tile = RowSums::of(op, team.state.device)) {
+    TileProduct product(op, TileShape::dealtOut(tile->rows(), tile->columns()),
+                        team);
+    product.forEachTile([&](Value i, Value j) {
+      product.finish(i, j, product.addRowSums(*tile, product.before(i, j)));
+    });
+    return;
+  }
   if (std::optional<BlockSplit> split = splitOf(op, team)) {
     auto [rows, columns] = std::pair(split->shape.rows, split->shape.columns);
     TileProduct product(op, TileShape::dealtOut(rows, columns), team);

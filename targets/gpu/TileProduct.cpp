@@ -482,19 +482,36 @@ SmallVector<Value> TileProduct::joinParts(Value parts, Value count,
   });
 }
 
-SmallVector<Value> TileProduct::addThin(const ThinTile &tile, ValueRange had) {
+SmallVector<Value>
+TileProduct::addParts(int64_t rows, int64_t columns, int64_t bytes,
+                      ValueRange had, function_ref<void(Value, Value)> store) {
   SmallVector<Type> types(sums(), element);
   return b.alone(types, [&]() -> SmallVector<Value> {
-    auto type = sharedType(MemRefType::get({kSubgroups, tile.sums()}, element));
-    Value memory = b.team.state.stages(4 * kSubgroups * tile.sums());
+    int64_t width = element.getIntOrFloatBitWidth() / 8;
+    auto type =
+        sharedType(MemRefType::get({kSubgroups, bytes / width}, element));
+    Value memory = b.team.state.stages(kSubgroups * bytes);
     Value zero = b.index(0);
     Value parts = memref::ViewOp::create(b, type, memory, zero,
                                          /*sizes=*/ValueRange());
-    storeThinParts(op, tile, b, parts);
+    store(memory, parts);
     barrier();
-    return joinParts(parts, b.index(kSubgroups), tile.rows, tile.columns, had,
-                     zero);
+    return joinParts(parts, b.index(kSubgroups), rows, columns, had, zero);
   });
+}
+
+SmallVector<Value> TileProduct::addThin(const ThinTile &tile, ValueRange had) {
+  return addParts(
+      tile.rows, tile.columns, 4 * tile.sums(), had,
+      [&](Value, Value parts) { storeThinParts(op, tile, b, parts); });
+}
+
+SmallVector<Value> TileProduct::addRowSums(const RowSums &tile,
+                                           ValueRange had) {
+  return addParts(tile.rows(), tile.columns(), tile.bytes(), had,
+                  [&](Value memory, Value parts) {
+                    storeRowSums(op, tile, b, memory, parts);
+                  });
 }
 
 SmallVector<Value> TileProduct::addSplit(const BlockSplit &split,

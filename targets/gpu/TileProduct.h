@@ -7,6 +7,7 @@
 #pragma once
 
 #include "targets/gpu/ProductLowering.h"
+#include "targets/gpu/RowSums.h"
 #include "targets/gpu/StagedSide.h"
 #include "targets/gpu/SubgroupProducts.h"
 #include "targets/gpu/TileShape.h"
@@ -40,6 +41,9 @@ public:
   /// The same with terms over subgroups, on matrix units.
   llvm::SmallVector<mlir::Value> addThin(const ThinTile &tile,
                                          mlir::ValueRange had);
+  /// The same with rows of the batch over subgroups.
+  llvm::SmallVector<mlir::Value> addRowSums(const RowSums &tile,
+                                            mlir::ValueRange had);
 
 private:
   using Value = mlir::Value;
@@ -72,6 +76,11 @@ private:
   llvm::SmallVector<Value> joinParts(Value parts, Value count, int64_t rows,
                                      int64_t columns, mlir::ValueRange had,
                                      Value begin);
+  /// Adds what `store(memory, parts)` leaves of each subgroup in `parts`, which
+  /// is [rows, columns] at the front of `bytes` of `memory`.
+  llvm::SmallVector<Value>
+  addParts(int64_t rows, int64_t columns, int64_t bytes, mlir::ValueRange had,
+           llvm::function_ref<void(Value, Value)> store);
   /// Code of the team waits for its threads.
   void barrier();
   /// Stages of both sides begin at `offset` of `memory`.
