@@ -382,7 +382,7 @@ void RowSumLowering::store(ValueRange sums, Value parts) {
     Value column = tile.isLeftNarrow ? place : inRank;
     b.store(sum, parts,
             {b.team.state.subgroup,
-             b.add(b.mul(row, b.index(tile.columns())), column)});
+             b.add(b.mul(row, b.index(tile.stride())), column)});
   };
   for (int64_t chunk = 0; chunk < wideChunks(); ++chunk)
     for (int64_t odd : {0, 1}) {

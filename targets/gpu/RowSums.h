@@ -47,8 +47,11 @@ struct RowSums {
   int64_t narrowBytes() const { return 4 * kRows * rank; }
   /// Shared bytes of a subgroup: stages, and afterwards its sums.
   int64_t bytes() const {
-    return std::max(stages * (wideBytes() + narrowBytes()), 4 * rank * places);
+    return std::max(stages * (wideBytes() + narrowBytes()),
+                    4 * rows() * stride());
   }
+  /// From row to row of its sums: eight lanes store a column of dA.
+  int64_t stride() const { return isLeftNarrow ? places + 8 : rank; }
 };
 
 /// Stores the sums of each subgroup in `parts`, which is memref<kSubgroups x

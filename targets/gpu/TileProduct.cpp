@@ -483,7 +483,7 @@ SmallVector<Value> TileProduct::joinParts(Value parts, Value count,
 }
 
 SmallVector<Value>
-TileProduct::addParts(int64_t rows, int64_t columns, int64_t bytes,
+TileProduct::addParts(int64_t rows, int64_t stride, int64_t bytes,
                       ValueRange had, function_ref<void(Value, Value)> store) {
   SmallVector<Type> types(sums(), element);
   return b.alone(types, [&]() -> SmallVector<Value> {
@@ -496,7 +496,7 @@ TileProduct::addParts(int64_t rows, int64_t columns, int64_t bytes,
                                          /*sizes=*/ValueRange());
     store(memory, parts);
     barrier();
-    return joinParts(parts, b.index(kSubgroups), rows, columns, had, zero);
+    return joinParts(parts, b.index(kSubgroups), rows, stride, had, zero);
   });
 }
 
@@ -508,7 +508,7 @@ SmallVector<Value> TileProduct::addThin(const ThinTile &tile, ValueRange had) {
 
 SmallVector<Value> TileProduct::addRowSums(const RowSums &tile,
                                            ValueRange had) {
-  return addParts(tile.rows(), tile.columns(), tile.bytes(), had,
+  return addParts(tile.rows(), tile.stride(), tile.bytes(), had,
                   [&](Value memory, Value parts) {
                     storeRowSums(op, tile, b, memory, parts);
                   });

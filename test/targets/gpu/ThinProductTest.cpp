@@ -9,6 +9,7 @@
 #include "test/targets/TileProgram.h"
 #include "test/targets/gpu/DeviceProgram.h"
 
+#include "targets/gpu/RowSums.h"
 #include "targets/gpu/SubgroupProducts.h"
 #include "targets/gpu/TileShape.h"
 
@@ -36,6 +37,7 @@ struct Product {
   int64_t tiles = 1; ///< side by side, a workgroup for each
   bool isRounded = false;
   int64_t offset = 0; ///< bytes that the left side begins after 64
+  bool isInAnyOrder = false;
 
   int64_t allColumns() const { return tiles * columns; }
 };
@@ -114,6 +116,41 @@ static Product rounded(Product p) {
   return p;
 }
 
+/// dA of `rank` x `places` for each of `tiles`.
+static Product gradientOfA(const char *name, int64_t rank, int64_t places,
+                           int64_t depth, int64_t tiles = 1,
+                           int64_t offset = 0) {
+  Product p{name, rank, places, depth, 32, true, false, true, false, "bf16"};
+  p.tiles = tiles;
+  p.offset = offset;
+  p.isInAnyOrder = true;
+  return p;
+}
+
+/// dB of `places` x `rank`.
+static Product gradientOfB(const char *name, int64_t rank, int64_t places,
+                           int64_t depth, int64_t offset = 0) {
+  Product p{name,  places, rank,  depth, 32,    true,
+            false, true,   false, "f32", "f32", "bf16"};
+  p.offset = offset;
+  p.isInAnyOrder = true;
+  return p;
+}
+
+/// dA and dB with bfloat16 on one side, of matrix units.
+static const Product kRowSums[] = {
+    gradientOfA("dA", 8, 64, 256),
+    gradientOfA("dA of rank 4", 4, 32, 192, 2),
+    gradientOfA("dA of rank 16", 16, 64, 256),
+    gradientOfA("narrow dA", 8, 16, 2304, 3),
+    gradientOfA("columns within a tile", 8, 24, 100),
+    gradientOfA("u begins anywhere", 8, 32, 150, 1, /*offset=*/4),
+    gradientOfB("dB", 8, 64, 256),
+    gradientOfB("dB of rank 4", 4, 16, 720),
+    gradientOfB("dB of rank 16", 16, 32, 300),
+    gradientOfB("dy begins anywhere", 8, 40, 150, /*offset=*/2),
+};
+
 static int64_t bytesOf(llvm::StringRef type) {
   return type == "f64" ? 8 : type == "f32" ? 4 : 2;
 }
@@ -148,14 +185,17 @@ static std::string textOf(const Product &p, bool isThin) {
       "%depth = arith.constant {2} : index\n"
       "%tiles = arith.constant {12} : index\n"
       "tile.parallel (%p) in (%tiles) {{\n"
-      "%j = arith.muli %p, %n : index\n"
+      "%j = {16} : index\n"
       "tile.product %c[%c0, %j], %a[%c0, %c0], %w[{13}] "
-      "size(%m, %n, {3}) in [{4}, {1}]{5}{6}{7}{14}{8} : {9}, {10}, {11}\n}",
+      "size(%m, %n, {3}) in [{4}, {1}]{5}{6}{7}{14}{15}{8} : {9}, {10}, "
+      "{11}\n}",
       p.rows, p.columns, p.depth, p.isRowCountKnown ? "%depth" : "%rows",
       p.terms, p.accumulates ? " accumulate" : "",
       p.transposeA ? " transpose_a" : "", p.transposeW ? " transpose_w" : "",
       isThin ? " few_rows" : "", c, a, w, p.tiles,
-      p.transposeW ? "%j, %c0" : "%c0, %j", p.isRounded ? " rounded" : "");
+      p.transposeW ? "%j, %c0" : "%c0, %j", p.isRounded ? " rounded" : "",
+      p.isInAnyOrder ? " any_order" : "",
+      p.tiles > 1 ? "arith.muli %p, %n" : "arith.constant 0");
   return entryFunction(text);
 }
 
@@ -189,7 +229,8 @@ static std::string resultOf(const Product &p, const char *arena) {
 namespace {
 struct Outcome {
   std::string result;
-  uint64_t longestWarp = 0, matrices = 0, barriers = 0;
+  uint64_t longestWarp = 0, matrices = 0, barriers = 0, copies = 0;
+  uint64_t conflicts = 0; ///< of copies and loads
 };
 } // namespace
 
@@ -210,6 +251,10 @@ static Outcome runOn(llvm::StringRef target, const Product &p, bool isThin,
           run.matrices += counts.executed[i];
         if (line.contains("bar.sync"))
           run.barriers += counts.executed[i];
+        if (line.contains("cp.async.cg"))
+          run.copies += counts.executed[i];
+        if (!line.contains("st.shared"))
+          run.conflicts += counts.conflicts[i];
       }
     }
   return run;
@@ -318,6 +363,119 @@ TEST(ThinProduct, OfBFloat16HasTwoBarriers) {
                    llvm::formatv("{0} of {1}", units.longestWarp, all).str());
     EXPECT_LE(units.longestWarp, all / 4) << units.longestWarp << " of " << all;
   }
+}
+
+/// What `arena` has at `from` + element `i`.
+static double numberAt(const char *arena, int64_t from, int64_t i,
+                       llvm::StringRef type) {
+  float number = 0;
+  int64_t bytes = bytesOf(type);
+  memcpy(reinterpret_cast<char *>(&number) + 4 - bytes,
+         arena + from + i * bytes, bytes);
+  return number;
+}
+
+/// The sum of element `i`, `j` of `p` over `rows`, and of its terms' sizes.
+static std::pair<double, double> exactly(const Product &p, const char *arena,
+                                         int64_t rows, int64_t i, int64_t j) {
+  Layout at(p);
+  double sum = numberAt(arena, at.c, i * p.allColumns() + j, p.element);
+  double size = std::abs(sum);
+  for (int64_t t = 0; t < rows; ++t) {
+    double term = numberAt(arena, p.offset, t * p.rows + i, p.a) *
+                  numberAt(arena, at.w, t * p.allColumns() + j, p.w);
+    sum += term;
+    size += std::abs(term);
+  }
+  return {sum, size};
+}
+
+/// A float32 side is multiplied as it is: of its 24 bits none is lost. No order
+/// of warps changes a bit, and units that there are not, do not either.
+TEST(RowSums, AreNearFloat64) {
+  for (const Product &p : kRowSums) {
+    SCOPED_TRACE(p.name);
+    for (int64_t rows : {int64_t(0), int64_t(1), int64_t(33), p.depth}) {
+      SCOPED_TRACE(rows);
+      char *arena;
+      std::vector<char> storage = arenaOf(p, arena);
+      std::string first;
+      for (ptx::Order order : {ptx::Order::Ascending, ptx::Order::Descending,
+                               ptx::Order::Random}) {
+        ptx::Options options;
+        options.order = order;
+        options.lanesOneByOne = order == ptx::Order::Random;
+        Outcome run =
+            runOn("nvptx64-nvidia-cuda:sm_80", p, true, rows, options);
+        EXPECT_EQ(run.matrices > 0, rows > 0);
+        EXPECT_TRUE(first.empty() || run.result == first) << "another order";
+        first = run.result;
+      }
+      for (int64_t i = 0; i < p.rows; ++i)
+        for (int64_t j = 0; j < p.allColumns(); ++j) {
+          auto [sum, size] = exactly(p, arena, rows, i, j);
+          double found =
+              numberAt(first.data(), 0, i * p.allColumns() + j, p.element);
+          ASSERT_NEAR(found, sum, size * std::ldexp(1.0, -23))
+              << i << ", " << j;
+        }
+      TileProgram reference(textOf(p, true), "reference");
+      reference.run(arena, rows);
+      std::string want = resultOf(p, arena);
+      EXPECT_TRUE(runOn("nvptx64-nvidia-cuda:sm_75", p, true, rows).result ==
+                  want);
+    }
+  }
+}
+
+/// Each number of the wide side is copied once, by 16 bytes, and read without
+/// a bank conflict: more rows have no more of them than joining sums takes.
+TEST(RowSums, CopyEachNumberOnce) {
+  for (const Product &p : kRowSums) {
+    if (p.offset || p.depth % 16 || p.columns == 24)
+      continue;
+    SCOPED_TRACE(p.name);
+    ptx::Options options;
+    options.countsBankConflicts = true;
+    auto run = [&](int64_t rows) {
+      return runOn("nvptx64-nvidia-cuda:sm_80", p, true, rows, options);
+    };
+    Outcome all = run(p.depth);
+    EXPECT_EQ(all.conflicts, run(16).conflicts);
+    int64_t rank = p.a == llvm::StringRef("f32") ? p.rows : p.columns;
+    int64_t wide = p.rows * p.columns / rank;
+    // Of rank 4 half of a warp copies the narrow side's.
+    int64_t copies = wide * 2 * 16 / 512 + std::max<int64_t>(rank / 8, 1);
+    EXPECT_EQ(int64_t(all.copies), p.tiles * p.depth / 16 * copies);
+  }
+}
+
+/// Sums do not depend on which other columns a workgroup has.
+TEST(RowSums, HaveTheBitsOfAnyTile) {
+  std::string first;
+  for (auto [places, tiles] : {std::pair(64, 1), {32, 2}, {16, 4}}) {
+    Product p = gradientOfA("dA", 8, places, 2304, tiles);
+    std::string result =
+        runOn("nvptx64-nvidia-cuda:sm_80", p, true, p.depth).result;
+    EXPECT_TRUE(first.empty() || result == first) << places;
+    first = result;
+  }
+}
+
+TEST(RowSums, AreOfWholeChunksOfBFloat16) {
+  DeviceFeatures device{163 * 1024, /*copiesInFlight=*/true,
+                        /*matrixUnits=*/true};
+  auto sums = simt::RowSums::of(8, 64, true, device);
+  ASSERT_TRUE(sums);
+  EXPECT_EQ(sums->stages, 4);
+  EXPECT_EQ(simt::RowSums::of(8, 5, true, device)->places, 16);
+  EXPECT_FALSE(simt::RowSums::of(12, 64, true, device));
+  EXPECT_FALSE(simt::RowSums::of(8, 65, true, device));
+  EXPECT_FALSE(simt::RowSums::of(8, 64, true, DeviceFeatures{163 * 1024}));
+  EXPECT_EQ(simt::RowSums::placesFor(4864), 64);
+  EXPECT_EQ(simt::RowSums::placesFor(896), 16);
+  Product odd = gradientOfA("odd columns", 8, 37, 64);
+  EXPECT_EQ(runOn("nvptx64-nvidia-cuda:sm_80", odd, true, 64).matrices, 0u);
 }
 
 TEST(ThinTile, HasWholeMatrices) {
