@@ -127,9 +127,66 @@ sharePrivate(ArrayRef<tile::ParallelOp> loops,
   return shared;
 }
 
-/// One loop that runs all iterations of `loops`, those of the first first.
-static void buildMerged(MutableArrayRef<tile::ParallelOp> loops,
-                        OpBuilder &builder) {
+/// The product that is all `loop` does, if that is so, and nobody else in it
+/// looks at the result.
+static tile::ProductOp onlyProductOf(tile::ParallelOp loop) {
+  tile::ProductOp product;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (isMemoryEffectFree(&op))
+      continue;
+    if (product || !isa<tile::ProductOp>(op))
+      return {};
+    product = cast<tile::ProductOp>(op);
+  }
+  if (!product || product.getAccumulate() || product.getInto() ||
+      !loop.getPrivateBuffers().empty())
+    return {};
+  auto isInLoop = [&](Operation *user) { return loop->isAncestor(user); };
+  bool isOnlyWritten = llvm::count_if(product.getC().getUsers(), isInLoop) == 1;
+  return isOnlyWritten ? product : tile::ProductOp();
+}
+
+/// Whether `a` and `b` are the same product, with a result each, as the
+/// cotangent of an adapter's h is for its gradients and for its input.
+static bool computeTheSame(tile::ParallelOp a, tile::ParallelOp b) {
+  tile::ProductOp product = onlyProductOf(a), other = onlyProductOf(b);
+  if (!product || !other || a.getCount() != b.getCount())
+    return false;
+  DenseMap<Value, Value> equal = {{product.getC(), other.getC()}};
+  return OperationEquivalence::isRegionEquivalentTo(
+      &a.getRegion(), &b.getRegion(),
+      [&](Value mine, Value others) {
+        auto known = equal.find(mine);
+        return success((known == equal.end() ? mine : known->second) == others);
+      },
+      [&](Value mine, Value others) { equal[mine] = others; },
+      OperationEquivalence::IgnoreLocations);
+}
+
+/// A loop of a launch.
+struct Member {
+  tile::ParallelOp loop;
+  /// Of loops that compute the same, which get it from here.
+  SmallVector<Value, 1> otherResults;
+};
+
+/// Copies what `product`, a copy, has computed to `to`.
+static void copyResult(tile::ProductOp product, Value to, ScalarBuilder &b) {
+  tile::MapOp::create(b, ValueRange{product.getM(), product.getN()},
+                      [&](OpBuilder &at, Location loc, ValueRange point) {
+                        ScalarBuilder body(loc, at);
+                        SmallVector<Value> place = {
+                            body.add(product.getCRow(), point[0]),
+                            body.add(product.getCColumn(), point[1])};
+                        body.store(body.load(product.getC(), place), to, place);
+                      });
+}
+
+/// One loop that runs all iterations of `members`, those of the first first.
+static void buildMerged(ArrayRef<Member> members, OpBuilder &builder) {
+  SmallVector<tile::ParallelOp> loops;
+  for (const Member &member : members)
+    loops.push_back(member.loop);
   SmallVector<Location> locations;
   for (tile::ParallelOp loop : loops)
     locations.push_back(loop.getLoc());
@@ -157,8 +214,12 @@ static void buildMerged(MutableArrayRef<tile::ParallelOp> loops,
                 for (auto [buffer, place] :
                      llvm::zip_equal(loop.getPrivateBuffers(), shared[number]))
                   mapping.map(buffer, own[place]);
-                for (Operation &op : loop.getBody()->without_terminator())
-                  to.clone(op, mapping);
+                for (Operation &op : loop.getBody()->without_terminator()) {
+                  Operation *copied = to.clone(op, mapping);
+                  if (auto product = dyn_cast<tile::ProductOp>(copied))
+                    for (Value result : members[number].otherResults)
+                      copyResult(product, result, body);
+                }
               };
               if (number + 1 == loops.size())
                 return copy(at);
@@ -195,9 +256,17 @@ void LoopMerger::merge(ArrayRef<tile::ParallelOp> loops, Operation *end) {
     return;
   OpBuilder b(end);
   for (const std::vector<unsigned> &group : groups) {
-    SmallVector<tile::ParallelOp> members;
-    for (unsigned number : group)
-      members.push_back(loops[number]);
+    SmallVector<Member> members;
+    for (unsigned number : group) {
+      tile::ParallelOp loop = loops[number];
+      auto same = llvm::find_if(members, [&](const Member &member) {
+        return computeTheSame(member.loop, loop);
+      });
+      if (same == members.end())
+        members.push_back({loop, {}});
+      else
+        same->otherResults.push_back(onlyProductOf(loop).getC());
+    }
     buildMerged(members, b);
   }
   for (tile::ParallelOp loop : loops)

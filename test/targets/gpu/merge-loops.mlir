@@ -199,3 +199,54 @@ func.func @hone_entry_main() attributes {tile.entry} {
   func.call @called_with_scratch(%rows, %scratch, %y) : (index, !tile.memory, memref<64xf32>) -> ()
   return
 }
+
+// One product for both that want it, as an adapter's u: the second gets a copy.
+// A third has another right side.
+// CHECK-LABEL: func.func private @computed_once
+// CHECK: tile.parallel
+// CHECK: tile.product %[[U:.*]][%[[ROW:.*]], %c0], %{{.*}}, %[[B:.*]][%c0, %c0] size(%[[M:.*]], %c8, %c64)
+// CHECK: tile.map (%[[I:.*]], %[[J:.*]]) in (%[[M]], %c8)
+// CHECK: %[[AT:.*]] = arith.addi %[[ROW]], %[[I]]
+// CHECK: %[[X:.*]] = memref.load %[[U]][%[[AT]], %[[J]]]
+// CHECK: memref.store %[[X]], %{{.*}}[%[[AT]], %[[J]]]
+// CHECK: else
+// CHECK: tile.product
+// CHECK-NOT: tile.map
+// CHECK-NOT: tile.product
+// CHECK: return
+func.func private @computed_once(%memory: !tile.memory) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c8192 = arith.constant 8192 : index
+  %c16384 = arith.constant 16384 : index
+  %c24576 = arith.constant 24576 : index
+  %c26624 = arith.constant 26624 : index
+  %c28672 = arith.constant 28672 : index
+  %b = tile.view %memory[%c24576] : !tile.memory -> memref<64x8xf32>
+  %b1 = tile.view %memory[%c26624] : !tile.memory -> memref<64x8xf32>
+  %dy = tile.view %memory[%c28672] : !tile.memory -> memref<256x64xf32>
+  %u0 = tile.view %memory[%c0] : !tile.memory -> memref<256x8xf32>
+  tile.parallel (%i) in (%c4) {
+    %row = arith.muli %i, %c64 : index
+    tile.product %u0[%row, %c0], %dy[%row, %c0], %b[%c0, %c0]
+        size(%c64, %c8, %c64) in [64, 8] few_rows
+        : memref<256x8xf32>, memref<256x64xf32>, memref<64x8xf32>
+  }
+  %u1 = tile.view %memory[%c8192] : !tile.memory -> memref<256x8xf32>
+  tile.parallel (%i) in (%c4) {
+    %row = arith.muli %i, %c64 : index
+    tile.product %u1[%row, %c0], %dy[%row, %c0], %b[%c0, %c0]
+        size(%c64, %c8, %c64) in [64, 8] few_rows
+        : memref<256x8xf32>, memref<256x64xf32>, memref<64x8xf32>
+  }
+  %u2 = tile.view %memory[%c16384] : !tile.memory -> memref<256x8xf32>
+  tile.parallel (%i) in (%c4) {
+    %row = arith.muli %i, %c64 : index
+    tile.product %u2[%row, %c0], %dy[%row, %c0], %b1[%c0, %c0]
+        size(%c64, %c8, %c64) in [64, 8] few_rows
+        : memref<256x8xf32>, memref<256x64xf32>, memref<64x8xf32>
+  }
+  return
+}
