@@ -36,8 +36,18 @@ static void setModuleNumber(ModuleOp module, StringRef name, int64_t number,
     module->setAttr(name, Builder(module).getI64IntegerAttr(number));
 }
 
-int64_t lossColumns(Operation *op) {
+int64_t lossPartColumns(Operation *op) {
   return moduleNumber(op, kLossColumnsAttrName, numerics::kLossColumns);
+}
+
+int64_t lossColumns(Operation *op) {
+  int64_t part = lossPartColumns(op);
+  int64_t rows =
+      moduleNumber(op, HoneDialect::getMaxRowsAttrName(), kLossTileElements);
+  if (part <= numerics::kLossColumns)
+    return part;
+  int64_t room = kLossTileElements / (std::max<int64_t>(rows, 1) * part);
+  return part * std::clamp<int64_t>(room, 1, kLossParts);
 }
 
 void setLossColumns(ModuleOp module, int64_t columns) {

@@ -21,12 +21,18 @@ int64_t productFlops(mlir::Value weight, int64_t rows);
 /// products, each with four other operations.
 int64_t drawFlops(mlir::Value value, int64_t rows);
 
-/// Module attribute: vocabulary entries whose logits exist at one time, which
-/// is part of the numerics: each piece of so many has partial sums of its own.
-/// Absent: numerics::kLossColumns.
+/// Module attribute: vocabulary entries of one partial sum of the loss and of
+/// its dx, which is part of the numerics. Absent: numerics::kLossColumns.
 inline constexpr llvm::StringLiteral kLossColumnsAttrName = "hone.loss_columns";
 /// What that says of the module of `op`.
+int64_t lossPartColumns(mlir::Operation *op);
+/// Vocabulary entries whose logits exist at one time there: a tile, of one such
+/// part or, where a target asks for long parts and the module has few rows, of
+/// up to kLossParts. Parts of a tile are summed at the same time.
 int64_t lossColumns(mlir::Operation *op);
+inline constexpr int64_t kLossParts = 4;
+/// Logits of a tile of several parts, at most.
+inline constexpr int64_t kLossTileElements = int64_t(4) << 20;
 void setLossColumns(mlir::ModuleOp module, int64_t columns);
 
 /// Module attribute: in how many iterations, if heads allow, a target takes the

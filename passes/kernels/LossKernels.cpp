@@ -15,7 +15,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/kernels/LossKernels.h"
+
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/kernels/Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,6 +38,7 @@ struct LossBuffers {
   Value x, weight, targets;
   Value total;        ///< the sum of `terms`
   Value logits;       ///< of one tile; [packed rows, tile]
+  Value scores;       ///< what takeTile leaves there, which may be narrower
   Value packedX;      ///< [packed rows, hidden]
   Value rowOf;        ///< the row of each packed row; last, their count
   Value maxima;       ///< of the logits so far
@@ -43,6 +47,7 @@ struct LossBuffers {
   Value terms;        ///< the result of each packed row
   Type element;       ///< that logits are computed in
   int64_t hidden, vocabulary;
+  int64_t part;     ///< entries of the vocabulary of one sum of dx
   double smoothing; ///< of labels; 0: none
 };
 
@@ -65,6 +70,8 @@ static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total) {
   for (Value *buffer : {&in.logits, &in.packedX, &in.rowOf, &in.maxima,
                         &in.sums, &in.targetLogits, &in.terms})
     *buffer = k.workspace(op, next++);
+  in.scores = in.logits;
+  in.part = lossPartColumns(op);
   in.element = computeType(getElementTypeOrSelf(op.getX().getType()));
   in.hidden = weight.getDimSize(1);
   in.vocabulary = weight.getDimSize(0);
@@ -284,16 +291,23 @@ static void startRow(KernelBuilder &k, const LossBuffers &in, Value i) {
 /// Takes the logits of one tile into the maximum and the sum of packed row `i`
 /// and leaves exp(logit - maximum) in their place, zero for the target's.
 /// `rescale` multiplies by its argument whatever else was summed with the old
-/// maximum; `takeTarget` sees where in the tile the target is, if it is.
+/// maximum; `takeTarget` sees where in the tile the target is, if it is. `own`
+/// may be null: private memory for a row of the tile, without which scores may
+/// not take the place of logits.
 static void takeTile(KernelBuilder &k, const LossBuffers &in,
-                     const VocabularyTile &vocabulary, Value i,
+                     const VocabularyTile &vocabulary, Value i, Value own,
                      function_ref<void(Value factor)> rescale,
                      function_ref<void(Value column)> takeTarget = nullptr) {
   Type f64 = k.getF64Type();
   Value width = k.index(vocabulary.width);
   Value before = k.loadAs(in.element, in.maxima, i);
+  Value logits = own ? own : in.logits, at = own ? k.index(0) : i;
+  if (own)
+    k.map(width, [&](ValueRange j) {
+      k.store(k.load(in.logits, {i, j[0]}), own, {at, j[0]});
+    });
   Value highest = k.reduce(width, tile::Combine::max, in.element,
-                           [&](Value j) { return k.load(in.logits, {i, j}); });
+                           [&](Value j) { return k.load(logits, {at, j}); });
   Value maximum = arith::MaximumFOp::create(k, before, highest);
   // Unordered, so that a NaN gets into the sum.
   Value grown =
@@ -310,15 +324,15 @@ static void takeTile(KernelBuilder &k, const LossBuffers &in,
   Value isHere =
       arith::CmpIOp::create(k, arith::CmpIPredicate::ult, column, width);
   k.when(isHere, [&] {
-    k.store(k.loadAs(f64, in.logits, {i, column}), in.targetLogits, i);
+    k.store(k.loadAs(f64, logits, {at, column}), in.targetLogits, i);
     if (takeTarget)
       takeTarget(column);
-    k.store(k.real(in.element, -HUGE_VAL), in.logits, {i, column});
+    k.store(k.real(in.element, -HUGE_VAL), logits, {at, column});
   });
 
   Value sum = k.reduce(width, tile::Combine::add, in.element, [&](Value j) {
-    Value e = k.exp(k.sub(k.load(in.logits, {i, j}), maximum));
-    k.store(e, in.logits, {i, j});
+    Value e = k.exp(k.sub(k.load(logits, {at, j}), maximum));
+    k.store(e, in.scores, {i, j});
     return e;
   });
   k.store(k.add(k.load(in.sums, i), k.convert(f64, sum)), in.sums, i);
@@ -334,20 +348,41 @@ static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
 // Loss
 //===----------------------------------------------------------------------===//
 
-/// dx += e W, where e is what takeTile left of one tile. With `headSum`, that
-/// += the head's rows, as a product with as many `ones`: each piece of the head
-/// while it is near.
+/// dx += e W, where e is what takeTile left of one tile, of which each part has
+/// a dx of its own after the other's. With `headSum`, that += the head's rows,
+/// as a product with as many `ones`: each piece of the head while it is near.
 static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                             const VocabularyTile &vocabulary, Value dx,
                             Value headSum, Value ones) {
-  const int64_t terms = numerics::dotBlock(vocabulary.width);
+  const int64_t part = std::min(in.part, vocabulary.width);
+  const int64_t parts = llvm::divideCeil(vocabulary.width, part);
+  const int64_t block = k.blockColumns(in.element);
+  // No tile of a product has columns of two parts.
+  const int64_t columns =
+      parts == 1 ? in.hidden : int64_t(llvm::alignTo(in.hidden, block)) * parts;
   forEachPackedTile(
-      k, in, in.hidden, terms, [&](const KernelBuilder::Tile &tile) {
-        Value zero = k.index(0);
-        KernelBuilder::Product product =
-            k.productFor(tile, dx, {in.logits, tile.row, zero},
-                         {in.weight, vocabulary.first, tile.column},
-                         k.index(vocabulary.width));
+      k, in, columns, numerics::dotBlock(part),
+      [&](const KernelBuilder::Tile &whole) {
+        Value zero = k.index(0), first = zero, last = k.index(vocabulary.width);
+        Value offset = zero;
+        KernelBuilder::Tile tile = whole;
+        if (parts > 1) {
+          Value number = k.div(whole.column, k.index(columns / parts));
+          tile.column = k.rem(whole.column, k.index(columns / parts));
+          if (in.hidden % block != 0)
+            tile.columns =
+                k.min(whole.columns, k.sub(k.index(in.hidden), tile.column));
+          first = k.mul(number, k.index(part));
+          offset = k.mul(number, k.index(in.hidden));
+        }
+        Value depth = parts == 1 ? last
+                      : vocabulary.width % part == 0
+                          ? k.index(part)
+                          : k.min(k.index(part), k.sub(last, first));
+        KernelBuilder::Product product = k.productFor(
+            tile, dx, {in.scores, tile.row, first},
+            {in.weight, k.add(vocabulary.first, first), tile.column}, depth);
+        product.c.column = k.add(offset, tile.column);
         product.accumulate = true;
         product.readAhead = true;
         k.product(product);
@@ -355,13 +390,26 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
           return;
         Value isFirst =
             arith::CmpIOp::create(k, arith::CmpIPredicate::eq, tile.row, zero);
+        if (parts > 1)
+          isFirst = arith::AndIOp::create(
+              k, isFirst,
+              arith::CmpIOp::create(k, arith::CmpIPredicate::eq, first, zero));
         k.when(isFirst, [&] {
-          product.c = {headSum, zero, tile.column};
-          product.a = {ones, zero, zero};
-          product.rows = k.index(1);
-          product.readAhead = false;
-          product.fewRows = true;
-          k.product(product);
+          auto addHead = [&](Value from) {
+            product.w.row = k.add(vocabulary.first, from);
+            product.c = {headSum, zero, tile.column};
+            product.a = {ones, zero, zero};
+            product.rows = k.index(1);
+            product.readAhead = false;
+            product.fewRows = true;
+            k.product(product);
+          };
+          for (int64_t i = 0; i < parts; ++i) {
+            if (parts > 1)
+              product.depth =
+                  k.index(std::min(part, vocabulary.width - i * part));
+            addHead(k.index(i * part));
+          }
         });
       });
 }
@@ -377,7 +425,8 @@ static void fillRow(KernelBuilder &k, Value row, double value) {
 }
 
 /// dx = (dxSums - sum * W[target]) / (the sum with the target's term), for
-/// packed row `i`, where dx may be dxSums; `part` is one of a row. With
+/// packed row `i`, where dx may be dxSums, of which each part of a tile has its
+/// own; `part` is one of a row. With
 /// smoothed labels also smoothing * (W[target] - headSum / vocabulary). With
 /// `streamed`, the pages of the target's weights go at once: rows are far
 /// apart.
@@ -395,13 +444,17 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
   Value share = k.real(in.element, in.smoothing / double(in.vocabulary));
   Value target = k.loadIndex(in.targets, k.loadIndex(in.rowOf, i));
   int64_t width = cast<MemRefType>(part.getType()).getDimSize(1);
+  int64_t sums = cast<MemRefType>(dxSums.getType()).getDimSize(1);
   Value hidden = k.index(in.hidden);
   k.loop(k.index(0), hidden, width, [&](Value first) {
     Value columns = k.min(k.index(width), k.sub(hidden, first));
     k.readRow(part, in.weight, target, first, columns, streamed);
     k.map(columns, [&](ValueRange j) {
       Value column = k.add(first, j[0]);
-      Value pull = k.mul(k.load(dxSums, {i, column}), factor);
+      Value all = k.load(dxSums, {i, column});
+      for (int64_t at = in.hidden; at < sums; at += in.hidden)
+        all = k.add(all, k.load(dxSums, {i, k.add(k.index(at), column)}));
+      Value pull = k.mul(all, factor);
       Value push = k.mul(k.load(part, {k.index(0), j[0]}), others);
       Value sum = k.sub(pull, push);
       if (headSum)
@@ -411,15 +464,27 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
   });
 }
 
-void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
+/// With `roundsScores`, what dx is summed from is rounded to bfloat16, as its
+/// product would do, and lies in the place of the logits.
+static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
+                     bool roundsScores) {
   LossBuffers in = lossBuffers(op, k, op.getLoss());
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
   // A dx that is narrower than its sums has the packed rows of x until it is
   // complete. The workspace has dx packed at the end, whatever it had before.
   Value dxSums = dx, packedDx = in.packedX;
-  if (op.sumsApart())
+  auto sums = cast<MemRefType>(in.packedX.getType());
+  if (op.sumsApart() || sums.getDimSize(1) > in.hidden)
     std::swap(dxSums, in.packedX);
-  Value columns = k.index(in.hidden), zero = k.real(in.element, 0.0);
+  if (roundsScores) {
+    auto logits = cast<MemRefType>(in.logits.getType());
+    auto type = MemRefType::get(
+        {logits.getDimSize(0), 2 * logits.getDimSize(1)}, k.getBF16Type());
+    in.scores = tile::ViewOp::create(k, type, in.logits, k.index(0));
+  }
+  Value zero = k.real(in.element, 0.0);
+  Value columns = k.index(dx ? cast<MemRefType>(dxSums.getType()).getDimSize(1)
+                             : in.hidden);
   bool isSmoothed = in.smoothing > 0;
   Value logitSums = isSmoothed ? k.workspace(op, 7) : Value();
   Value headSum = isSmoothed && dx ? k.workspace(op, 8) : Value();
@@ -460,10 +525,13 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   forEachVocabularyTile(
       k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
         emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
-        forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+        SmallVector<MemRefType, 1> own;
+        if (roundsScores)
+          own.push_back(MemRefType::get({1, vocabulary.width}, in.element));
+        forEachPacked(k, in, own, [&](Value i, ValueRange own) {
           if (logitSums)
             addTile(k, in, vocabulary, logitSums, in.logits, i);
-          takeTile(k, in, vocabulary, i,
+          takeTile(k, in, vocabulary, i, own.empty() ? Value() : own[0],
                    [&](Value factor) { rescale(i, factor); });
         });
         if (dx)
@@ -477,6 +545,18 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   sumInOrder(k, in.total, in.terms, [&] { return packedCount(k, in); });
   if (dx)
     unpackRows(k, in, packedDx, dx);
+}
+
+void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
+  emitLoss(op, k, /*roundsScores=*/false);
+}
+
+bool hone::emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k) {
+  auto x = cast<RankedTensorType>(op.getX().getType());
+  if (!op.getDx() || !k.rounds(computeType(x.getElementType())))
+    return false;
+  emitLoss(op, k, /*roundsScores=*/true);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -501,7 +581,7 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
     auto takeTarget = [&](Value column) {
       k.store(k.loadAs(f64, tangents, {i, column}), targetTangents, i);
     };
-    takeTile(k, in, vocabulary, i, rescale, takeTarget);
+    takeTile(k, in, vocabulary, i, /*own=*/{}, rescale, takeTarget);
     if (tangentSums)
       addTile(k, in, vocabulary, tangentSums, tangents, i);
     Value slope = k.reduce(k.index(vocabulary.width), tile::Combine::add,
@@ -615,7 +695,7 @@ void hone::emitKernel(LinearCrossEntropyParameterAdjointOp op,
       k, in, /*streamed=*/false, [&](const VocabularyTile &vocabulary) {
         emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
         forEachPacked(k, in, {}, [&](Value i, ValueRange) {
-          takeTile(k, in, vocabulary, i, nothing);
+          takeTile(k, in, vocabulary, i, /*own=*/{}, nothing);
         });
       });
   forEachPacked(k, in, {}, [&](Value i, ValueRange) {

@@ -3,6 +3,7 @@
 #include "targets/gpu/GpuKernels.h"
 
 #include "dialects/Hone/Numerics.h"
+#include "passes/kernels/LossKernels.h"
 #include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/RowSums.h"
 #include "targets/gpu/TileShape.h"
@@ -14,14 +15,17 @@ using namespace mlir;
 using namespace hone;
 
 bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
-  bool isInRegisters =
+  bool isByMatrices =
       device.matrixUnits &&
       llvm::TypeSwitch<Operation *, bool>(op)
           .Case<AttentionOp, AttentionAdjointOp>([&](auto attention) {
             return emitRegisterAttention(attention, k);
           })
+          .Case([&](LinearCrossEntropyOp loss) {
+            return emitRoundedLoss(loss, k);
+          })
           .Default(false);
-  if (isInRegisters)
+  if (isByMatrices)
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<AttentionOp, CachedAttentionOp, AttentionTangentOp,

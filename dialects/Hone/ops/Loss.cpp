@@ -103,17 +103,20 @@ int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), 2 * rows + (getSmoothing() ? 1 : 0));
 }
 
-/// With sums of dx in place of x, see LinearCrossEntropyOp::sumsApart. Where
+/// With sums of dx in place of x, see LinearCrossEntropyOp::sumsApart, or if a
+/// tile has several parts: a row has those of one part after the other. Where
 /// labels are smoothed, the sum of each row's logits; and for dx the sum of the
 /// head's rows, and the ones that those of a tile are multiplied by.
 SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   SmallVector<MemRefType> buffers = lossWorkspace(*this, maxRows);
-  if (sumsApart())
-    buffers[1] = cast<MemRefType>(computeType(buffers[1]));
+  int64_t tile = std::min(rowsOf(getWeight()), lossColumns(*this));
+  int64_t parts = llvm::divideCeil(tile, lossPartColumns(*this));
+  if (sumsApart() || (getDx() && parts > 1))
+    buffers[1] = MemRefType::get({maxRows, parts * columns(getX())},
+                                 computedType(getX()));
   if (!getSmoothing())
     return buffers;
   buffers.push_back(perRow(getContext(), maxRows));
-  int64_t tile = std::min(rowsOf(getWeight()), lossColumns(*this));
   if (getDx())
     for (int64_t width : {columns(getWeight()), tile})
       buffers.push_back(MemRefType::get({1, width}, computedType(getX())));

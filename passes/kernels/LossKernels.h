@@ -1,0 +1,15 @@
+//===- LossKernels.h - A loss for targets with matrix units ---------------===//
+
+#pragma once
+
+#include "passes/kernels/KernelBuilder.h"
+
+namespace hone {
+
+/// The loss for a target whose products round float32 to bfloat16: what dx is
+/// summed from is stored as that, so half of the bytes are read, as they are.
+/// Needs private memory for a row of KernelBuilder::lossColumns(). False, with
+/// nothing emitted: there is no dx, or products do not round.
+bool emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k);
+
+} // namespace hone
