@@ -1,12 +1,14 @@
 //===- GpuCases.cpp - Whether a device computes what the PTX machine does -===//
 //
-// gpu-cases [--device N] [--seconds N] RESULTS.jsonl CASE...
+// gpu-cases [--device N] [--seconds N] [--texts FOLDER] RESULTS.jsonl CASE...
 //
 // Runs the launches of each file (test/gpu/ptx/CaseFile.h) and compares all
 // memory after each with what the machine left there: every byte, written or
 // not. A difference is told, and put right before the next launch, so that
 // each launch is judged by itself. Where kernels have matrix units, numbers
 // must be near a reference's. RESULTS gets a line for each case, at once.
+// Where ptxas's code of a text lies beside its case, HASH.sm_90.cubin, that is
+// loaded. FOLDER, which must be there, gets each text: HASH.ptx.
 //
 // A kernel that ends its context, or never ends, takes a child process along:
 // another goes on with the next case. Exit codes: 0 all passed, 1 not all, 2
@@ -54,8 +56,12 @@ struct Allocation {
 
 class CaseRun {
 public:
-  CaseRun(const CudaDriver &driver, Stream *stream)
-      : driver(driver), stream(stream) {}
+  /// ptxas's code for devices of `capability` may be in `folder`, and texts go
+  /// to `texts`: paths with what ends them, or nothing.
+  CaseRun(const CudaDriver &driver, Stream *stream, int capability,
+          std::string folder, std::string texts)
+      : driver(driver), stream(stream), capability(capability),
+        folder(std::move(folder)), texts(std::move(texts)) {}
   ~CaseRun();
 
   void run(std::string_view file);
@@ -71,6 +77,7 @@ private:
   bool check(Code code, const char *what);
   Allocation *find(CaseRecords &records);
   void load(std::string_view text);
+  bool writeText(std::string_view text) const;
   void launch(CaseRecords &records);
   void store(CaseRecords &records, bool isExpected);
   void compare();
@@ -80,6 +87,8 @@ private:
 
   const CudaDriver &driver;
   Stream *stream;
+  const int capability;
+  const std::string folder, texts;
   std::vector<LoadedCode *> modules;
   std::map<uint32_t, Allocation> allocations;
   bool isNear = false;                      ///< no launch leaves known bits
@@ -115,12 +124,33 @@ Allocation *CaseRun::find(CaseRecords &records) {
   return nullptr;
 }
 
+bool CaseRun::writeText(std::string_view text) const {
+  const std::string path = texts + Sha256::hex(text).substr(0, 16) + ".ptx";
+  FILE *file = fopen(path.c_str(), "wb");
+  if (!file)
+    return false;
+  const bool isWhole = fwrite(text.data(), 1, text.size(), file) == text.size();
+  return fclose(file) == 0 && isWhole;
+}
+
 void CaseRun::load(std::string_view text) {
   const std::string ended(text);
   char log[4096] = "";
   LoadOption options[] = {kErrorLog, kErrorLogBytes};
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
   modules.push_back(nullptr);
+  const std::string_view shown = ended.c_str();
+  if (!texts.empty() && !writeText(shown)) {
+    problem = "its text cannot be written to " + texts;
+    isBroken = true;
+    return;
+  }
+  Result<MappedFile> assembled =
+      MappedFile::open(folder + assembledCodeName(shown, capability));
+  if (assembled.isOk() &&
+      driver.loadCode(&modules.back(), assembled.value().data(), 0, nullptr,
+                      nullptr) == kSuccess)
+    return;
   if (!check(
           driver.loadCode(&modules.back(), ended.c_str(), 2, options, values),
           "the text is refused"))
@@ -376,10 +406,14 @@ namespace {
 struct Request {
   int device = 0;
   double seconds = 1e9; ///< for all cases
-  std::string results;
+  std::string results, texts;
   std::vector<std::string> cases;
 };
 } // namespace
+
+static std::string folderOf(const std::string &path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
 
 static std::string nameOf(const std::string &path) {
   std::string name = path.substr(path.rfind('/') + 1);
@@ -411,6 +445,14 @@ static std::string describe(const std::string &path, const std::string &problem,
   return line + "}\n";
 }
 
+/// Of a case that is not judged.
+static std::string describeLate(const std::string &path,
+                                const std::string &why) {
+  return "{\"case\": " + jsonString(nameOf(path)) +
+         ", \"skipped\": true, \"problem\": " + jsonString(why) + "}\n";
+}
+static constexpr const char *kNoTime = "there was no time left for it";
+
 /// Runs the cases from `first` on; a line for each to `out`. Ends the process.
 [[noreturn]] static void runCases(const Request &request, size_t first,
                                   int out) {
@@ -418,10 +460,13 @@ static std::string describe(const std::string &path, const std::string &problem,
   DeviceNumber device = 0;
   Context *context = nullptr;
   Stream *stream = nullptr;
+  int major = 0, minor = 0;
   if (!driver.isOk())
     _exit(3);
   const CudaDriver &cuda = driver.value();
   if (cuda.device(&device, request.device) != kSuccess ||
+      cuda.deviceAttribute(&major, kCapabilityMajor, device) != kSuccess ||
+      cuda.deviceAttribute(&minor, kCapabilityMinor, device) != kSuccess ||
       cuda.retainContext(&context, device) != kSuccess ||
       cuda.setContext(context) != kSuccess ||
       cuda.createStream(&stream, kNonBlocking) != kSuccess)
@@ -430,7 +475,8 @@ static std::string describe(const std::string &path, const std::string &problem,
     const auto start = std::chrono::steady_clock::now();
     std::string problem, line;
     Result<MappedFile> file = MappedFile::open(request.cases[i]);
-    CaseRun run(cuda, stream);
+    CaseRun run(cuda, stream, 10 * major + minor, folderOf(request.cases[i]),
+                request.texts);
     if (file.isOk())
       run.run(file.value().bytes());
     else
@@ -452,6 +498,10 @@ int main(int argc, char **argv) {
   int at = 1;
   for (; at + 1 < argc && !strncmp(argv[at], "--", 2); at += 2) {
     const std::string option = argv[at];
+    if (option == "--texts") {
+      request.texts = std::string(argv[at + 1]) + "/";
+      continue;
+    }
     char *end = nullptr;
     const double value = strtod(argv[at + 1], &end);
     if (*end || !*argv[at + 1] || value < 0 ||
@@ -462,7 +512,7 @@ int main(int argc, char **argv) {
   }
   if (argc - at < 2 || !strncmp(argv[at], "--", 2)) {
     fprintf(stderr, "usage: gpu-cases [--device N] [--seconds N] "
-                    "RESULTS.jsonl CASE...\n");
+                    "[--texts FOLDER] RESULTS.jsonl CASE...\n");
     return 2;
   }
   request.results = argv[at++];
@@ -500,7 +550,7 @@ int main(int argc, char **argv) {
     close(pipes[1]);
     std::string text;
     const size_t before = done;
-    const char *why = "its process ended";
+    std::string why = "its process ended";
     bool isStopped = false;
     for (;;) {
       const std::chrono::duration<double> used =
@@ -513,8 +563,8 @@ int main(int argc, char **argv) {
                            int(std::min<double>(kCaseSeconds, left) * 1000));
       if (ready <= 0) {
         isStopped = left <= kCaseSeconds;
-        why = isStopped ? "there was no time left for it"
-                        : "it did not end within a minute";
+        why = !isStopped ? "it did not end within a minute"
+                         : "it did not end in the time that was left";
         break;
       }
       char buffer[4096];
@@ -538,8 +588,11 @@ int main(int argc, char **argv) {
                             : driver.status().render().c_str());
       return 3;
     }
-    while (isStopped && done < request.cases.size())
-      note(describe(request.cases[done], why, nullptr, 0));
+    // The first of them had begun.
+    while (isStopped && done < request.cases.size()) {
+      note(describeLate(request.cases[done], why));
+      why = kNoTime;
+    }
     // A context that is spent ends after its case's line: go on with the next.
     if (done < request.cases.size() && done == before)
       note(describe(request.cases[done], why, nullptr, 0));

@@ -154,14 +154,12 @@ Result<hone_frame> CudaDevice::load(const hone_module &given,
   return frame;
 }
 
-/// Where ptxas's code of the text may be, for this device alone: it starts at
-/// once, while the driver compiles a text for seconds.
+/// Where ptxas's code of the text may be.
 static std::string assembledCodePath(const hone_module &module,
                                      int capability) {
   const std::string program = platform::programPath();
   return program.substr(0, program.rfind('/') + 1) +
-         Sha256::hex(module.device_code).substr(0, 16) + ".sm_" +
-         std::to_string(capability) + ".cubin";
+         assembledCodeName(module.device_code, capability);
 }
 
 Status CudaDevice::loadCode(const hone_module &module) {

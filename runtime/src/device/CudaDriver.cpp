@@ -3,6 +3,7 @@
 #include "device/CudaDriver.h"
 
 #include "base/ByteCount.h"
+#include "base/Sha256.h"
 #include "platform/System.h"
 
 namespace hone::rt {
@@ -46,6 +47,11 @@ Result<CudaDriver> CudaDriver::load() {
                     "see whether nvidia-smi lists one (a container must be "
                     "given it: --gpus all)");
   return driver;
+}
+
+std::string assembledCodeName(std::string_view text, int capability) {
+  return Sha256::hex(text).substr(0, 16) + ".sm_" + std::to_string(capability) +
+         ".cubin";
 }
 
 std::string CudaDriver::describe(Code code) const {

@@ -6,6 +6,7 @@
 #include "device/CudaApi.h"
 #include "device/DeviceName.h"
 
+#include <string_view>
 #include <vector>
 
 namespace hone::rt {
@@ -31,6 +32,10 @@ struct CudaDriver : cuda::Functions {
 
   int version = 0; ///< 1000 major + 10 minor, of CUDA
 };
+
+/// The name of the file that has ptxas's code of `text` for these devices
+/// alone, which starts at once, while the driver compiles a text for seconds.
+std::string assembledCodeName(std::string_view text, int capability);
 
 /// "12.4" of a version as the driver has it.
 std::string describeCudaVersion(int version);
