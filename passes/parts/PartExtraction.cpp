@@ -81,8 +81,17 @@ private:
   /// Erases functions of numbers that are other parts' alone.
   void eraseUncalled();
 
-  /// What each part has of a vector over parameters, as one of all.
+  /// What each part has of a vector over parameters, as one of all. Two parts
+  /// give each other their own; of more, the last one is given all and says the
+  /// whole, so that no part needs a link to each other one.
   LogicalResult gather(RunOp run, ScheduleOp schedule);
+  bool isDirect() const { return parts.size() == 2; }
+  /// Whether this part makes one vector of them.
+  bool gathers() const { return isDirect() || part == parts.back(); }
+  /// Whether `from` gives `to` what it has of such a vector.
+  bool gives(StringRef from, StringRef to) const {
+    return from != to && (isDirect() || to == parts.back());
+  }
   func::FuncOp gatherFunction(EntryOp entry, ArrayRef<StringRef> owners);
   /// Entries of all parts are of the layers and parameters that are here; false
   /// if nothing is left of one.
@@ -493,20 +502,31 @@ LogicalResult PartExtraction::gather(RunOp run, ScheduleOp schedule) {
               /*batch=*/Value(), /*condition=*/Value(), stage, run.getLane())
               .getResult(0);
     for (StringRef other : parts)
-      if (other != part)
+      if (gives(part, other))
         send(builder, own, other, channel, Value(), {}, stage);
   }
-  SmallVector<Value> pieces;
-  for (StringRef giver : parts)
-    if (int64_t count = llvm::count(givers, giver))
-      pieces.push_back(giver == part
-                           ? own
-                           : receive(builder, run.getLoc(), numbersType(count),
-                                     giver, channel, Value(), {}, stage));
-  auto all = ScalarOp::create(builder, run.getLoc(), run.getResultTypes(),
-                              gatherFunction(entry, givers).getSymName(),
-                              pieces, stage);
-  run.getResult(0).replaceAllUsesWith(all.getResult(0));
+  Value all;
+  const std::string ofAll = channel + ".all";
+  if (gathers()) {
+    SmallVector<Value> pieces;
+    for (StringRef giver : parts)
+      if (int64_t count = llvm::count(givers, giver))
+        pieces.push_back(giver == part ? own
+                                       : receive(builder, run.getLoc(),
+                                                 numbersType(count), giver,
+                                                 channel, Value(), {}, stage));
+    all = ScalarOp::create(builder, run.getLoc(), run.getResultTypes(),
+                           gatherFunction(entry, givers).getSymName(), pieces,
+                           stage)
+              .getResult(0);
+    for (StringRef other : parts)
+      if (!isDirect() && other != part)
+        send(builder, all, other, ofAll, Value(), {}, stage);
+  } else {
+    all = receive(builder, run.getLoc(), run.getResult(0).getType(),
+                  parts.back(), ofAll, Value(), {}, stage);
+  }
+  run.getResult(0).replaceAllUsesWith(all);
   run.erase();
   return success();
 }

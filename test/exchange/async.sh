@@ -91,6 +91,12 @@ for count in 2 3 5; do
     { echo "async: a delay of $count modules more has the same bits" >&2; exit 1; }
 done
 echo 'other bits: with a delay more'
+# Of 5 modules each meets its neighbours, the first and the last one.
+[[ $(cd "$work/of5" && echo module?-module?) == \
+  'module1-module2 module1-module3 module1-module4 module1-module5 module2-module3'\
+' module2-module5 module3-module4 module3-module5 module4-module5' ]] ||
+  { echo "async: other links: $(cd "$work/of5" && echo module?-module?)" >&2; exit 1; }
+echo 'links to neighbours, the first and the last module'
 
 # Kills, of three programs.
 count=3 programs=(1 2 3)

@@ -2,6 +2,9 @@
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
+// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part1" | FileCheck %s --check-prefix=GIVER
+// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part2" | FileCheck %s --check-prefix=GIVER
+// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part3" | FileCheck %s --check-prefix=GATHERER
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 
@@ -53,6 +56,25 @@
 // UPPER-NEXT: hone.scalar @add(%{{.*}}, %[[L]])
 // UPPER-NEXT: hone.wait %[[L]]
 // UPPER: hone.scalar @scalar.gather.squares(%{{.*}}, %{{.*}}) : (tensor<1xf64>, tensor<2xf64>) -> tensor<3xf64>
+
+// Of three parts the last one is given all norms, and says the whole.
+
+// GIVER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// GIVER-NEXT: hone.send %[[OWN]] to "part3" channel "train.squares"
+// GIVER-NEXT: %[[ALL:.*]] = hone.receive from "part3" channel "train.squares.all" : tensor<3xf64>
+// GIVER-NEXT: hone.wait %[[ALL]]
+// GIVER-NEXT: hone.scalar @norm(%[[ALL]])
+// GIVER-NOT: channel "train.squares
+
+// GATHERER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// GATHERER-NEXT: %[[A:.*]] = hone.receive from "part1" channel "train.squares" : tensor<1xf64>
+// GATHERER-NEXT: %[[B:.*]] = hone.receive from "part2" channel "train.squares" : tensor<1xf64>
+// GATHERER-NEXT: hone.wait %[[A]]
+// GATHERER-NEXT: hone.wait %[[B]]
+// GATHERER-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather.squares(%[[A]], %[[B]], %[[OWN]])
+// GATHERER-NEXT: hone.send %[[ALL]] to "part1" channel "train.squares.all"
+// GATHERER-NEXT: hone.send %[[ALL]] to "part2" channel "train.squares.all"
+// GATHERER-NEXT: hone.scalar @norm(%[[ALL]])
 
 // OTHER: has no part 'middle'; its parts: lower upper
 module attributes {hone.max_rows = 8 : i64} {

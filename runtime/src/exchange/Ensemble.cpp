@@ -22,14 +22,12 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   std::unique_ptr<Ensemble> made(new Ensemble(std::move(about)));
   const About &own = made->about;
   made->rounds = platform::randomNumber() << 32;
-  for (const std::string &peer : own.all) {
-    if (peer == own.self)
-      continue;
+  for (const std::string &peer : own.peers) {
     Session::Peer told{own.engine, own.address, own.self,    peer,
                        /*run=*/1,  own.equal,   own.patience};
     told.events = &made->events;
     told.seen = &made->seen;
-    told.mayHalt = peer == own.all.front();
+    told.mayHalt = peer == own.leader;
     told.outlives = !made->leads();
     // Among those who follow nobody decides.
     told.countsRestarts = told.mayHalt || made->leads();

@@ -23,8 +23,10 @@ public:
   struct About {
     const hone_engine *engine;
     std::string address; ///< which the engine understands
-    std::string self;
-    std::vector<std::string> all;             ///< programs; the first one leads
+    std::string self, leader;
+    /// Those that this one meets: all others if it leads, else the leader
+    /// first, and those that it exchanges anything with.
+    std::vector<std::string> peers;
     std::map<std::string, std::string> equal; ///< see Session::Peer
     Patience patience;
     uint64_t payload = kFramePayload; ///< see Session::Peer
@@ -43,7 +45,7 @@ public:
   /// Of all sessions.
   Session::Traffic traffic();
 
-  bool leads() const { return about.self == about.all.front(); }
+  bool leads() const { return about.self == about.leader; }
   /// Whether what failed is to be done again, from beginRound() on.
   bool isInterrupted() const { return events.load() != seen; }
 

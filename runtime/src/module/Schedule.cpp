@@ -38,6 +38,12 @@ const char *peerOf(const hone_schedule &schedule) {
   return first == end ? nullptr : first->peer;
 }
 
+void addPeers(const hone_schedule &schedule, std::set<std::string> &peers) {
+  for (uint32_t i = 0; i < schedule.item_count; ++i)
+    if (isExchange(schedule.items[i]))
+      peers.insert(schedule.items[i].peer);
+}
+
 std::vector<bool> valuesOfHost(const hone_schedule &s) {
   std::vector<bool> isUsed(s.value_count);
   for (const auto &[numbers, count] : {std::pair(s.settings, s.setting_count),

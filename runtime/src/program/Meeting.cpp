@@ -90,9 +90,10 @@ Status meetOverNetwork(Options &options) {
   return Status::ok();
 }
 
-/// That --connect names programs of the model, each once and enough of them.
+/// That --connect names programs of the model, each once, and all `peers`.
 static Status checkConnect(const Options &options,
-                           const std::set<std::string> &others) {
+                           const std::set<std::string> &others,
+                           const std::vector<std::string> &peers) {
   const std::string option = options.connect.spelling();
   std::set<std::string> given;
   for (const auto &one : dialled(options.connect)) {
@@ -113,22 +114,23 @@ static Status checkConnect(const Options &options,
   }
   if (!options.serve.empty() || given.count("") > 0)
     return Status::ok();
-  for (const std::string &other : others)
-    if (given.count(other) == 0)
+  for (const std::string &peer : peers)
+    if (given.count(peer) == 0)
       return Status(ErrorCode::NoMeeting, option,
-                    "expects the address of '" + other +
+                    "expects the address of '" + peer +
                         "' too, since this program does not serve",
-                    "add " + other + "=HOST:PORT, or --serve");
+                    "add " + peer + "=HOST:PORT, or --serve");
   return Status::ok();
 }
 
 Status checkMeeting(const Options &options,
                     const std::vector<std::string> &programs,
-                    const std::string &self) {
+                    const std::string &self,
+                    const std::vector<std::string> &peers) {
   std::set<std::string> others(programs.begin(), programs.end());
   others.erase(self);
   if (!options.connect.empty())
-    HONE_TRY(checkConnect(options, others));
+    HONE_TRY(checkConnect(options, others, peers));
   const Word &place = !options.connect.empty() ? options.connect
                       : !options.serve.empty() ? options.serve
                                                : options.exchangeAt;

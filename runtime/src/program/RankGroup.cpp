@@ -18,9 +18,9 @@ Result<uint64_t> sharingBytes(const Module &module, const Options &options,
       folds(module.schedule(HONE_TRAIN)) ? module.vectorBytes() : 0;
   const auto batches =
       uint64_t(options.settings.train.gradient_accumulation_steps);
-  HONE_ASSIGN(
-      const uint64_t messages,
-      exchangeBytes(options, place.ranks, Ranks::framePayload(place.ranks)));
+  HONE_ASSIGN(const uint64_t messages,
+              exchangeBytes(options, place.ranks - 1,
+                            Ranks::framePayload(place.ranks)));
   return messages +
          Ranks::foldBytes(gradient, place.ranks, batches > place.ranks);
 }
@@ -36,9 +36,14 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
                   "ranks share the batches of programs for processors alone",
                   "start one program, without mpirun");
   Ensemble::About about;
+  std::vector<std::string> names;
   for (uint32_t rank = 0; rank < place.ranks; ++rank)
-    about.all.push_back("rank " + std::to_string(rank));
-  about.self = about.all[place.rank];
+    names.push_back("rank " + std::to_string(rank));
+  about.self = names[place.rank];
+  about.leader = names.front();
+  for (const std::string &name : names)
+    if (name != about.self)
+      about.peers.push_back(name);
   about.payload = Ranks::framePayload(place.ranks);
   about.address = options.exchange;
   about.equal = equalOf(module, options.settings);
@@ -46,7 +51,6 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   // A signal is for the first rank, which saves after the step.
   about.patience = {std::chrono::seconds(int64_t(options.timeout)), nullptr};
   HONE_ASSIGN(about.engine, engineOf(options));
-  std::vector<std::string> names = about.all;
   HONE_ASSIGN(std::unique_ptr<Ensemble> others,
               Ensemble::open(std::move(about)));
   return std::unique_ptr<RankGroup>(

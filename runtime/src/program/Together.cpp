@@ -11,6 +11,7 @@
 
 #include "base/OutputFile.h"
 #include "exchange/Engine.h"
+#include "module/Schedule.h"
 #include "platform/Files.h"
 #include "platform/System.h"
 #include "program/Launch.h"
@@ -22,6 +23,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <set>
 
 namespace hone::rt {
 
@@ -29,18 +31,32 @@ Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 
-Result<uint64_t> exchangeBytes(const Options &options, uint64_t programs,
+std::vector<std::string> peersOf(const Module &module) {
+  const ModuleConfig &config = module.config();
+  const std::vector<std::string> all = config.programs();
+  std::set<std::string> needed;
+  const hone_module &compiled = module.abi();
+  for (uint32_t i = 0; i < compiled.schedule_count; ++i)
+    addPeers(compiled.schedules[i], needed);
+  std::vector<std::string> peers;
+  for (const std::string &each : all)
+    if (each != config.program &&
+        (config.program == all.front() || each == all.front() ||
+         needed.count(each) > 0))
+      peers.push_back(each);
+  return peers;
+}
+
+Result<uint64_t> exchangeBytes(const Options &options, uint64_t others,
                                uint64_t payload) {
-  if (options.exchange.empty() || programs < 2)
+  if (options.exchange.empty() || others == 0)
     return uint64_t(0);
   HONE_ASSIGN(const hone_engine *engine, engineOf(options));
-  return engine->bytes +
-         (programs - 1) * Session::memoryBytes(*engine, payload);
+  return engine->bytes + others * Session::memoryBytes(*engine, payload);
 }
 
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
-  return exchangeBytes(options, module.config().programs().size(),
-                       kFramePayload);
+  return exchangeBytes(options, peersOf(module).size(), kFramePayload);
 }
 
 std::map<std::string, std::string> equalOf(const Module &module,
@@ -61,9 +77,11 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   if (options.exchange.empty() || config.program.empty())
     return std::unique_ptr<Ensemble>();
   Ensemble::About about;
-  about.all = config.programs();
+  const std::vector<std::string> all = config.programs();
+  about.leader = all.front();
   about.self = config.program;
-  const bool leads = about.self == about.all.front();
+  about.peers = peersOf(module);
+  const bool leads = about.self == about.leader;
   if (leads && options.data.empty())
     return Status(ErrorCode::MissingOption, "command line",
                   "expects --data but got none: '" + about.self +
@@ -77,14 +95,13 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   for (auto [isGiven, name] : ofLeader)
     if (isGiven && !leads)
       return Status(ErrorCode::OptionsDisagree, name,
-                    "the program '" + about.all.front() +
-                        "' has the data, and '" + about.self +
-                        "' is given what it needs",
+                    "the program '" + about.leader + "' has the data, and '" +
+                        about.self + "' is given what it needs",
                     std::string("leave ") + name + " out");
   HONE_ASSIGN(about.engine, engineOf(options));
   about.address = options.exchangeAt;
-  HONE_TRY(checkMeeting(options, about.all, about.self));
-  HONE_TRY(checkLaunch(options, about.all));
+  HONE_TRY(checkMeeting(options, all, about.self, about.peers));
+  HONE_TRY(checkLaunch(options, all));
   about.equal = equalOf(module, options.settings);
   // What a program rounds of what it keeps is its own plan's.
   about.equal.erase(options.settings.train.kept_dtype.identity());
