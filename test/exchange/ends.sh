@@ -86,6 +86,16 @@ ends server 0 'a program gave no sign at the end; all have saved the last step'
 same one2 $run client server
 echo 'an answer to the end that nobody acknowledges: 0'
 
+patience=20
+begin 'end 1 excess'
+ends client 76 "error\[H0818\].*'server'.*refuses what this one sent"
+train client $run
+client=$!
+ends client 0
+ends server 0
+same one2 $run client server
+echo 'an end that no schedule has: 76'
+
 # To another one that does not lead.
 prepare 3
 export HONE_TEST_EVENT='to-server 30 excess'

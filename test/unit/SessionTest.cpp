@@ -287,6 +287,52 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
   EXPECT_EQ(wire.sent[FrameKind::Data], 4u); // of 256 KiB
 }
 
+// Its peer acknowledges nothing and takes no leave. After the deadline of the
+// last answer there is no second one for the end.
+TEST_F(SessionTest, WhoDrainsInVainEndsAtItsDeadline) {
+  static const hone_engine deaf = {
+      HONE_ENGINE_VERSION,
+      sizeof(hone_engine),
+      "deaf",
+      openEnd,
+      [](hone_link *link, const void *bytes, uint64_t size) {
+        const FrameKind kind =
+            decode(static_cast<const char *>(bytes), size)->kind;
+        return kind == FrameKind::Ack || kind == FrameKind::Farewell
+                   ? 0
+                   : sendOver(link, bytes, size);
+      },
+      takeOff,
+      [](hone_link *) {},
+      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
+      0,
+      0,
+      /*is_ordered=*/1,
+      0};
+  constexpr std::chrono::milliseconds deadline{3000};
+  std::atomic<bool> isOver{false};
+  std::thread d([&] {
+    Session::Peer own = peer("d", "c");
+    own.engine = &deaf;
+    auto opened = Session::open(own);
+    while (!isOver)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    opened.value()->giveUp();
+  });
+  std::chrono::steady_clock::time_point begin;
+  {
+    Session::Peer own = peer("c", "d", int(deadline.count()));
+    own.engine = &deaf;
+    auto opened = Session::open(own);
+    begin = std::chrono::steady_clock::now();
+    (void)opened.value()->postSend(message(0, "d", true, "m"), "answer.", 8);
+    EXPECT_EQ(opened.value()->drain().errorCode(), hone::ErrorCode::PeerLost);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 2 * deadline);
+  isOver = true;
+  d.join();
+}
+
 namespace {
 
 /// Frames under way, and when each arrives; they are lost with the link.

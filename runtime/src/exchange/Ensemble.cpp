@@ -39,6 +39,11 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   return made;
 }
 
+Ensemble::~Ensemble() {
+  for (auto &session : sessions)
+    session->leave();
+}
+
 Session::Traffic Ensemble::traffic() {
   Session::Traffic all;
   for (auto &session : sessions) {
@@ -242,6 +247,14 @@ Status Ensemble::answer() {
   const uint64_t done = commands;
   return leader().postSend(control(leader(), kDone, commands - 1, true),
                            reinterpret_cast<const char *>(&done), sizeof(done));
+}
+
+Status Ensemble::drain() {
+  Status status = leader().drain();
+  if (!status.isOk() && !isInterrupted())
+    for (auto &session : sessions)
+      session->giveUp();
+  return status;
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,9 @@ public:
   /// How many steps a program has saved, and the newest of them.
   using Saved = std::array<uint64_t, 8>;
 
+  /// Takes leave of all at the same time.
+  ~Ensemble() override;
+
   /// Errors: NoThread.
   static Result<std::unique_ptr<Ensemble>> open(About about);
 
@@ -62,8 +65,9 @@ public:
   Result<Command> follow();
   /// That the command which follow() gave last is done.
   Status answer();
-  /// Waits until the leader knows of all answers.
-  Status drain() { return leader().drain(); }
+  /// Waits until the leader knows of all answers. Where it gives no sign, the
+  /// end waits for nobody.
+  Status drain();
 
   Status postSend(const Message &message, const char *bytes,
                   uint64_t size) override;

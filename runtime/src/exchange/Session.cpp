@@ -142,19 +142,14 @@ Session::~Session() {
     return;
   {
     std::unique_lock<std::mutex> lock(mutex);
-    const Clock::time_point begin = Clock::now();
-    isLeaving = true;
-    if (link)
-      self.engine->wake(link);
+    beginToLeave();
     // A peer that began anew does not need what is not acknowledged by then,
     // and its answer to a farewell may be lost with the program that gave it.
-    // Whom a signal stops may come back, so it does not take leave.
     auto isOver = [&] {
-      if (!isGreeted || isGivenUp || !failure.isOk() ||
-          (self.patience.isStopped && self.patience.isStopped()))
+      if (endsAtOnce())
         return true;
       const auto waited =
-          std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+          std::chrono::duration_cast<milliseconds>(Clock::now() - leftAt);
       return hasOpenSends() ? !self.patience.check("", waited).isOk() ||
                                   isInterrupted() || waited > kMostLeave
                             : hasFarewell || waited > kMostFarewell;
@@ -166,6 +161,31 @@ Session::~Session() {
       self.engine->wake(link);
   }
   thread.join();
+}
+
+// Whom a signal stops may come back, so it does not take leave.
+bool Session::endsAtOnce() const {
+  return !isGreeted || isGivenUp || !failure.isOk() ||
+         (self.patience.isStopped && self.patience.isStopped());
+}
+
+void Session::beginToLeave() {
+  if (isLeaving || endsAtOnce())
+    return;
+  isLeaving = true;
+  leftAt = Clock::now();
+  if (link)
+    self.engine->wake(link);
+}
+
+void Session::leave() {
+  std::lock_guard<std::mutex> lock(mutex);
+  beginToLeave();
+}
+
+void Session::giveUp() {
+  std::lock_guard<std::mutex> lock(mutex);
+  isGivenUp = true;
 }
 
 bool Session::hasOpenSends() const {
@@ -292,9 +312,13 @@ Status Session::drain() {
       return Status(ErrorCode::PeerLost, what, "it began anew",
                     "give the same command again");
     HONE_TRY(failure);
-    HONE_TRY(self.patience.check(
-        what, std::chrono::duration_cast<milliseconds>(
-                  Clock::now() - std::max(begin, lastProgress))));
+    if (Status status = self.patience.check(
+            what, std::chrono::duration_cast<milliseconds>(
+                      Clock::now() - std::max(begin, lastProgress)));
+        !status.isOk()) {
+      isGivenUp = true;
+      return status;
+    }
     changed.wait_for(lock, self.patience.slice());
   }
   return Status::ok();

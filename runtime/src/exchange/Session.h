@@ -72,9 +72,14 @@ public:
   static Result<std::unique_ptr<Session>> start(Peer peer);
   /// Waits for the peer. Errors: as open().
   Status awaitGreeting();
-  /// Waits for what is sent to be acknowledged, as long as patience lasts, and
-  /// takes leave.
+  /// Waits for what is sent to be acknowledged, as long as patience lasts since
+  /// leave(), and takes leave.
   ~Session();
+  /// Begins to take leave and does not wait, so that several sessions do so at
+  /// the same time.
+  void leave();
+  /// The end of the session waits for nothing.
+  void giveUp();
 
   Status postSend(const Transport::Message &message, const char *bytes,
                   uint64_t size);
@@ -83,7 +88,8 @@ public:
   Status wait(const Transport::Message &message);
   void cancel(const Transport::Message &message);
 
-  /// Waits until all that was sent is acknowledged. Errors: as wait().
+  /// Waits until all that was sent is acknowledged. Errors: as wait(); after
+  /// one of patience nothing is waited for any more.
   Status drain();
   /// The round for which the peer asked last; 0: it asked for none.
   uint64_t askedRound();
@@ -182,6 +188,9 @@ private:
   }
   void handleHalt(uint64_t wanted);
   bool hasOpenSends() const;
+  /// Whether its end waits for nothing.
+  bool endsAtOnce() const;
+  void beginToLeave();
 
   MessageName nameOf(const Transport::Message &message) const;
   Status problemOf(const Transport::Message &message) const;
@@ -214,6 +223,7 @@ private:
   bool isKnown = false;   ///< to the peer: this side's greeting
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
+  Clock::time_point leftAt; ///< when it began to take leave
   Reminder farewell{Clock::time_point{}};
   std::string reason; ///< why there is no link
   Status failure = Status::ok();

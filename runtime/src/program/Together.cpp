@@ -273,7 +273,9 @@ Status Run::endTogether() {
 }
 
 Status Run::leaveOthers(Status status) const {
-  if (status.isOk() || inputs.others->isInterrupted())
+  // What no schedule has is an error until the end.
+  if (status.errorCode() != ErrorCode::PeerLost ||
+      inputs.others->isInterrupted())
     return status;
   printf("a program gave no sign at the end; all have saved the last step\n");
   return Status::ok();
