@@ -101,7 +101,7 @@ bool Network::advance() {
     session.lookedAt =
         std::max(session.lookedAt,
                  node.freeIn + lateness(node.freeIn, session.quietSince));
-    if (event.frame.isLast && !event.frame.isRequest)
+    if (!event.frame.isRequest)
       session.quietSince = session.lookedAt;
     add(link.isMpi ? session.lookedAt : node.freeIn, Event::Arrives,
         event.frame);
@@ -109,6 +109,9 @@ bool Network::advance() {
   }
   case Event::Arrives:
     arrive(event.frame, event.time);
+    break;
+  case Event::Asks:
+    askFor(event.frame, event.time);
     break;
   }
   return true;
@@ -168,25 +171,26 @@ std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
       (link.isMpi && frame->kind != FrameKind::Data))
     return frame;
   session.rest = frame;
-  session.rest->bytes -= link.window;
-  frame->bytes = link.window;
   frame->isLast = false;
   if (link.isMpi) {
+    frame->bytes = 0; // so few that it only waits for its turn
     session.open = std::numeric_limits<double>::infinity();
     return frame;
   }
+  session.rest->bytes -= link.window;
+  frame->bytes = link.window;
   session.open =
       time + 2 * link.latency + seconds(std::min(kFirstBytes, link.window));
   add(session.open, Event::Opens, *frame);
   return frame;
 }
 
-void Network::askForRest(const Frame &begun, double time) {
-  Frame request{FrameKind::Credit, begun.message};
-  request.bytes = 0; // so few that it only waits for its turn
+void Network::askFor(const Frame &announced, double time) {
+  Frame request{FrameKind::Credit, announced.message};
+  request.bytes = 0; // as of what announced it
   request.isRequest = true;
-  nodes[begun.to()].peers[begun.from()].requests.push_back(request);
-  begin(begun.to(), time);
+  nodes[announced.to()].peers[announced.from()].requests.push_back(request);
+  begin(announced.to(), time);
 }
 
 void Network::begin(uint32_t program, double time) {
@@ -221,8 +225,8 @@ void Network::arrive(const Frame &frame, double time) {
     return begin(frame.to(), time);
   }
   if (!frame.isLast) {
-    if (link.isMpi)
-      askForRest(frame, time);
+    if (link.isMpi) // after all else that this look finds
+      add(time, Event::Asks, frame);
     return;
   }
   Travel &travel = travels.at(key);

@@ -35,15 +35,16 @@ struct Link {
   /// Of a frame, so much leaves before the receiver has said that it reads it,
   /// which it does when the first kFirstBytes are there; 0: all of it.
   uint64_t window = 0;
-  /// Open MPI over TCP: it is the receiver's engine that asks for the rest of a
-  /// frame, once it has all of its begin and in its turn on the way out. And
-  /// nothing wakes a program for what comes: it looks for it after an eighth of
-  /// the time for which its link was quiet.
+  /// Open MPI over TCP: a frame beyond the window only announces itself, and
+  /// leaves as a whole when the receiver has asked for it, in its turn on the
+  /// way out. And nothing wakes a program for what comes: it looks for it after
+  /// an eighth of the time for which its link was quiet. At a look what was
+  /// asked for leaves first, and announced frames are asked for then.
   bool isMpi = false;
   uint64_t payload = rt::kFramePayload; ///< of a frame, at most
 };
 
-/// Of Open MPI over TCP, a window.
+/// Of Open MPI over TCP: a longer frame is announced.
 constexpr uint64_t kMpiEagerBytes = 64 * 1024;
 /// Of MPI's engine: the most that a program sleeps between two looks.
 constexpr double kMostSleep = 5e-3;
@@ -101,7 +102,7 @@ private:
     uint64_t payload = 0;
     uint64_t bytes = rt::kFrameHeader; ///< of this part of it
     bool isLast = true;                ///< part
-    bool isRequest = false;            ///< MPI's, for the rest of a frame
+    bool isRequest = false;            ///< MPI's, for an announced frame
 
     uint32_t from() const { return isBack() ? message.to : message.from; }
     uint32_t to() const { return isBack() ? message.from : message.to; }
@@ -113,7 +114,7 @@ private:
   struct Session {
     std::deque<Frame> control;
     std::set<rt::MessageName> data;
-    std::optional<Frame> rest; ///< of a frame whose begin has left
+    std::optional<Frame> rest; ///< of a frame that has begun, or all of it
     double open = 0;           ///< when it may leave
     std::deque<Frame> requests;
     double quietSince = 0; ///< the last frame that came or left
@@ -127,7 +128,7 @@ private:
     uint64_t sent = 0, received = 0;
   };
   struct Event {
-    enum Kind { PostSend, PostReceive, Opens, Left, Comes, Arrives };
+    enum Kind { PostSend, PostReceive, Opens, Left, Comes, Arrives, Asks };
     double time;
     uint64_t number; ///< in the order of which events of one time happen
     Kind kind;
@@ -155,8 +156,8 @@ private:
   std::optional<Frame> take(Session &session, uint32_t from, uint32_t to,
                             double time);
   std::optional<Frame> takeWhole(Session &session, uint32_t from, uint32_t to);
-  /// The receiver has the begin of a frame.
-  void askForRest(const Frame &begun, double time);
+  /// The receiver knows of a frame.
+  void askFor(const Frame &announced, double time);
   void arrive(const Frame &frame, double time);
   void clean(const Key &key);
 

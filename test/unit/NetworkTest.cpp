@@ -86,38 +86,39 @@ TEST(Network, FrameBeyondTheWindowCostsARoundTrip) {
   EXPECT_EQ(network.sentBy(0), rt::kFrameHeader + rt::kFramePayload);
 }
 
-TEST(Network, RestOfAFrameOverMpiIsAskedFor) {
-  // Short enough that a program looks for messages all the time.
-  constexpr double latency = 1.0 / (1 << 30);
+TEST(Network, LongFrameOverMpiLeavesWhenItIsAskedFor) {
   constexpr uint64_t size = 128 * 1024;
-  Network network(2, {kRate, latency, kMpiEagerBytes, true});
-  network.postSend(message(0, 1), size, 1);
+  Network network(3, {kRate, kLatency, kMpiEagerBytes, true});
   network.postReceive(message(0, 1), size, 0);
+  network.postSend(message(0, 1), size, 1);
+  network.postReceive(message(0, 2), 8, 0);
+  network.postSend(message(0, 2), 8, 1);
   finish(network);
-  // The begin is there, is found after an eighth of the quiet at most, is
-  // answered, and so on: three looks.
-  const double end = *network.endOf(message(0, 1), false);
-  EXPECT_GT(end, 1 + 3 * latency + frame(size));
-  EXPECT_LE(end, 1 + 3 * latency + frame(size) + 3 * kMostSleep / 2);
+  // It is announced, is asked for and leaves. All are quiet for so long that
+  // each is seen half of the longest sleep after it came.
+  EXPECT_NEAR(*network.endOf(message(0, 1), false),
+              1 + 3 * (kLatency + kMostSleep / 2) + frame(size), 1e-9);
+  // What announces it takes no time on the way out.
+  EXPECT_NEAR(*network.endOf(message(0, 2), false),
+              1 + kLatency + kMostSleep / 2 + frame(8), 1e-9);
 }
 
-TEST(Network, RequestOverMpiWaitsForTheWayOut) {
-  // The second program's frame is on its way out when it has the first one's
-  // begin.
+TEST(Network, AskedForOverMpiLeavesBeforeOthersAreAskedFor) {
   constexpr uint64_t size = 128 * 1024;
-  auto endWhere = [&](bool sends) {
-    Network network(2, {kRate, 0, kMpiEagerBytes, true});
-    network.postReceive(message(0, 1), size, 0);
-    network.postSend(message(0, 1), size, 1);
-    if (sends) {
-      network.postReceive(message(1, 0), kMpiEagerBytes - rt::kFrameHeader, 0);
-      network.postSend(message(1, 0), kMpiEagerBytes - rt::kFrameHeader,
-                       1 + 1.0 / 32);
-    }
-    finish(network);
-    return *network.endOf(message(0, 1), false);
-  };
-  EXPECT_GT(endWhere(true), endWhere(false) + 1.0 / 64);
+  Network network(2, {kRate, kLatency, kMpiEagerBytes, true});
+  for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)})
+    network.postReceive(message(from, to), size, 0);
+  network.postSend(message(1, 0), size, 1);
+  network.postSend(message(0, 1), size, 1.2515);
+  finish(network);
+  // The second program's frame is announced at 1 and asked for at 1.2525. What
+  // the first one announces at 1.2515 is there at 1.5015, and the request at
+  // 1.5025: one look, at 1.504, finds both. The frame leaves, and the second
+  // program's own request after it. The first program finds both at once.
+  const double first = 1.504 + kLatency + frame(size) + kMostSleep / 2;
+  EXPECT_NEAR(*network.endOf(message(1, 0), false), first, 1e-9);
+  EXPECT_NEAR(*network.endOf(message(0, 1), false),
+              first + kLatency + frame(size) + kMostSleep / 2, 1e-9);
 }
 
 TEST(Network, WhoPollsIsLateByAShareOfTheQuiet) {
