@@ -71,11 +71,16 @@ ends 0 'after 2 of 2 steps' -np 1 "${alone[@]}"
 ends 0 'after 2 of 2 steps' -np 1 "${shared[@]}"
 echo 'a program that trains alone: 2, unless it is the only one'
 
-# mpirun does not see that one which ended well has not begun MPI.
+# mpirun does not see that one which ended well has not begun MPI, unless another one has
+# before, which it ends then. So the other one begins when that one is gone.
+gone=(sh -c 'echo $$ >"$0.new" && mv "$0.new" "$0"' "$work/gone")
+after_it=(sh -c 'until [ -s "$0" ]; do sleep 0.05; done
+  while kill -0 "$(cat "$0")" 2>/dev/null; do sleep 0.05; done; exec "$@"' "$work/gone")
 refused 69 'H0816.*the programs that mpirun started.*within 2000 ms' \
-  -np 1 "${shared[@]/#60/2}" : -np 1 true
+  -np 1 "${after_it[@]}" "${shared[@]/#60/2}" : -np 1 "${gone[@]}"
+rm "$work/gone"
 refused 69 'H0816.*the programs that mpirun started.*within 2000 ms' \
-  -np 1 "${client[@]/#60/2}" : -np 1 true
+  -np 1 "${after_it[@]}" "${client[@]/#60/2}" : -np 1 "${gone[@]}"
 # Of its two ways to say so, mpirun takes one or both.
 refused 7 'exited with non-zero status|a non-zero exit code' -np 1 "${shared[@]}" : -np 1 sh -c 'exit 7'
 echo 'one that is gone before it begins: 69, or its own code'
