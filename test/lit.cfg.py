@@ -86,6 +86,12 @@ if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
                                 "hone-exchange-mpi.so"))
         and lit.util.which("mpirun")):
     config.available_features.add("mpi")
+# Lines between network namespaces: of root, with iproute2, where the kernel has tbf.
+if (os.geteuid() == 0 and lit.util.which("tc") and not subprocess.call(
+        ["unshare", "-n", "sh", "-c", "ip link set lo up && ip link add a type veth "
+         "&& tc qdisc add dev lo root tbf rate 1mbit burst 16kb latency 9ms"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)):
+    config.available_features.add("network-namespaces")
 if lit.util.which("strace"):
     config.available_features.add("strace")
 

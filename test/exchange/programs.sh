@@ -25,10 +25,12 @@ while True:
 
 # start_engine: once, before programs meet. bring PROGRAM RUN: the engine lies beside the
 # program. meets PROGRAM RUN: the options by which the program finds the others. cuts: how often
-# links were cut, once at the end. over-NAME.sh has these of another engine.
+# links were cut, once at the end. runs PROGRAM: a command that starts it, if it has one. over-NAME.sh
+# has these of another engine.
 start_engine() { [[ -e $work/engine.so ]] || engine "$work/engine.so"; }
 bring() { cp "$work/engine.so" "$work/$2/$1/hone-exchange-test.so"; }
 meets() { echo --exchange test --exchange-at "$work/$2"; }
+runs() { :; }
 cuts() { { cat "$work"/together?/cuts 2>/dev/null || true; } | wc -c; }
 
 # names COUNT: of the programs.
@@ -101,7 +103,7 @@ train() {
   shift 2
   [[ $program != client ]] || given=(--data "$data" --steps $steps "${own[@]}")
   # shellcheck disable=SC2046
-  "$work/$run/$program/train" $(meets "$program" "$run") \
+  $(runs "$program") "$work/$run/$program/train" $(meets "$program" "$run") \
     --timeout $patience --output "$work/$run.$program" "${given[@]}" "${both[@]}" "$@" \
     >>"$work/$run.$program.log" 2>&1 &
 }
