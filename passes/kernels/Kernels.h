@@ -21,6 +21,7 @@ namespace hone {
 void emitKernel(LinearOp op, KernelBuilder &k);
 void emitKernel(LinearAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraLinearOp op, KernelBuilder &k);
+void emitKernel(LoraInnerAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraLinearAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraParameterTangentOp op, KernelBuilder &k);

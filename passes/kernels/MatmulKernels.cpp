@@ -414,18 +414,41 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
   });
 }
 
+/// u = scale * dy b.
+static void innerAdjoint(KernelBuilder &k, Value u, Value dy, Value b,
+                         double scale) {
+  auto type = cast<MemRefType>(u.getType());
+  int64_t out = cast<MemRefType>(dy.getType()).getDimSize(1);
+  Value factor = k.real(type.getElementType(), scale);
+  narrowProduct(k, u, dy, b, /*transposeW=*/false, type.getDimSize(1), out,
+                scaledBy(k, factor));
+}
+
+/// `op.getU()`, or where it has none, `workspace`, in which it is made.
+template <typename AdjointOp>
+static Value innerAdjointOf(KernelBuilder &k, AdjointOp op,
+                            unsigned workspace) {
+  if (op.getU())
+    return k.buffer(op.getU());
+  Value u = k.workspace(op, workspace);
+  innerAdjoint(k, u, k.buffer(op.getDy()), k.buffer(op.getB()),
+               op.getScale().convertToDouble());
+  return u;
+}
+
+void hone::emitKernel(LoraInnerAdjointOp op, KernelBuilder &k) {
+  innerAdjoint(k, k.buffer(op.getU()), k.buffer(op.getDy()),
+               k.buffer(op.getB()), op.getScale().convertToDouble());
+}
+
 void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   RankedTensorType type = tensorType(op.getDx());
   Type element = type.getElementType();
   int64_t out = columnsOf(op.getDy()), rank = columnsOf(op.getB());
   Value dx = k.buffer(op.getDx()), dy = k.buffer(op.getDy());
   Value weight = k.buffer(op.getWeight()), a = k.buffer(op.getA());
-  Value u = k.workspace(op, 0);
   auto dropout = Dropout::of(op, k, type.getDimSize(1));
-
-  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
-  narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank, out,
-                scaledBy(k, scale));
+  Value u = innerAdjointOf(k, op, /*workspace=*/0);
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(out)};
@@ -440,24 +463,19 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
 }
 
 void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
-  Type element = tensorType(op.getDy()).getElementType();
-  int64_t in = columnsOf(op.getX()), out = columnsOf(op.getDy());
-  int64_t rank = columnsOf(op.getB());
-  auto dropout = Dropout::of(op, k, in);
+  auto dropout = Dropout::of(op, k, columnsOf(op.getX()));
   Value x = k.buffer(op.getX()), dy = k.buffer(op.getDy());
-  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
 
   if (auto [da, accumulate] = destinationOf(k, op.getDa()); da) {
-    Value u = k.workspace(op, 0);
-    narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank,
-                  out, scaledBy(k, scale));
+    Value u = innerAdjointOf(k, op, /*workspace=*/0);
     if (dropout)
       addDroppedRows(k, *dropout, zeroedGradient(op.getDa(), k), u, x);
     else
       rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0);
   }
   if (auto [db, accumulate] = destinationOf(k, op.getDb()); db) {
-    Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 1);
+    Value h = op.getH() ? k.buffer(op.getH())
+                        : k.workspace(op, /*index=*/op.getU() ? 0 : 1);
     if (!op.getH())
       adapterInput(k, dropout, h, x, k.buffer(op.getA()),
                    op.getScale().convertToDouble());

@@ -54,12 +54,12 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
   llvm::TypeSwitch<Operation *>(op)
-      .Case<LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp>(
-          [&](auto adapter) {
-            if (device.copiesInFlight &&
-                simt::hasWorkForNarrowTiles(rows, columnsOf(adapter.getB())))
-              blocks.narrowRows *= 2;
-          });
+      .Case<LoraLinearOp, LoraInnerAdjointOp, LoraLinearAdjointOp,
+            LoraParameterAdjointOp>([&](auto adapter) {
+        if (device.copiesInFlight &&
+            simt::hasWorkForNarrowTiles(rows, columnsOf(adapter.getB())))
+          blocks.narrowRows *= 2;
+      });
   llvm::TypeSwitch<Operation *>(op)
       .Case<LoraLinearOp, LoraParameterAdjointOp, LoraParameterTangentOp>(
           [&](auto adapter) {

@@ -69,6 +69,24 @@ hone.block @linear_adjoint_c2(%dy: tensor<?x8xf64>, %w: tensor<8x4xf32>) {
 
 // -----
 
+hone.block @lora_inner_adjoint_c1(%dy: tensor<?x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_inner_adjoint' op expects dimension 1 of 'u' to be dimension 1 of 'b', but got 3 and 2}}
+  %0 = hone.lora_inner_adjoint %dy, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<8x2xf32>) -> tensor<?x3xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_inner_adjoint_c2(%dy: tensor<?x8xbf16>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_inner_adjoint' op expects 'u' to be of 'f32', which 'dy' is computed in, but got 'tensor<?x2xbf16>'}}
+  %0 = hone.lora_inner_adjoint %dy, %b scale 2.0
+      : (tensor<?x8xbf16>, tensor<8x2xf32>) -> tensor<?x2xbf16>
+  hone.return
+}
+
+// -----
+
 hone.block @lora_linear_adjoint_c1(%dy: tensor<?x8xf32>, %w: tensor<9x4xf32>,
                                    %a: tensor<2x4xf32>, %b: tensor<8x2xf32>) {
   // expected-error @+1 {{'hone.lora_linear_adjoint' op expects dimension 0 of 'weight' to be dimension 1 of 'dy', but got 9 and 8}}
@@ -97,6 +115,18 @@ hone.block @lora_linear_adjoint_c3(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
   %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
       : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf64>)
       -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_linear_adjoint_c5(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
+                                   %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                                   %u: tensor<?x3xf32>) {
+  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects dimension 1 of 'u' to be dimension 0 of 'a', but got 3 and 2}}
+  %0 = hone.lora_linear_adjoint %dy, %w, %a, %b u %u scale 2.0
+      : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<?x3xf32>) -> tensor<?x4xf32>
   hone.return
 }
 

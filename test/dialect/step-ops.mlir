@@ -36,14 +36,28 @@ hone.block @linear_adjoint(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>) {
   hone.return
 }
 
+// CHECK-LABEL: hone.block @lora_inner_adjoint(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xbf16>, %[[B:[^:]*]]: tensor<8x2xf32>)
+hone.block @lora_inner_adjoint(%dy: tensor<?x8xbf16>, %b: tensor<8x2xf32>) {
+  // CHECK: hone.lora_inner_adjoint %[[DY]], %[[B]] scale 2.000000e+00 : (tensor<?x8xbf16>, tensor<8x2xf32>) -> tensor<?x2xf32>
+  %0 = hone.lora_inner_adjoint %dy, %b scale 2.0
+      : (tensor<?x8xbf16>, tensor<8x2xf32>) -> tensor<?x2xf32>
+  hone.return
+}
+
 // CHECK-LABEL: hone.block @lora_linear_adjoint(
-// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<8x4xf32>, %[[A:[^:]*]]: tensor<2x4xf32>, %[[B:[^:]*]]: tensor<8x2xf32>)
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<8x4xf32>, %[[A:[^:]*]]: tensor<2x4xf32>, %[[B:[^:]*]]: tensor<8x2xf32>, %[[U:[^:]*]]: tensor<?x2xf32>)
 hone.block @lora_linear_adjoint(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
-                                %a: tensor<2x4xf32>, %b: tensor<8x2xf32>) {
+                                %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                                %u: tensor<?x2xf32>) {
   // CHECK: hone.lora_linear_adjoint %[[DY]], %[[W]], %[[A]], %[[B]] scale 2.000000e+00 : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x4xf32>
   %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
       : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
       -> tensor<?x4xf32>
+  // CHECK: hone.lora_linear_adjoint %[[DY]], %[[W]], %[[A]], %[[B]] u %[[U]] scale 2.000000e+00
+  %1 = hone.lora_linear_adjoint %dy, %w, %a, %b u %u scale 2.0
+      : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<?x2xf32>) -> tensor<?x4xf32>
   hone.return
 }
 
@@ -60,6 +74,11 @@ hone.block @lora_parameter_adjoint(%dy: tensor<?x8xf32>, %x: tensor<?x4xf32>,
   %da2, %db2 = hone.lora_parameter_adjoint %dy, %x, %a, %b h %h scale 2.0
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
          tensor<?x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  // CHECK: hone.lora_parameter_adjoint %[[DY]], %[[X]], %[[A]], %[[B]] h %[[H]] u %[[H]] scale 2.000000e+00
+  %da3, %db3 = hone.lora_parameter_adjoint %dy, %x, %a, %b h %h u %h scale 2.0
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<?x2xf32>, tensor<?x2xf32>)
+      -> (tensor<2x4xf32>, tensor<8x2xf32>)
   hone.return
 }
 

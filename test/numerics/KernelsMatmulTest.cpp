@@ -142,6 +142,79 @@ TEST_P(KernelsMatmulTest, LoraLinearAdjoint) {
   }
 }
 
+TEST_P(KernelsMatmulTest, LoraInnerAdjoint) {
+  for (auto [in, out, rank] : kLoraShapes) {
+    std::string o = std::to_string(out), r = std::to_string(rank);
+    KernelCase kernel(
+        element(), {{"dy", "?x" + o + "xT"}, {"b", o + "x" + r + "xC"}},
+        {"?x" + r + "xC"}, "hone.lora_inner_adjoint %dy, %b scale 1.5");
+    Matrix b = random(out, rank);
+    kernel.set("b", b);
+    for (int64_t rows : kRowCounts) {
+      Matrix dy = random(rows, out);
+      kernel.set("dy", dy);
+      expectClose(kernel.run(rows)[0], scale(product(dy, b), 1.5), computed(),
+                  out, "lora_inner_adjoint");
+    }
+  }
+}
+
+// What both adjoints read may be made once for both: every bit is the same.
+TEST_P(KernelsMatmulTest, LoraAdjointsThatAreGivenUHaveTheBitsOfTheirOwn) {
+  constexpr int64_t in = 72, out = 200, rank = 8;
+  const std::vector<KernelCase::Operand> own = {{"dy", "?x200xT"},
+                                                {"x", "?x72xT"},
+                                                {"w", "200x72xT"},
+                                                {"a", "8x72xC"},
+                                                {"b", "200x8xC"}};
+  std::vector<KernelCase::Operand> shared = own;
+  shared.push_back({"u", "?x8xC"});
+  KernelCase inner(element(), {own[0], own[4]}, {"?x8xC"},
+                   "hone.lora_inner_adjoint %dy, %b scale 1.5");
+  Matrix w = random(out, in), a = random(rank, in), b = random(out, rank);
+  struct Adjoint {
+    std::string op, operands;
+    std::vector<std::string> results;
+    std::vector<unsigned> reads;
+  };
+  for (const Adjoint &adjoint : {Adjoint{"hone.lora_linear_adjoint",
+                                         " %dy, %w, %a, %b",
+                                         {"?x72xT"},
+                                         {0, 2, 3, 4}},
+                                 Adjoint{"hone.lora_parameter_adjoint",
+                                         " %dy, %x, %a, %b",
+                                         {"8x72xC", "200x8xC"},
+                                         {0, 1, 3, 4}}}) {
+    std::vector<KernelCase::Operand> alone, given;
+    for (unsigned at : adjoint.reads)
+      alone.push_back(own[at]);
+    given = alone;
+    given.push_back(shared.back());
+    std::string text = adjoint.op + adjoint.operands;
+    KernelCase without(element(), alone, adjoint.results, text + " scale 1.5");
+    KernelCase with(element(), given, adjoint.results,
+                    text + " u %u scale 1.5");
+    for (int64_t rows : {5, 100}) {
+      Matrix dy = random(rows, out), x = random(rows, in);
+      for (KernelCase *kernel : {&inner, &without, &with}) {
+        kernel->set("dy", dy);
+        kernel->set("b", b);
+      }
+      for (KernelCase *kernel : {&without, &with}) {
+        kernel->set("a", a);
+        if (adjoint.reads[1] == 1)
+          kernel->set("x", x);
+        else
+          kernel->set("w", w);
+      }
+      with.set("u", inner.run(rows)[0]);
+      std::vector<Matrix> got = with.run(rows), want = without.run(rows);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(got[i].values, want[i].values) << adjoint.op << ", " << rows;
+    }
+  }
+}
+
 /// The kernel's da and db are those of `lora`, as sums of so many terms.
 static void expectLoraGradients(KernelCase &kernel, const Lora &lora,
                                 const Matrix &dy, const Matrix &x,

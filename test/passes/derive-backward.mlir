@@ -343,12 +343,53 @@ module @shared_parameter_has_a_sink_for_each_use {
 
 // -----
 
+// The cotangent of an adapter's inside is made once for the two adjoints that
+// read it. Where the input has no cotangent there is one, which makes it itself.
+// CHECK-LABEL: module @inside_of_an_adapter_is_made_once
+// CHECK: hone.block @layer.backward(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x4xf32>, %[[DY:[^:]*]]: tensor<?x4xf32>)
+// CHECK-DAG: %[[B:.*]] = hone.parameter "up_proj.lora_B.weight"
+// CHECK: %[[U:.*]] = hone.lora_inner_adjoint %[[DY]], %[[B]] scale 2.000000e+00 : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
+// CHECK: hone.lora_parameter_adjoint %[[DY]], %{{.*}}, %{{.*}}, %[[B]] u %[[U]] scale
+// CHECK: hone.lora_linear_adjoint %[[DY]], %{{.*}}, %{{.*}}, %[[B]] u %[[U]] scale
+// CHECK-NOT: hone.lora_inner_adjoint
+// CHECK: hone.lora_parameter_adjoint %{{.*}}, %[[X]], %{{[^ ]*}}, %{{[^ ]*}} scale
+// CHECK-NOT: hone.lora_linear_adjoint
+// CHECK: hone.return
+module @inside_of_an_adapter_is_made_once {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "down_proj.weight" : tensor<4x4xf32>
+    %a = hone.parameter "down_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "down_proj.lora_B.weight" trainable init <zero> : tensor<4x2xf32>
+    %h = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    %v = hone.parameter "up_proj.weight" : tensor<4x4xf32>
+    %c = hone.parameter "up_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %d = hone.parameter "up_proj.lora_B.weight" trainable init <zero> : tensor<4x2xf32>
+    %y = hone.lora_linear %h, %v, %c, %d scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
+  }
+}
+
+// -----
+
 // A frozen adapter passes the cotangent on and has none of its own, so its
 // input is not read.
 // CHECK-LABEL: module @frozen_adapter_has_no_parameter_adjoint
 // CHECK: hone.block @frozen.backward(
 // CHECK-SAME: %[[DY:[^:,]*]]: tensor<?x4xf32>) -> tensor<?x4xf32>
 // CHECK-NOT: hone.lora_parameter_adjoint
+// CHECK-NOT: hone.lora_inner_adjoint
 // CHECK: %[[DX:.*]] = hone.lora_linear_adjoint %[[DY]]
 // CHECK-NOT: hone.gradient
 // CHECK: hone.return %[[DX]]

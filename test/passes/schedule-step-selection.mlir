@@ -79,7 +79,8 @@
 // EXACT-LABEL: hone.block @layer.backward.frozen(
 // EXACT-NOT: hone.lora_parameter_adjoint
 // EXACT-NOT: hone.gradient
-// EXACT: hone.lora_linear_adjoint
+// EXACT: %[[U:.*]] = hone.lora_inner_adjoint
+// EXACT: hone.lora_linear_adjoint {{.*}} u %[[U]] scale
 // EXACT-LABEL: hone.entry gradient @gradient(
 // EXACT-SAME: %[[MASK:[^:]*]]: tensor<3xi32>, %[[SKIPS:[^:]*]]: tensor<3xi32>, %{{[^:]*}}: tensor<i64>)
 // EXACT-NOT: hone.pool

@@ -109,6 +109,24 @@ TEST(HoneCosts, TheParameterAdjointIsFourThinProducts) {
             2 * 10 * (2 * (8 * 2) + 2 * (2 * 4)));
 }
 
+TEST(HoneCosts, AdjointsThatShareTheInsideOfAnAdapterMakeItOnce) {
+  constexpr llvm::StringLiteral shared = R"(
+    hone.block @layer(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>,
+                      %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                      %dy: tensor<?x8xf32>) {
+      %u = hone.lora_inner_adjoint %dy, %b scale 1.0 : (tensor<?x8xf32>, tensor<8x2xf32>) -> tensor<?x2xf32>
+      %dx = hone.lora_linear_adjoint %dy, %w, %a, %b u %u scale 1.0 : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<?x2xf32>) -> tensor<?x4xf32>
+      %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b u %u scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<?x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+      hone.return
+    })";
+  const int64_t inner = 2 * 10 * (8 * 2);
+  EXPECT_EQ(flops<LoraInnerAdjointOp>(10, shared), inner);
+  EXPECT_EQ(flops<LoraLinearAdjointOp>(10, shared),
+            flops<LoraLinearAdjointOp>(10) - inner);
+  EXPECT_EQ(flops<LoraParameterAdjointOp>(10, shared),
+            flops<LoraParameterAdjointOp>(10) - inner);
+}
+
 TEST(HoneCosts, CausalAttentionSeesHalfOfTheSquare) {
   // Two products of 2 * rows^2 / 2 * heads * d.
   EXPECT_EQ(flops<AttentionOp>(10), 2 * 10 * 10 * 8);

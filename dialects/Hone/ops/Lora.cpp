@@ -74,12 +74,16 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
       getKey() ? readOperand(request, *getKeyMutable().begin()) : Value();
   SmallVector<Value> cotangents(getNumOperands());
   addBiasAdjoint(*this, builder, request, cotangents);
+  Value u;
+  if (request.activeOperands.test(a) && request.activeOperands.test(x))
+    u = LoraInnerAdjointOp::create(builder, getLoc(), getAuxiliaryType(), dy,
+                                   valueOfB, getScaleAttr());
   if (request.activeOperands.test(a) || request.activeOperands.test(b)) {
     Value h =
         readAuxiliary(request, getResidualAlternatives(request.activeOperands));
     auto adjoint = LoraParameterAdjointOp::create(
         builder, getLoc(), TypeRange{getA().getType(), getB().getType()}, dy,
-        readOperand(request, x), valueOfA, valueOfB, h, key, getScaleAttr(),
+        readOperand(request, x), valueOfA, valueOfB, h, u, key, getScaleAttr(),
         getDropoutAttr(), getOfAttr());
     if (request.activeOperands.test(a))
       cotangents[a] = adjoint.getDa();
@@ -89,7 +93,7 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
   if (request.activeOperands.test(x))
     cotangents[x] = LoraLinearAdjointOp::create(
         builder, getLoc(), getX().getType(), dy,
-        readOperand(request, getWeightMutable()), valueOfA, valueOfB, key,
+        readOperand(request, getWeightMutable()), valueOfA, valueOfB, u, key,
         getScaleAttr(), getDropoutAttr(), getOfAttr());
   return cotangents;
 }
@@ -149,6 +153,21 @@ SmallVector<Value> LoraLinearOp::buildPlain(OpBuilder &builder) {
   return SmallVector<Value>(plain->getResults());
 }
 
+LogicalResult LoraInnerAdjointOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("b", getB(), 0, "dy", getDy(), 1), // (C1)
+      check.sameDim("u", getU(), 0, "dy", getDy(), 0), // (C1)
+      check.sameDim("u", getU(), 1, "b", getB(), 1),   // (C1)
+      check.computesIn("dy", getDy(), "b", getB()),    // (C2)
+      check.computesIn("dy", getDy(), "u", getU()),    // (C2)
+  });
+}
+
+int64_t LoraInnerAdjointOp::getFlops(int64_t rows) {
+  return productFlops(getB(), rows);
+}
+
 LogicalResult LoraLinearAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
@@ -162,16 +181,22 @@ LogicalResult LoraLinearAdjointOp::verify() {
       check.computesIn("dx", getDx(), "a", getA()),              // (C3)
       check.computesIn("dx", getDx(), "b", getB()),              // (C3)
       check.isDropout(getDropout(), getOf(), getKey()),          // (C4)
+      check.sameDim("u", getU(), 0, "dy", getDy(), 0),           // (C5)
+      check.sameDim("u", getU(), 1, "a", getA(), 0),             // (C5)
+      check.computesIn("dy", getDy(), "u", getU()),              // (C5)
   });
 }
 
 int64_t LoraLinearAdjointOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) + productFlops(getA(), rows) +
-         productFlops(getB(), rows) + maskFlops(*this, getDx(), rows);
+         (getU() ? 0 : productFlops(getB(), rows)) +
+         maskFlops(*this, getDx(), rows);
 }
 
-/// `u = scale * dy B`.
+/// `u = scale * dy B`, unless it was made before.
 SmallVector<MemRefType> LoraLinearAdjointOp::getWorkspace(int64_t maxRows) {
+  if (getU())
+    return {};
   return {MemRefType::get({maxRows, columns(getB())}, computedType(getDy()))};
 }
 
@@ -190,10 +215,13 @@ LogicalResult LoraParameterAdjointOp::verify() {
       check.sameDim("a", getA(), 0, "b", getB(), 1),     // (C2)
       check.sameDim("h", getH(), 0, "x", getX(), 0),     // (C3)
       check.sameDim("h", getH(), 1, "a", getA(), 0),     // (C3)
+      check.sameDim("u", getU(), 0, "dy", getDy(), 0),   // (C3)
+      check.sameDim("u", getU(), 1, "a", getA(), 0),     // (C3)
       check.sameElementType("dy", getDy(), "x", getX()), // (C4)
       check.computesIn("x", getX(), "a", getA()),        // (C4)
       check.computesIn("x", getX(), "b", getB()),        // (C4)
       check.computesIn("x", getX(), "h", getH()),        // (C4)
+      check.computesIn("x", getX(), "u", getU()),        // (C4)
       check.isDropout(getDropout(), getOf(), getKey()),  // (C5)
   });
 }
@@ -202,16 +230,15 @@ int64_t LoraParameterAdjointOp::getFlops(int64_t rows) {
   int64_t products = productFlops(getA(), rows) + productFlops(getB(), rows);
   int64_t masks = maskFlops(*this, getX(), rows);
   return 2 * (products + masks) -
-         (getH() ? productFlops(getA(), rows) + masks : 0);
+         (getH() ? productFlops(getA(), rows) + masks : 0) -
+         (getU() ? productFlops(getB(), rows) : 0);
 }
 
-/// `u = scale * dy B`, and `h = scale * x A^T` unless it was kept.
+/// `u = scale * dy B` and `h = scale * x A^T`, each unless it is an operand.
 SmallVector<MemRefType> LoraParameterAdjointOp::getWorkspace(int64_t maxRows) {
   auto narrow =
       MemRefType::get({maxRows, columns(getB())}, computedType(getDy()));
-  if (getH())
-    return {narrow};
-  return {narrow, narrow};
+  return SmallVector<MemRefType>(!getU() + !getH(), narrow);
 }
 
 std::optional<RandomSource> LoraParameterAdjointOp::getRandomSource() {

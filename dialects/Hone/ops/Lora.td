@@ -66,14 +66,39 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
 
+def Hone_LoraInnerAdjointOp : Hone_DerivedOp<"lora_inner_adjoint", [
+    Hone_RowWise]> {
+  let summary = "adjoint of lora_linear with respect to the inside of its adapter";
+  let description = [{
+    `u = scale * dy B`, the cotangent of `x A^T`. The adjoints with respect to `x`
+    and to A both read it, so it is an op of its own where there are both.
+
+    1. (C1) `dy` is `[rows, out]`, `b` is `[out, rank]`, `u` is `[rows, rank]`.
+    2. (C2) `b` and `u` have the type that `dy` is computed in.
+
+    Example:
+    ```mlir
+    %dy = hone.input "dy" : tensor<?x8xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
+    %u = hone.lora_inner_adjoint %dy, %b scale 2.0 : (tensor<?x8xf32>, tensor<8x2xf32>) -> tensor<?x2xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$b, F64Attr:$scale);
+  let results = (outs Hone_Matrix:$u);
+  let assemblyFormat = [{
+    $dy `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
-    Hone_RowWise, Hone_TakesEpilogue,
+    Hone_RowWise, AttrSizedOperandSegments, Hone_TakesEpilogue,
     DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
-    `dx = dy W + m ((scale * dy B) A)`, where `m` is that of `lora_linear` with this
-    `dropout`, or 1.
+    `dx = dy W + m (u A)` with `u = scale * dy B`, which is read if it is given.
+    `m` is that of `lora_linear` with this `dropout`, or 1.
 
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
@@ -81,6 +106,8 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     3. (C3) `dy` and `dx` have one element type; `a` and `b` have the type that
        it is computed in, and `weight` is converted to it.
     4. (C4) `dropout` is above 0 and below 1; with it come `of` and `key`.
+    5. (C5) `u`, if present, is `[rows, rank]`, of the type that `dy` is computed
+       in.
 
     Example:
     ```mlir
@@ -92,12 +119,13 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     ```
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight, Hone_Matrix:$a,
-                       Hone_Matrix:$b, Optional<Hone_RandomKey>:$key,
+                       Hone_Matrix:$b, Optional<Hone_Matrix>:$u,
+                       Optional<Hone_RandomKey>:$key,
                        F64Attr:$scale, OptionalAttr<F64Attr>:$dropout,
                        OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$dx);
   let assemblyFormat = [{
-    $dy `,` $weight `,` $a `,` $b `scale` $scale
+    $dy `,` $weight `,` $a `,` $b (`u` $u^)? `scale` $scale
     (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
     functional-type(operands, results)
   }];
@@ -110,17 +138,17 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{
-    With `h = scale * x A^T`, read if kept and recomputed if not:
-    `da = (scale * dy B)^T x` and `db = dy^T h`
+    With `h = scale * x A^T`, read if kept and recomputed if not, and
+    `u = scale * dy B`, read if it is given: `da = u^T x` and `db = dy^T h`
     (MeSP, eqs. 2 and 3, in PEFT's layout). With `dropout`, `x` is `m x` as in
     `lora_linear`.
 
     1. (C1) `dy` is `[rows, out]`, `x` is `[rows, in]`.
     2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
        `[out, rank]`.
-    3. (C3) `h`, if present, is `[rows, rank]`.
-    4. (C4) `dy` and `x` have one element type; `a`, `b` and `h` have the type
-       that it is computed in.
+    3. (C3) `h` and `u`, if present, are `[rows, rank]`.
+    4. (C4) `dy` and `x` have one element type; `a`, `b`, `h` and `u` have the
+       type that it is computed in.
     5. (C5) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
@@ -134,12 +162,13 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Matrix:$a,
                        Hone_Matrix:$b, Optional<Hone_Matrix>:$h,
+                       Optional<Hone_Matrix>:$u,
                        Optional<Hone_RandomKey>:$key, F64Attr:$scale,
                        OptionalAttr<F64Attr>:$dropout,
                        OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$da, Hone_Matrix:$db);
   let assemblyFormat = [{
-    $dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale
+    $dy `,` $x `,` $a `,` $b (`h` $h^)? (`u` $u^)? `scale` $scale
     (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
     functional-type(operands, results)
   }];
