@@ -30,8 +30,16 @@ struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
     Location loc = kernel.getLoc();
     int64_t bytes = 0;
     Value memory;
-    for (BlockArgument buffer :
-         llvm::to_vector(kernel.getWorkgroupAttributions())) {
+    // Stages of products are bytes. They come first, so that their lines begin
+    // where the banks do, whatever is beside them.
+    SmallVector<BlockArgument> buffers(kernel.getWorkgroupAttributions());
+    llvm::stable_sort(buffers, [](BlockArgument a, BlockArgument b) {
+      auto isBytes = [](BlockArgument buffer) {
+        return cast<MemRefType>(buffer.getType()).getElementType().isInteger(8);
+      };
+      return isBytes(a) && !isBytes(b);
+    });
+    for (BlockArgument buffer : buffers) {
       // Sums that stay in registers.
       if (buffer.use_empty())
         continue;

@@ -1,7 +1,14 @@
 //===- StagedSide.cpp - One side of a product in shared memory ------------===//
 //
-// See StagedSide.h. Rows of shared memory end in 16 bytes for nobody, so that
-// what eight threads read or write at once is in all banks.
+// See StagedSide.h. What eight threads read or write at once is in all banks.
+//
+// For a matrix unit, eight chunks of 16 bytes are a line of 128 bytes: one row,
+// or two or four short ones; longer rows are in planes of one line each. Line r
+// has its chunks in the order of c ^ r, so that chunk c of eight rows is in all
+// banks. So is a line: eight threads that copy one read one line of the
+// device's memory.
+//
+// Other rows of shared memory end in 16 bytes for nobody.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +26,8 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
 
+/// All banks of shared memory.
+static constexpr int64_t kLineBytes = 128;
 /// Terms of the narrowest type.
 static constexpr int64_t kMostTerms = kStageBytes / 2;
 
@@ -69,7 +78,8 @@ Type StagedSide::typeFor(tile::ProductOp op, Which which, int64_t places,
 }
 
 StagedSide::StagedSide(tile::ProductOp op, Which which, int64_t places,
-                       Type type, int64_t group, int64_t terms, TeamBuilder &b)
+                       Type type, std::optional<int64_t> group, int64_t terms,
+                       TeamBuilder &b)
     : isAlongTerms(isAlongTermsOf(op, which)), op(op), which(which),
       places(places), group(group), terms(terms), type(type), b(b),
       way(wayOf()) {}
@@ -93,9 +103,14 @@ StagedSide::Way StagedSide::wayOf() {
 }
 
 MemRefType StagedSide::memoryType(int64_t stages) const {
+  if (!group) {
+    int64_t inner = isAlongTerms ? terms : places;
+    int64_t length = std::min(inner, kLineBytes / kChunkBytes * chunk());
+    return MemRefType::get({stages, terms * places / length, length}, type);
+  }
   if (isAlongTerms)
-    return MemRefType::get({stages, int64_t(llvm::divideCeil(places, group)),
-                            group * terms + chunk()},
+    return MemRefType::get({stages, int64_t(llvm::divideCeil(places, *group)),
+                            *group * terms + chunk()},
                            type);
   return MemRefType::get({stages, terms, places + chunk()}, type);
 }
@@ -146,10 +161,24 @@ Value StagedSide::from(Value slot, Value place) {
 
 SmallVector<Value> StagedSide::indices(Value slot, Value term, Value place) {
   slot = slotOf(slot);
+  if (!group)
+    return isAlongTerms ? inLines(slot, place, term)
+                        : inLines(slot, term, place);
   if (!isAlongTerms)
     return {slot, term, place};
-  Value inGroup = b.mul(b.rem(place, b.index(group)), b.index(terms));
-  return {slot, b.div(place, b.index(group)), b.add(inGroup, term)};
+  Value inGroup = b.mul(b.rem(place, b.index(*group)), b.index(terms));
+  return {slot, b.div(place, b.index(*group)), b.add(inGroup, term)};
+}
+
+SmallVector<Value> StagedSide::inLines(Value slot, Value outer, Value inner) {
+  int64_t length = memoryType(1).getShape().back(), chunks = length / chunk();
+  int64_t rowsOfLine = kLineBytes / kChunkBytes / chunks;
+  int64_t rows = isAlongTerms ? places : terms;
+  Value plane = b.div(inner, b.index(length));
+  Value turn = b.rem(b.div(outer, b.index(rowsOfLine)), b.index(chunks));
+  Value at = b.createOrFold<arith::XOrIOp>(b.rem(inner, b.index(length)),
+                                           b.mul(turn, b.index(chunk())));
+  return {slot, b.add(b.mul(plane, b.index(rows)), outer), at};
 }
 
 std::pair<Value, Value> StagedSide::sourceAt(Value term, Value place) {
@@ -209,10 +238,21 @@ static llvm::MaybeAlign alignmentOf(int64_t i, int64_t width, int64_t unit) {
   return llvm::Align(i * width % unit ? width : unit);
 }
 
+Value StagedSide::isWhole(Value place, Value end) {
+  if (!hasOwnLoop())
+    return Value();
+  Value reaches = b.createOrFold<arith::CmpIOp>(
+      arith::CmpIPredicate::ule, b.add(place, b.index(places)), count());
+  Value isStages = b.createOrFold<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, b.rem(end, b.index(terms)), b.index(0));
+  return b.createOrFold<arith::AndIOp>(
+      beginsChunks(), b.createOrFold<arith::AndIOp>(reaches, isStages));
+}
+
 std::pair<Value, Value> StagedSide::chunkAt(Value t, Value term, Value place) {
   // Rows beyond the last one are not looked at.
   Value at = b.add(first, place);
-  if (isAlongTerms)
+  if (isAlongTerms && !areAllWhole)
     at = within(b, at, count());
   return sourceAt(b.add(t, term), at);
 }
@@ -266,12 +306,25 @@ void StagedSide::forEachChunk(Value t, Value end,
                               function_ref<void(const Chunk &)> body) {
   std::optional<int64_t> last = getConstantIntValue(end);
   bool isWholeStage = last && *last % terms == 0;
-  auto visit = [&](Value e) {
-    int64_t inner = (isAlongTerms ? terms : places) / chunk();
-    Value outerAt = b.div(e, b.index(inner));
-    Value innerAt = b.mul(b.rem(e, b.index(inner)), b.index(chunk()));
+  Value thread = b.team.member();
+  int64_t chunks = terms * places / chunk();
+  int64_t threads = b.team.size();
+  int64_t inner = (isAlongTerms ? terms : places) / chunk();
+  auto visit = [&](Value turn) {
+    Value e = b.add(thread, b.mul(turn, b.index(threads)));
+    // Chunks of a thread are as far from each other here as they are there.
+    bool isBelow = threads % inner == 0;
+    Value outerAt = isBelow ? b.add(b.div(thread, b.index(inner)),
+                                    b.mul(turn, b.index(threads / inner)))
+                            : b.div(e, b.index(inner));
+    Value innerAt =
+        b.mul(b.rem(isBelow ? thread : e, b.index(inner)), b.index(chunk()));
     Chunk at{e, isAlongTerms ? innerAt : outerAt,
              isAlongTerms ? outerAt : innerAt, hasChunks, Value()};
+    if (areAllWhole) {
+      at.isWhole = Value();
+      return body(at);
+    }
     auto require = [&](Value begin, int64_t count, Value size) {
       Value most = b.add(begin, b.index(count));
       Value is =
@@ -288,22 +341,19 @@ void StagedSide::forEachChunk(Value t, Value end,
       require(b.add(first, at.place), chunk(), count());
     body(at);
   };
-  Value thread = b.team.member();
-  int64_t chunks = terms * places / chunk();
-  int64_t threads = b.team.size();
   bool isShort = way == Way::Converted && isOnlyStage;
-  if ((b.team.isSubgroup || isShort) && chunks > threads) {
+  // Whole tiles have a loop of their own.
+  bool isSeldom = !areAllWhole && hasOwnLoop();
+  if ((b.team.isSubgroup || isShort || isSeldom) && chunks > threads) {
     // As many addresses at a time as there are turns would take the registers
     // of sums; of a short product, which stands beside others, too.
-    b.loopRolled(b.index(0), b.index(chunks / threads), [&](Value turn) {
-      visit(b.add(thread, b.mul(turn, b.index(threads))));
-    });
+    b.loopRolled(b.index(0), b.index(chunks / threads), visit);
     return;
   }
-  for (int64_t from = 0; from + threads <= chunks; from += threads)
-    visit(b.add(thread, b.index(from)));
+  for (int64_t turn = 0; turn < chunks / threads; ++turn)
+    visit(b.index(turn));
   if (chunks < threads)
-    b.when(b.isLess(thread, b.index(chunks)), [&] { visit(thread); });
+    b.when(b.isLess(thread, b.index(chunks)), [&] { visit(b.index(0)); });
 }
 
 void StagedSide::bringNumbers(Value slot, Value t, const Chunk &at, Value end,
@@ -321,6 +371,8 @@ void StagedSide::putChunk(Value slot, Value t, const Chunk &at, Value end,
   auto put = [&](ValueRange numbers) {
     storeChunk(llvm::to_vector(numbers), indices(slot, at.term, at.place));
   };
+  if (!at.isWhole)
+    return put(load());
   if (!at.isBeyond)
     return b.when(at.isWhole, [&] { put(load()); }, rest);
   // One store for both: LLVM would make one of two, and not side by side.
@@ -350,6 +402,10 @@ void StagedSide::bring(Value slot, Value t, Value end, double padding) {
     return;
   }
   forEachChunk(t, end, [&](const Chunk &at) {
+    if (areAllWhole && way == Way::InFlight)
+      return bringChunk(slot, t, at.term, at.place);
+    if (areAllWhole && isLate)
+      return copyChunk(t, at);
     if (isLate)
       return b.when(at.isWhole, [&] { copyChunk(t, at); });
     if (way == Way::Converted)

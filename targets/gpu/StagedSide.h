@@ -14,7 +14,7 @@
 
 namespace hone::simt {
 
-/// Stages in shared memory; a power of two, by which places are counted.
+/// Stages in shared memory, at most.
 inline constexpr int64_t kStagesInFlight = 4;
 /// Of what is converted late: one is multiplied while the next one is made, and
 /// copies of two more are on the way while one's are read.
@@ -32,10 +32,10 @@ public:
   enum Which { Left, Right };
 
   /// The side of `op` with `places` in a tile, `terms` of a stage and elements
-  /// of `type`. `group`: how many neighbouring places a thread has, or two, or
-  /// one whose terms take 128 bytes.
+  /// of `type`. `group`: how many neighbouring places a thread has, or two;
+  /// none: a matrix unit reads it, in rows of whole chunks.
   StagedSide(tile::ProductOp op, Which which, int64_t places, mlir::Type type,
-             int64_t group, int64_t terms, TeamBuilder &b);
+             std::optional<int64_t> group, int64_t terms, TeamBuilder &b);
 
   /// Terms of a stage whose sides have no wider type.
   static int64_t termsOf(mlir::Type type) {
@@ -56,6 +56,11 @@ public:
   /// From now on it is, or not. Of more than one stage at a time.
   void convertLate(bool late) { isLate = late; }
   bool isConvertedLate() const { return isLate; }
+  /// Whether all chunks of the tile that begins at `place` are whole if `end`
+  /// terms are; null: that is not worth code of its own.
+  mlir::Value isWhole(mlir::Value place, mlir::Value end);
+  /// From now on all chunks are whole, or each of them is asked.
+  void assumeWhole(bool whole) { areAllWhole = whole; }
   /// Bytes of shared memory for so many stages.
   int64_t bytes(int64_t stages) const;
   /// Its stages are in shared memory from byte `offset` of `memory` on, and its
@@ -106,6 +111,12 @@ private:
     return isLate ? b.rem(slot, b.index(kLateStages)) : slot;
   }
   Value count() { return which == Left ? op.getM() : op.getN(); }
+  /// Where element `inner` of row `outer` is: see StagedSide.cpp.
+  llvm::SmallVector<Value> inLines(Value slot, Value outer, Value inner);
+  /// Whether whole tiles have a loop of their own.
+  bool hasOwnLoop() const {
+    return !group && !isOnlyStage && (way == Way::InFlight || isLate);
+  }
   /// Row and column of the source.
   std::pair<Value, Value> sourceAt(Value term, Value place);
   /// A number as it is staged.
@@ -114,7 +125,7 @@ private:
   /// groups of packed numbers, do.
   Value beginsChunks();
   /// A chunk of a stage: its first term and place, whether it is whole, and
-  /// whether nothing of it is there; null: it never is.
+  /// whether nothing of it is there; null: it always, or never, is.
   struct Chunk {
     Value number, term, place, isWhole, isBeyond;
   };
@@ -148,11 +159,13 @@ private:
 
   tile::ProductOp op;
   const Which which;
-  const int64_t places, group, terms;
+  const int64_t places;
+  const std::optional<int64_t> group;
+  const int64_t terms;
   const mlir::Type type;
   TeamBuilder &b;
   const Way way;
-  bool isLate = false, isOnlyStage = false;
+  bool isLate = false, isOnlyStage = false, areAllWhole = false;
   Value copies;         ///< of what is converted late
   Value memory, begins; ///< where stages are, and from which byte on
   Value first, hasChunks;

@@ -44,20 +44,37 @@ bool simt::usesMatrixUnits(tile::ProductOp op, const Team &team) {
 static int64_t wideningOf(tile::ProductOp op, const TileShape &shape,
                           const Team &team) {
   if (!usesMatrixUnits(op, team) || !op.getReadAhead() || team.isSubgroup ||
-      std::max(shape.rows, shape.columns) > kMostScalarPlaces ||
       upperBound(op.getK()).value_or(kWideDepth) < kWideDepth)
     return 1;
   auto isBFloat16 = [](Value matrix) {
     return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
   };
+  bool areBFloat16 = isBFloat16(op.getA()) && isBFloat16(op.getW());
+  // float32 numbers on the way take the room.
+  if (std::max(shape.rows, shape.columns) > kMostScalarPlaces)
+    return areBFloat16 ? 2 : 1;
   constexpr int64_t kMostWidening = 4;
-  // Two workgroups have room, if no float32 numbers are on the way.
   int64_t bytes = kStagesInFlight * (shape.rows + shape.columns) *
-                  (kMostWidening * kStageBytes + 2 * kChunkBytes);
-  bool hasRoom = shape.rows < kMostScalarPlaces && isBFloat16(op.getA()) &&
-                 isBFloat16(op.getW()) &&
+                  kMostWidening * kStageBytes;
+  bool hasRoom = shape.rows < kMostScalarPlaces && areBFloat16 &&
                  2 * bytes <= team.state.device.sharedBytes;
   return hasRoom ? kMostWidening : 2;
+}
+
+/// Terms of a stage. A short product of matrix units has one matrix's.
+static int64_t termsOf(tile::ProductOp op, int64_t widest, int64_t widening,
+                       bool isByMatrices) {
+  bool isShort = isByMatrices &&
+                 upperBound(op.getK()).value_or(kWideDepth) <= kMatrixTerms;
+  return isShort ? kMatrixTerms : widest * widening;
+}
+
+/// See StagedSide.
+static std::optional<int64_t> groupOf(int64_t each, const TileShape &shape,
+                                      bool isByMatrices) {
+  if (isByMatrices)
+    return std::nullopt;
+  return TileShape::group(each, shape.byMatrices);
 }
 
 TileProduct::TileProduct(tile::ProductOp op, const TileShape &shape,
@@ -69,20 +86,16 @@ TileProduct::TileProduct(tile::ProductOp op, const TileShape &shape,
       leftType(stagedType(StagedSide::Left, shape.rows)),
       rightType(stagedType(StagedSide::Right, shape.columns)),
       widening(wideningOf(op, shape, team)),
-      terms(std::min(StagedSide::termsOf(leftType),
-                     StagedSide::termsOf(rightType)) *
-            widening),
+      terms(termsOf(op,
+                    std::min(StagedSide::termsOf(leftType),
+                             StagedSide::termsOf(rightType)),
+                    widening, isByMatrices)),
       left(op, StagedSide::Left, shape.rows, leftType,
-           widening > 1 ? 1
-                        : TileShape::group(shape.rowsEach(), shape.byMatrices),
-           terms, b),
+           groupOf(shape.rowsEach(), shape, isByMatrices), terms, b),
       right(op, StagedSide::Right, shape.columns, rightType,
-            widening > 1
-                ? 1
-                : TileShape::group(shape.columnsEach(), shape.byMatrices),
-            terms, b),
+            groupOf(shape.columnsEach(), shape, isByMatrices), terms, b),
       hasCopies(left.isInFlight() || right.isInFlight()),
-      stages(hasCopies && isLong() ? most : 1) {
+      stages(stagesOf(most)) {
   if (stages == kStagesInFlight && op.getReadAhead() && !team.isSubgroup &&
       right.isInFlight() && left.canConvertLate()) {
     left.convertLate(true);
@@ -120,12 +133,23 @@ TileProduct::TileProduct(tile::ProductOp op, const TileShape &shape,
     columnsOf.push_back(b.add(column, b.index(offset)));
 }
 
+int64_t TileProduct::stagesOf(int64_t most) {
+  if (!hasCopies || !isLong())
+    return 1;
+  auto fits = [&](int64_t count) {
+    return 2 * (left.bytes(count) + right.bytes(count)) <=
+           b.team.state.device.sharedBytes;
+  };
+  while (isByMatrices && op.getReadAhead() && most > 2 && !fits(most))
+    --most;
+  return most;
+}
+
 std::pair<Value, Value> TileProduct::subgroupBegin() {
   Value subgroup = b.team.state.subgroup;
-  return {b.mul(b.div(subgroup, b.index(kSubgroupColumns)),
-                b.index(shape.rows / kSubgroupRows)),
-          b.mul(b.rem(subgroup, b.index(kSubgroupColumns)),
-                b.index(shape.columns / kSubgroupColumns))};
+  Value across = b.index(shape.subgroupsAcross);
+  return {b.mul(b.div(subgroup, across), b.index(shape.subgroupRows())),
+          b.mul(b.rem(subgroup, across), b.index(shape.subgroupColumns()))};
 }
 
 /// Calls body(number, row, column) for the thread's elements of a tile.
@@ -194,8 +218,8 @@ SmallVector<Value> TileProduct::multiplyMatrices(Value slot,
   };
 
   SmallVector<Value> next(before);
-  int64_t matrices = shape.rows / kSubgroupRows / kMatrixRows;
-  int64_t pairs = shape.columns / kSubgroupColumns / (2 * kMatrixColumns);
+  int64_t matrices = shape.subgroupRows() / kMatrixRows;
+  int64_t pairs = shape.subgroupColumns() / (2 * kMatrixColumns);
   for (int64_t t = 0; t < terms; t += kMatrixTerms) {
     SmallVector<SmallVector<Value>> as, ws;
     for (int64_t i = 0; i < matrices; ++i)
@@ -238,14 +262,25 @@ void TileProduct::begin(Value memory, Value offset, Value i, Value j) {
   right.begin(memory, b.add(offset, b.index(left.bytes(stages))), stages, j);
 }
 
+Value TileProduct::slotNumber(int64_t slot) {
+  return arith::ConstantIntOp::create(b, slot, 32);
+}
+
+Value TileProduct::slotAfter(Value slot) {
+  Value next = arith::AddIOp::create(b, slot, slotNumber(1));
+  return b.select(b.isEqual(next, slotNumber(stages)), slotNumber(0), next);
+}
+
+Value TileProduct::slotIndex(Value slot) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), slot);
+}
+
 SmallVector<Value> TileProduct::forEachStage(
     Value from, Value to, ValueRange values,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   int64_t ahead = stages - 1;
   // Padding is a product of 0 and 0, or of what changes no sum.
   double leftPadding = multipliesMatrices() ? 0.0 : -0.0;
-  Value step = b.index(terms);
-  auto slotOf = [&](Value t) { return b.rem(b.div(t, step), b.index(stages)); };
   Value length = b.sub(to, from);
   Value delay = b.index(ahead * terms);
   // Of whole stages none has terms of two blocks.
@@ -253,9 +288,21 @@ SmallVector<Value> TileProduct::forEachStage(
   Value end = areWhole ? Value(op.getK()) : to;
   // Unrolled, a loop of two or three stages would have the addresses of each of
   // them in registers for as long as there is a loop around it.
-  return b.foldRolled(
-      b.index(0), b.add(length, delay), terms, values,
-      [&](Value at, ValueRange carried) -> SmallVector<Value> {
+  SmallVector<Value> given(values);
+  if (ahead)
+    given.push_back(slotNumber(0));
+  SmallVector<Value> ended = b.foldRolled(
+      b.index(0), b.add(length, delay), terms, given,
+      [&](Value at, ValueRange all) -> SmallVector<Value> {
+        // The stage that is brought takes the place before that of the stage
+        // that is multiplied.
+        ValueRange carried = all.take_front(values.size());
+        Value slot = b.index(0), next = slot, number;
+        if (ahead) {
+          number = slotAfter(all.back());
+          slot = slotIndex(all.back());
+          next = slotIndex(number);
+        }
         if (ahead)
           NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
         auto isThere = [&]() -> Value {
@@ -264,12 +311,12 @@ SmallVector<Value> TileProduct::forEachStage(
         if (left.isConvertedLate())
           b.when(isThere(), [&] {
             Value past = b.add(from, b.sub(at, delay));
-            left.settle(slotOf(past), past, end, leftPadding);
+            left.settle(next, past, end, leftPadding);
           });
         barrier();
         // The stage that was here before is multiplied.
         b.when(b.isLess(at, length), [&] {
-          Value t = b.add(from, at), slot = slotOf(at);
+          Value t = b.add(from, at);
           left.bring(slot, t, end, leftPadding);
           right.bring(slot, t, end, 0.0);
         });
@@ -279,7 +326,7 @@ SmallVector<Value> TileProduct::forEachStage(
             NVVM::CpAsyncWaitGroupOp::create(b, 0);
           }
           barrier();
-          return body(b.index(0), b.add(from, at), carried);
+          return body(slot, b.add(from, at), carried);
         }
         // Each turn is a group of copies, with none in it at the end.
         NVVM::CpAsyncCommitGroupOp::create(b);
@@ -287,12 +334,56 @@ SmallVector<Value> TileProduct::forEachStage(
             b, isThere(),
             [&](OpBuilder &, Location) {
               Value past = b.sub(at, delay);
-              scf::YieldOp::create(
-                  b, body(slotOf(past), b.add(from, past), carried));
+              scf::YieldOp::create(b, body(next, b.add(from, past), carried));
             },
             [&](OpBuilder &, Location) { scf::YieldOp::create(b, carried); });
-        return llvm::to_vector_of<Value>(branch.getResults());
+        auto results = llvm::to_vector_of<Value>(branch.getResults());
+        results.push_back(number);
+        return results;
       });
+  ended.truncate(values.size());
+  return ended;
+}
+
+SmallVector<Value> TileProduct::forEachStageAhead(
+    bool areWhole, Value count, ValueRange values,
+    function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+  int64_t ahead = stages - 1;
+  auto bring = [&](Value slot, Value t) {
+    b.when(b.isLess(t, count), [&] {
+      left.bring(slot, t, count, 0.0);
+      right.bring(slot, t, count, 0.0);
+    });
+    // Each turn is a group of copies, with none in it at the end.
+    NVVM::CpAsyncCommitGroupOp::create(b);
+  };
+  left.assumeWhole(areWhole);
+  right.assumeWhole(areWhole);
+  auto bringFirst = [&](Value i) { bring(i, b.mul(i, b.index(terms))); };
+  if (!areWhole)
+    b.loopRolled(b.index(0), b.index(ahead), bringFirst);
+  for (int64_t i = 0; areWhole && i < ahead; ++i)
+    bringFirst(b.index(i));
+  SmallVector<Value> given(values);
+  given.push_back(slotNumber(ahead));
+  SmallVector<Value> ended = b.foldRolled(
+      b.index(0), count, terms, given, [&](Value t, ValueRange all) {
+        Value number = slotAfter(all.back());
+        Value slot = slotIndex(all.back()), next = slotIndex(number);
+        NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
+        if (left.isConvertedLate())
+          left.settle(next, t, count, 0.0);
+        barrier();
+        // The stage that was here before is multiplied.
+        bring(slot, b.add(t, b.index(ahead * terms)));
+        SmallVector<Value> results = body(next, t, all.drop_back());
+        results.push_back(number);
+        return results;
+      });
+  left.assumeWhole(false);
+  right.assumeWhole(false);
+  ended.pop_back();
+  return ended;
 }
 
 SmallVector<Value> TileProduct::before(Value i, Value j) {
@@ -408,11 +499,23 @@ SmallVector<Value> TileProduct::addTo(Value i, Value j, ValueRange had) {
   return b.alone(types, [&]() -> SmallVector<Value> {
     begin(memory, zero, i, j);
     // How many terms are added at a time is a matrix unit's affair.
-    if (multipliesMatrices())
-      return forEachStage(zero, k, had,
-                          [&](Value slot, Value, ValueRange carried) {
-                            return multiplyMatrices(slot, carried);
-                          });
+    if (multipliesMatrices()) {
+      auto body = [&](Value slot, Value, ValueRange carried) {
+        return multiplyMatrices(slot, carried);
+      };
+      Value isLeft = left.isWhole(i, k), isRight = right.isWhole(j, k);
+      if (stages == 1 || !isLeft || !isRight)
+        return forEachStage(zero, k, had, body);
+      auto branch = scf::IfOp::create(
+          b, b.createOrFold<arith::AndIOp>(isLeft, isRight),
+          [&](OpBuilder &, Location) {
+            scf::YieldOp::create(b, forEachStageAhead(true, k, had, body));
+          },
+          [&](OpBuilder &, Location) {
+            scf::YieldOp::create(b, forEachStageAhead(false, k, had, body));
+          });
+      return llvm::to_vector_of<Value>(branch.getResults());
+    }
     auto sum = [&](Value from, Value to) {
       return forEachStage(from, to, zeros(),
                           [&](Value slot, Value, ValueRange carried) {

@@ -60,6 +60,9 @@ private:
     std::optional<int64_t> depth = upperBound(op.getK());
     return !depth || *depth >= 2 * kStagesInFlight * terms / widening;
   }
+  /// The most of `most` stages with which two workgroups have room, if this
+  /// kernel is one that should have two.
+  int64_t stagesOf(int64_t most);
   llvm::SmallVector<Value> zeros() {
     return llvm::SmallVector<Value>(sums(), b.real(element, 0.0));
   }
@@ -95,6 +98,18 @@ private:
                llvm::function_ref<llvm::SmallVector<Value>(Value, Value,
                                                            mlir::ValueRange)>
                    body);
+  /// The same from the first of `count` terms on, with copies in flight. If all
+  /// of them are whole stages of a whole tile, no chunk is asked whether it is.
+  llvm::SmallVector<Value> forEachStageAhead(
+      bool areWhole, Value count, mlir::ValueRange values,
+      llvm::function_ref<llvm::SmallVector<Value>(Value, Value,
+                                                  mlir::ValueRange)>
+          body);
+  // Slots are carried as numbers of 32 bits, which take one register.
+  Value slotNumber(int64_t slot);
+  /// The slot after `slot`, in turn.
+  Value slotAfter(Value slot);
+  Value slotIndex(Value slot);
   /// sums + the terms of a stage.
   llvm::SmallVector<Value> multiply(Value slot, mlir::ValueRange sums);
   llvm::SmallVector<Value> multiplyMatrices(Value slot, mlir::ValueRange sums);
@@ -111,9 +126,9 @@ private:
   const mlir::Type element;
   const bool isByMatrices;
   const mlir::Type leftType, rightType; ///< that they are staged as
-  /// Times the terms that 64 bytes of a place hold: stages of a small tile on
-  /// matrix units have two or four, since a barrier costs as much as the
-  /// products of 32 terms.
+  /// Times the terms that 64 bytes of a place hold: stages of a weight on
+  /// matrix units have two, which are lines of the device's memory, or four
+  /// where a tile is so small that a barrier costs as much as its products.
   const int64_t widening;
   const int64_t terms; ///< of a stage
   StagedSide left, right;

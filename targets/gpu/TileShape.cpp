@@ -24,7 +24,6 @@ static constexpr int64_t kMostSums = 32;
 static constexpr int64_t kFewestThinPlaces = 8;
 
 static_assert(kSide * kSide == kThreads);
-static_assert(kSubgroupRows * kSubgroupColumns == kSubgroups);
 
 TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
   auto side = [&](int64_t places, int64_t least) {
@@ -37,9 +36,13 @@ TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
     return {side(rows, kSide), side(columns, kSide), kSide, kSide, false};
   // Lanes load two matrices of terms side by side. A quarter of a subgroup's
   // lanes is along the rows of a matrix, two sums of a lane along its columns.
-  return {side(rows, kSubgroupRows * kMatrixRows),
-          side(columns, kSubgroupColumns * 2 * kMatrixColumns),
-          kSubgroupRows * 8, kSubgroupColumns * 4, true};
+  TileShape shape{kMostPlaces, kMostPlaces, 0, 0, true};
+  assert(shape.subgroupsDown * shape.subgroupsAcross == kSubgroups);
+  shape.rows = side(rows, shape.subgroupsDown * kMatrixRows);
+  shape.columns = side(columns, shape.subgroupsAcross * 2 * kMatrixColumns);
+  shape.down = shape.subgroupsDown * 8;
+  shape.across = shape.subgroupsAcross * 4;
+  return shape;
 }
 
 std::optional<TileShape> TileShape::narrow(int64_t rows, int64_t columns) {

@@ -26,14 +26,13 @@ inline constexpr int64_t kMultiprocessors = 132;
 // Matrices of a matrix unit: 16 x 8 sums of 16 terms.
 inline constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8,
                          kMatrixTerms = 16;
-/// Subgroups along the rows and columns of a tile, with matrix units.
-inline constexpr int64_t kSubgroupRows = 2, kSubgroupColumns = 4;
-
 /// Which tile products on one `c` compute at once, and who has what of it.
 struct TileShape {
   int64_t rows, columns;
   int64_t down, across; ///< threads along the rows and columns
   bool byMatrices;      ///< sums are where matrix units have them
+  /// Subgroups along the rows and columns, with matrix units.
+  int64_t subgroupsDown = 2, subgroupsAcross = 4;
 
   /// A workgroup's, for a product of up to `rows` x `columns`.
   static TileShape of(int64_t rows, int64_t columns, bool byMatrices);
@@ -46,6 +45,9 @@ struct TileShape {
 
   int64_t rowsEach() const { return rows / down; }
   int64_t columnsEach() const { return columns / across; }
+  /// Of a subgroup, with matrix units.
+  int64_t subgroupRows() const { return rows / subgroupsDown; }
+  int64_t subgroupColumns() const { return columns / subgroupsAcross; }
   /// See StagedSide.
   static int64_t group(int64_t each, bool byMatrices) {
     return !byMatrices && each >= kNeighbours ? kNeighbours : 2;

@@ -108,6 +108,7 @@ KernelCounts &Machine::countsOf(const Module &module, const Kernel &kernel,
   KernelCounts &counts = kernelCounts[{&module, kernel.name}];
   counts.executed.resize(kernel.code.size());
   counts.conflicts.resize(kernel.code.size());
+  counts.lines.resize(kernel.code.size());
   counts.needed.resize(kernel.code.size());
   ++counts.launches;
   counts.sharedBytes = std::max(counts.sharedBytes,

@@ -66,6 +66,9 @@ struct KernelCounts {
   uint64_t longestWarp = 0; ///< instructions of a warp in a workgroup, at most
   std::vector<uint64_t> executed;  ///< by instruction: how often by a warp
   std::vector<uint64_t> conflicts; ///< extra accesses to a bank, by instruction
+  /// By instruction: lines of 128 bytes that a warp's copies read, each time
+  /// for every line of shared memory that has some of it.
+  std::vector<uint64_t> lines;
   std::vector<bool> needed; ///< by instruction: a barrier that was needed
 };
 

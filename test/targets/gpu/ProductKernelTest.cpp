@@ -260,8 +260,9 @@ TEST(GpuProduct, RoundsEightNumbersAtATime) {
     auto executions = [&](llvm::StringRef opcode) {
       return int64_t(executionsOf(program.machine(), opcode));
     };
-    int64_t stages = std::max<int64_t>(depth / 32, 1);
-    int64_t chunks = kind.rows * 32 / 8 * stages / ptx::kLanes;
+    // One matrix's terms are enough for a short product.
+    int64_t terms = std::max<int64_t>(depth, 16);
+    int64_t chunks = kind.rows * terms / 8 / ptx::kLanes;
     // The left side's, and zeros of the right side.
     EXPECT_EQ(executions("st.shared.v4"),
               depth == kDepth ? chunks : 2 * chunks);
@@ -284,14 +285,37 @@ TEST(GpuProduct, HasFewBarriersWithASmallTile) {
     EXPECT_EQ(program.run(arena.data(), rows), "");
     return executionsOf(program.machine(), "bar.sync");
   };
-  // Of each warp one for a stage, three until the first one is there, and one
-  // after the product.
+  // Of each warp one for a stage, and one after the product.
   uint64_t warps = 8;
-  EXPECT_EQ(barriersOf(128, 128), (4 + 3 + 1) * warps);
-  EXPECT_EQ(barriersOf(64, 64), (2 + 3 + 1) * warps);
-  EXPECT_EQ(barriersOf(32, 64), (1 + 3 + 1) * warps);
-  EXPECT_EQ(barriersOf(32, 64, "nvptx64-nvidia-cuda:sm_80"),
-            (2 + 3 + 1) * warps);
+  EXPECT_EQ(barriersOf(128, 128), (2 + 1) * warps);
+  EXPECT_EQ(barriersOf(64, 64), (2 + 1) * warps);
+  EXPECT_EQ(barriersOf(32, 64), (1 + 1) * warps);
+  EXPECT_EQ(barriersOf(32, 64, "nvptx64-nvidia-cuda:sm_80"), (2 + 1) * warps);
+}
+
+/// Eight threads that copy a line of the device's memory have a line of shared
+/// memory for it; and whole tiles ask no chunk whether it is.
+TEST(GpuProduct, CopiesLineByLine) {
+  ptx::Options options;
+  options.countsBankConflicts = true;
+  for (int64_t rows : {32, 64, 128})
+    for (bool transposeW : {false, true}) {
+      const int64_t columns = std::max<int64_t>(rows, 64);
+      Kind kind{"bf16", "bf16", false,   transposeW, true, 256,
+                false,  rows,   columns, columns,    true};
+      SCOPED_TRACE(textOf(kind));
+      DeviceProgram program(textOf(kind), kArenaBytes, targetOf(kind), options);
+      std::vector<char> arena = arenaOf(kind);
+      ASSERT_EQ(program.run(arena.data(), rows), "");
+      uint64_t lines = 0;
+      for (const auto &[key, counts] : program.machine().counts())
+        for (uint64_t each : counts.lines)
+          lines += each;
+      const uint64_t copies = executionsOf(program.machine(), "cp.async.cg");
+      EXPECT_EQ(copies,
+                uint64_t((rows + columns) * 256 * 2 / 16 / ptx::kLanes));
+      EXPECT_EQ(lines, copies * 4);
+    }
 }
 
 /// Rounded operands are multiplied by matrix units, whatever they were stored

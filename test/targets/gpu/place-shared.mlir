@@ -17,4 +17,20 @@ gpu.func @buffers(%v: f32)
   %y = memref.load %b[%zero] : memref<2xf64, #gpu.address_space<workgroup>>
   gpu.return
 }
+
+// Bytes, which are stages of products, come first.
+// CHECK-LABEL: gpu.func @bytes
+// CHECK: %[[ALL:.*]] = gpu.dynamic_shared_memory
+// CHECK: %[[FIRST:.*]] = arith.constant 0
+// CHECK: memref.view %[[ALL]][%[[FIRST]]][] {{.*}} to memref<256xi8
+// CHECK: %[[SECOND:.*]] = arith.constant 256
+// CHECK: memref.view %[[ALL]][%[[SECOND]]][] {{.*}} to memref<2xf64
+gpu.func @bytes()
+    workgroup(%a : memref<2xf64, #gpu.address_space<workgroup>>,
+              %b : memref<256xi8, #gpu.address_space<workgroup>>) kernel {
+  %zero = arith.constant 0 : index
+  %x = memref.load %a[%zero] : memref<2xf64, #gpu.address_space<workgroup>>
+  %y = memref.load %b[%zero] : memref<256xi8, #gpu.address_space<workgroup>>
+  gpu.return
+}
 }

@@ -9,6 +9,8 @@
 #include "Banks.h"
 #include "Lanewise.h"
 
+#include <set>
+
 namespace hone::ptx {
 namespace {
 
@@ -44,19 +46,40 @@ bool readSource(Warp &warp, const Warp::Copy &copy, Part part) {
   return true;
 }
 
+uint64_t sourceOf(Warp &warp, const Instruction &instruction, unsigned lane) {
+  return registerAt(warp, instruction, 1, lane) +
+         uint64_t(instruction.immediate >> 32);
+}
+
+/// A cache is asked once for what goes from one of its lines into one line of
+/// shared memory.
+void countLines(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  constexpr uint64_t kLine = 128;
+  Workgroup &group = warp.workgroup();
+  if (!group.machine.options().countsBankConflicts)
+    return;
+  std::set<std::pair<uint64_t, uint64_t>> lines;
+  eachLane(mask, [&](unsigned lane) {
+    lines.insert({sourceOf(warp, instruction, lane) / kLine,
+                  targetOf(warp, instruction, lane) / kLine});
+  });
+  group.launch.counts->lines[&instruction - group.kernel.code.data()] +=
+      lines.size();
+}
+
 // Operands: target, source, and how many bytes of the source there are.
 void runCopy(Warp &warp, const Instruction &instruction, uint32_t mask) {
   countConflicts(
       warp, instruction, mask, instruction.elementBytes,
       [&](unsigned lane) { return targetOf(warp, instruction, lane); });
+  countLines(warp, instruction, mask);
   eachLane(mask, [&](unsigned lane) {
     Warp::Copy copy;
     copy.lane = lane;
     copy.batch = warp.batches[lane];
     copy.bytes = instruction.elementBytes;
     copy.to = targetOf(warp, instruction, lane);
-    copy.from = registerAt(warp, instruction, 1, lane) +
-                uint64_t(instruction.immediate >> 32);
+    copy.from = sourceOf(warp, instruction, lane);
     copy.sourceBytes = std::min<unsigned>(
         copy.bytes, warp.lanes<uint32_t>(instruction.operands[2])[lane]);
     copy.instruction = &instruction;

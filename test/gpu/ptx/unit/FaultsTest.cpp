@@ -337,3 +337,26 @@ TEST(Faults, BankConflictsOfMatricesAndCopies) {
                         "cp.async.wait_all;\n"),
             7);
 }
+
+/// Lines of the device's memory are counted by the lines that they go into.
+TEST(Faults, LinesOfCopiesAreCounted) {
+  Options options;
+  options.countsBankConflicts = true;
+  auto linesOf = [&](int step) {
+    RunPtx run(kernel("ld.param.u64 %d0, [out];\nmul.wide.u32 %d5, %r0, 16;\n"
+                      "add.s64 %d0, %d0, %d5;\nmul.wide.u32 %d5, %r0, " +
+                      std::to_string(step) +
+                      ";\nadd.s64 %d5, %d2, %d5;\n"
+                      "cp.async.cg.shared.global [%d5], [%d0], 16;\n"
+                      "cp.async.wait_all;\n"),
+               options);
+    run.launch({run.allocate(512)}, 1, 32);
+    uint64_t lines = 0;
+    for (const auto &[key, counts] : run.machine->counts())
+      for (uint64_t each : counts.lines)
+        lines += each;
+    return lines;
+  };
+  EXPECT_EQ(linesOf(16), 4u);
+  EXPECT_EQ(linesOf(32), 8u);
+}
