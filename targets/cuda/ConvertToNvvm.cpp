@@ -149,27 +149,51 @@ struct ConvertLoadWords : public ConvertOpToLLVMPattern<simt::LoadWordsOp> {
   }
 };
 
+/// Stores values of one type side by side, as one access.
+void storeTogether(ConversionPatternRewriter &rewriter, Location loc,
+                   ValueRange values, Value place) {
+  auto type = VectorType::get(values.size(), values.front().getType());
+  Value all = LLVM::PoisonOp::create(rewriter, loc, type);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value at = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32Type(),
+                                        rewriter.getI32IntegerAttr(i));
+    all = LLVM::InsertElementOp::create(rewriter, loc, all, value, at);
+  }
+  LLVM::StoreOp::create(rewriter, loc, all, place,
+                        type.getNumElements() * type.getElementTypeBitWidth() /
+                            8);
+}
+
 struct ConvertStoreWords : public ConvertOpToLLVMPattern<simt::StoreWordsOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
   LogicalResult
   matchAndRewrite(simt::StoreWordsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
     Value place = getStridedElementPtr(
-        rewriter, loc, cast<MemRefType>(op.getMemory().getType()),
+        rewriter, op.getLoc(), cast<MemRefType>(op.getMemory().getType()),
         adaptor.getMemory(), adaptor.getIndices());
-    Value words[] = {adaptor.getFirst(), adaptor.getSecond(),
-                     adaptor.getThird(), adaptor.getFourth()};
-    auto type = VectorType::get(std::size(words), rewriter.getI32Type());
-    Value all = LLVM::PoisonOp::create(rewriter, loc, type);
-    for (auto [i, word] : llvm::enumerate(words)) {
-      Value at = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32Type(),
-                                          rewriter.getI32IntegerAttr(i));
-      all = LLVM::InsertElementOp::create(rewriter, loc, all, word, at);
-    }
-    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, all, place,
-                                               simt::kChunkBytes);
+    storeTogether(rewriter, op.getLoc(),
+                  {adaptor.getFirst(), adaptor.getSecond(), adaptor.getThird(),
+                   adaptor.getFourth()},
+                  place);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertStoreNumbers
+    : public ConvertOpToLLVMPattern<simt::StoreNumbersOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(simt::StoreNumbersOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value place = getStridedElementPtr(
+        rewriter, op.getLoc(), cast<MemRefType>(op.getMemory().getType()),
+        adaptor.getMemory(), adaptor.getIndices());
+    storeTogether(rewriter, op.getLoc(), adaptor.getNumbers(), place);
+    rewriter.eraseOp(op);
     return success();
   }
 };
@@ -200,7 +224,7 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     patterns.add<ConvertCopy, ConvertLoadMatrices, ConvertLoadWords,
-                 ConvertStoreWords>(converter);
+                 ConvertStoreWords, ConvertStoreNumbers>(converter);
 
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();

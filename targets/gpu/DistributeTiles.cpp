@@ -9,6 +9,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "targets/gpu/AttentionLowering.h"
 #include "targets/gpu/GpuPasses.h"
+#include "targets/gpu/Neighbours.h"
 #include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/TeamBuilder.h"
 
@@ -30,6 +31,7 @@ namespace hone {
 
 using namespace mlir;
 using namespace hone;
+using simt::NeighbourBody;
 using simt::Team;
 using simt::TeamBuilder;
 
@@ -95,9 +97,100 @@ static void inlineTogether(TeamBuilder &b, Block &body,
           b.clone(op, mapping);
 }
 
+/// Neighbours that each thread has at once of `count` points in all, of which
+/// those of a row are `columns`, so that most threads have some. One: they
+/// would not lie side by side.
+static int64_t neighboursOf(const NeighbourBody &body, int64_t count,
+                            int64_t columns, const Team &team) {
+  // Only devices with copies of 16 bytes can be asked where memory begins.
+  if (!team.state.device.copiesInFlight || !body.isWide())
+    return 1;
+  int64_t neighbours = simt::kAccessBytes / body.narrowest();
+  while (neighbours > 1 &&
+         (count < neighbours * team.size() * 3 / 4 || columns % neighbours))
+    neighbours /= 2;
+  return neighbours;
+}
+
+static int64_t neighboursOf(tile::MapOp op, const NeighbourBody &body,
+                            const Team &team) {
+  ValueRange bounds = op.getBounds();
+  std::optional<int64_t> columns = simt::upperBound(bounds.back());
+  if (bounds.size() == 1)
+    return columns ? neighboursOf(body, *columns, /*columns=*/0, team) : 1;
+  // Groups do not go on in the next row.
+  columns = getConstantIntValue(bounds.back());
+  int64_t rows = simt::upperBound(bounds.front()).value_or(1);
+  return columns ? neighboursOf(body, rows * *columns, *columns, team) : 1;
+}
+
+/// Deals out groups of points in turn, several at a time.
+static SmallVector<Value>
+foldGroups(TeamBuilder &b, Value groups, ValueRange values,
+           function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)> body) {
+  int64_t size = b.team.size();
+  auto fold = [&](Value from, Value to, int64_t atOnce, ValueRange values) {
+    return b.fold(from, to, atOnce * size, values,
+                  [&](Value i, ValueRange before) {
+                    SmallVector<Value> some;
+                    for (int64_t n = 0; n < atOnce; ++n)
+                      some.push_back(b.add(i, b.index(n * size)));
+                    return body(some, before);
+                  });
+  };
+  Value from = b.index(0);
+  SmallVector<Value> folded(values);
+  int64_t atOnce = std::min(simt::upperBound(groups).value_or(0) / size,
+                            mostAtOnce(b.team) / 2);
+  if (atOnce > 1) {
+    Value turn = b.index(atOnce * size);
+    Value whole = b.mul(b.div(groups, turn), turn);
+    folded = fold(b.team.member(), whole, atOnce, folded);
+    from = whole;
+  }
+  return fold(b.add(from, b.team.member()), groups, 1, folded);
+}
+
+/// Deals out points in groups of `neighbours`. Returns the first point that is
+/// in none.
+static Value mapNeighbours(TeamBuilder &b, tile::MapOp op, NeighbourBody &body,
+                           int64_t neighbours) {
+  Value many = b.index(neighbours);
+  Value groups = b.div(pointsOf(b, op.getBounds()), many);
+  foldGroups(b, groups, {}, [&](ArrayRef<Value> some, ValueRange) {
+    SmallVector<SmallVector<Value>> points;
+    for (Value group : some)
+      atPoint(b, op.getBounds(), b.mul(group, many), [&](ValueRange point) {
+        for (int64_t k = 0; k < neighbours; ++k) {
+          points.emplace_back(point);
+          points.back().back() = b.add(point.back(), b.index(k));
+        }
+      });
+    body.inlined(b, points, neighbours);
+    return SmallVector<Value>();
+  });
+  return b.mul(groups, many);
+}
+
 static void distribute(tile::MapOp op, const Team &team) {
   TeamBuilder b(op, team);
   Block &body = *op.getBody();
+  auto deal = [&](Value from) {
+    b.loop(b.add(from, team.member()), pointsOf(b, op.getBounds()), team.size(),
+           [&](Value i) {
+             atPoint(b, op.getBounds(), i,
+                     [&](ValueRange point) { b.inlined(body, point); });
+           });
+  };
+  NeighbourBody beside(body, body.getArguments().back());
+  int64_t neighbours = neighboursOf(op, beside, team);
+  if (neighbours > 1 && loadsFirst(body))
+    if (Value begins = beside.beginsAccesses(b, b.index(0), neighbours)) {
+      b.when(
+          begins, [&] { deal(mapNeighbours(b, op, beside, neighbours)); },
+          [&] { deal(b.index(0)); });
+      return;
+    }
   Value count = pointsOf(b, op.getBounds()), from = b.index(0);
   int64_t atOnce = elementsAtOnce(count, team);
   if (atOnce > 1 && loadsFirst(body)) {
@@ -112,10 +205,7 @@ static void distribute(tile::MapOp op, const Team &team) {
     });
     from = whole;
   }
-  b.loop(b.add(from, team.member()), count, team.size(), [&](Value i) {
-    atPoint(b, op.getBounds(), i,
-            [&](ValueRange point) { b.inlined(body, point); });
-  });
+  deal(from);
 }
 
 //===----------------------------------------------------------------------===//

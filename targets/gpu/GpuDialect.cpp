@@ -46,10 +46,11 @@ static bool isShared(MemRefType type) {
          space.getValue() == mlir::gpu::GPUDialect::getWorkgroupAddressSpace();
 }
 
-/// As far as can be seen, `indices` of operand `name` are at a multiple of 16
-/// bytes.
+/// As far as can be seen, `indices` of operand `name` are at a multiple of
+/// `unit` bytes.
 static LogicalResult verifyPlace(Operation *op, StringRef name, MemRefType type,
-                                 OperandRange indices) {
+                                 OperandRange indices,
+                                 int64_t unit = kChunkBytes) {
   if (int64_t(indices.size()) != type.getRank())
     return op->emitOpError("expects ")
            << type.getRank() << " indices of '" << name << "' but got "
@@ -59,20 +60,19 @@ static LogicalResult verifyPlace(Operation *op, StringRef name, MemRefType type,
   bool isKnown = succeeded(type.getStridesAndOffset(strides, offset));
   const int64_t bytes = type.getElementTypeBitWidth() / 8;
   auto isMultiple = [&](int64_t elements) {
-    return !ShapedType::isDynamic(elements) &&
-           elements * bytes % kChunkBytes == 0;
+    return !ShapedType::isDynamic(elements) && elements * bytes % unit == 0;
   };
   if (!isKnown || strides.empty() || strides.back() != 1 ||
       !isMultiple(offset) ||
       !llvm::all_of(ArrayRef(strides).drop_back(), isMultiple))
     return op->emitOpError("expects rows of '")
-           << name << "' to begin at multiples of " << kChunkBytes
+           << name << "' to begin at multiples of " << unit
            << " bytes, and neighbours in them, but its type is " << type;
   std::optional<int64_t> last = getConstantIntValue(indices.back());
   if (last && !isMultiple(*last))
     return op->emitOpError("expects a multiple of ")
-           << kChunkBytes / bytes << " as the last index of '" << name
-           << "' but got " << *last;
+           << unit / bytes << " as the last index of '" << name << "' but got "
+           << *last;
   return success();
 }
 
@@ -118,6 +118,22 @@ LogicalResult StoreWordsOp::verify() {
   // (C2)
   return verifyPlace(*this, "memory", cast<MemRefType>(getMemory().getType()),
                      getIndices());
+}
+
+LogicalResult StoreNumbersOp::verify() {
+  auto type = cast<MemRefType>(getMemory().getType());
+  // (C1)
+  for (Value number : getNumbers())
+    if (number.getType() != type.getElementType())
+      return emitOpError("expects numbers of type ")
+             << type.getElementType() << " but got " << number.getType();
+  int64_t count = getNumbers().size();
+  int64_t bytes = count * type.getElementTypeBitWidth() / 8;
+  if (bytes < 2 || bytes > kChunkBytes || !llvm::isPowerOf2_64(bytes))
+    return emitOpError("expects 2, 4, 8 or ")
+           << kChunkBytes << " bytes of numbers but got " << bytes;
+  // (C2)
+  return verifyPlace(*this, "memory", type, getIndices(), bytes);
 }
 
 //===----------------------------------------------------------------------===//

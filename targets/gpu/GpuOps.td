@@ -161,6 +161,34 @@ def StoreWordsOp : Op<SimtDialect, "store_words"> {
   let hasVerifier = 1;
 }
 
+def StoreNumbersOp
+    : Op<SimtDialect, "store_numbers", [AttrSizedOperandSegments]> {
+  let summary = "neighbouring elements of one thread";
+  let description = [{
+    Stores numbers side by side, as one access. Each thread may have a place of
+    its own. Stores of single elements could be one for a device's compiler,
+    too; but it makes one of those that end two branches, and then they are not
+    side by side.
+
+    1. (C1) The numbers are elements of `memory`, 2, 4, 8 or 16 bytes of them.
+    2. (C2) The place is at a multiple of so many bytes, as in `simt.copy`.
+
+    Example:
+
+    ```mlir
+    simt.store_numbers %a, %b to %y[%i, %t] : bf16, bf16 to memref<256x896xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$numbers,
+                       Arg<AnyMemRef, "", [MemWrite]>:$memory,
+                       Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $numbers `to` $memory `[` $indices `]` attr-dict `:` type($numbers) `to`
+    type($memory)
+  }];
+  let hasVerifier = 1;
+}
+
 class AttentionOfRows<string name> : Op<SimtDialect, name> {
   code constraints = [{
 

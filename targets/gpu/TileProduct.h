@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "targets/gpu/Neighbours.h"
 #include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/RowSums.h"
 #include "targets/gpu/StagedSide.h"
@@ -71,6 +72,23 @@ private:
     return b.min(i, b.sub(count, b.index(1)));
   }
   void forEachSum(llvm::function_ref<void(unsigned, Value, Value)> body);
+  /// Sums of a lane that lie side by side, from `row` and `column` of the tile.
+  struct RowPiece {
+    Value row, column;
+    llvm::SmallVector<Value> sums;
+  };
+  /// A lane's sums after each four lanes have exchanged theirs, which a matrix
+  /// unit leaves in pairs: each has kMatrixColumns neighbours.
+  llvm::SmallVector<RowPiece> rowPieces(mlir::ValueRange sums);
+  bool hasRowPieces() const;
+  /// Whether all of a tile is inside and begins accesses where it is stored and
+  /// where the epilogue reads along. Null: it never does.
+  Value storesPieces(Value i, Value j, bool allColumns,
+                     NeighbourBody *epilogue);
+  void finishPieces(Value i, Value j, mlir::ValueRange sums,
+                    NeighbourBody *epilogue);
+  /// The buffer that sums are stored to, and where in it.
+  std::pair<Value, llvm::SmallVector<Value>> target(Value row, Value column);
   /// What a sum that had `old` is with the next block of terms.
   llvm::SmallVector<Value> joined(mlir::ValueRange old, mlir::ValueRange sums,
                                   Value isFirst);

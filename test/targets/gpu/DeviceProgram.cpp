@@ -173,3 +173,17 @@ void DeviceProgram::expect(int64_t offset, uint8_t bytes,
                            std::vector<ptx::Near> numbers) {
   expected.push_back({offset, bytes, std::move(numbers)});
 }
+
+uint64_t hone::executionsOf(const ptx::Machine &machine,
+                            llvm::StringRef opcode) {
+  uint64_t all = 0;
+  for (const auto &[key, counts] : machine.counts()) {
+    const ptx::Kernel &kernel = *key.first->find(key.second);
+    for (size_t i = 0; i < kernel.code.size(); ++i) {
+      llvm::StringRef line = key.first->lines[kernel.code[i].line - 1];
+      if (line.trim().starts_with(opcode))
+        all += counts.executed[i];
+    }
+  }
+  return all;
+}

@@ -54,4 +54,7 @@ private:
   std::vector<Expected> expected;
 };
 
+/// Executions of instructions whose opcode begins with `opcode`.
+uint64_t executionsOf(const ptx::Machine &machine, llvm::StringRef opcode);
+
 } // namespace hone

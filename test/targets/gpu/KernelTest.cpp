@@ -93,6 +93,49 @@ TEST(GpuMap, HasTheReferencesBits) {
         << rows;
 }
 
+/// A thread has neighbours, which it loads and stores at once where they begin
+/// so; what is left of a row goes one by one. All have the reference's bits.
+TEST(GpuMap, HasNeighboursTogether) {
+  for (int64_t offset : {0, 4}) {
+    std::string text = entryFunction(
+        arenaView("x", offset, "memref<3200xf32>") +
+        arenaView("y", kMatrixBytes + offset, "memref<3200xbf16>") +
+        arenaView("z", 2 * kMatrixBytes + offset, "memref<12x296xf32>") + R"(
+    %most = arith.constant 3200 : index
+    %each = arith.constant 258 : index
+    %columns = arith.constant 296 : index
+    tile.parallel (%p) in (%c1) {
+      %many = arith.muli %rows, %each : index
+      %n = arith.minui %many, %most : index
+      tile.map (%i) in (%n) {
+        %v = memref.load %x[%i] : memref<3200xf32>
+        %w = arith.mulf %v, %v : f32
+        %r = arith.truncf %w : f32 to bf16
+        memref.store %r, %y[%i] : memref<3200xbf16>
+      }
+      %m = arith.minui %rows, %columns : index
+      tile.map (%i, %j) in (%m, %columns) {
+        %v = memref.load %z[%i, %j] : memref<12x296xf32>
+        %w = memref.load %x[%i] : memref<3200xf32>
+        %r = arith.addf %v, %w : f32
+        memref.store %r, %z[%i, %j] : memref<12x296xf32>
+      }
+    })");
+    for (int64_t rows : {1, 5, 12}) {
+      EXPECT_EQ(runOnDevice<float>(text, rows),
+                runOnReference<float>(text, rows))
+          << rows;
+      DeviceProgram program(text, kArenaBytes);
+      std::vector<char> arena = arenaOfNumbers<float>();
+      ASSERT_EQ(program.run(arena.data(), rows), "");
+      EXPECT_EQ(executionsOf(program.machine(), "ld.global.v4.b32") > 0,
+                offset == 0);
+      EXPECT_EQ(executionsOf(program.machine(), "st.global.v4.b32") > 0,
+                offset == 0);
+    }
+  }
+}
+
 /// Scalars that one thread stores are there for all, and so is what a loop had
 /// in its turn before.
 TEST(GpuScalars, AreOrdered) {

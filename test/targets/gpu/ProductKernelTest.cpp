@@ -184,21 +184,6 @@ static uint64_t conflictsOf(const ptx::Machine &machine) {
   return all;
 }
 
-/// Executions of instructions whose opcode begins with `opcode`.
-static uint64_t executionsOf(const ptx::Machine &machine,
-                             llvm::StringRef opcode) {
-  uint64_t all = 0;
-  for (const auto &[key, counts] : machine.counts()) {
-    const ptx::Kernel &kernel = *key.first->find(key.second);
-    for (size_t i = 0; i < kernel.code.size(); ++i) {
-      llvm::StringRef line = key.first->lines[kernel.code[i].line - 1];
-      if (line.trim().starts_with(opcode))
-        all += counts.executed[i];
-    }
-  }
-  return all;
-}
-
 /// Whole tiles come 16 bytes at a time, and into all banks.
 TEST(GpuProduct, HasNoBankConflicts) {
   const Kind kinds[] = {
@@ -408,6 +393,52 @@ TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
           run = 0;
       }
     EXPECT_GE(most, 8u);
+  }
+}
+
+/// Lanes that share the rows of a matrix unit's sums exchange them, so that
+/// each loads and stores eight neighbours at once, where they begin so.
+TEST(GpuProduct, StoresNeighboursTogether) {
+  for (auto [rows, columns] : {std::pair(64, 64), {32, 64}, {128, 128}}) {
+    Kind kind{"bf16", "bf16", false, true,    true,
+              64,     false,  rows,  columns, columns};
+    std::string product = textOf(kind);
+    std::string into = llvm::formatv("memref<{0}x{1}xbf16>", rows, columns);
+    product.insert(product.find(" : memref<", product.find("tile.product")),
+                   " into %out[%c0, %c0]");
+    product.insert(product.find("\n}"), llvm::formatv(R"( into {0}
+      epilogue (%acc, %i, %j) {{
+    %had = memref.load %given[%i, %j] : {0}
+    %was = arith.extf %had : bf16 to f32
+    %sum = arith.addf %acc, %was : f32
+    tile.yield %sum : f32
+  })",
+                                                      into));
+    std::vector<char> first;
+    for (int64_t offset : {0, 2}) {
+      std::string text = product;
+      text.insert(text.find("%most ="),
+                  arenaView("given", 2 * kMatrixBytes + offset, into) +
+                      arenaView("out", 4 * kMatrixBytes + offset, into));
+      DeviceProgram program(text, kArenaBytes, targetOf(kind));
+      std::vector<char> bytes = arenaOf(kind);
+      auto given = bytes.begin() + 2 * kMatrixBytes;
+      std::copy_backward(given, given + rows * columns * 2,
+                         given + rows * columns * 2 + offset);
+      ASSERT_EQ(program.run(bytes.data(), rows), "");
+      int64_t pieces = rows * columns / 8 / 32;
+      int64_t wide = executionsOf(program.machine(), "st.global.v4.b32"),
+              loads = executionsOf(program.machine(), "ld.global.v4.b32"),
+              stores = executionsOf(program.machine(), "st.global.b16");
+      EXPECT_EQ(wide, offset ? 0 : pieces);
+      EXPECT_EQ(loads, offset ? 0 : pieces);
+      EXPECT_EQ(stores, offset ? 8 * pieces : 0);
+      auto out = bytes.begin() + 4 * kMatrixBytes + offset;
+      std::vector<char> sums(out, out + rows * columns * 2);
+      if (first.empty())
+        first = sums;
+      EXPECT_EQ(sums, first) << "one by one";
+    }
   }
 }
 

@@ -82,6 +82,30 @@ func.func @store_words_c2(%x: memref<8x64xbf16>, %i: index, %w: i32) {
 
 // -----
 
+func.func @store_numbers_c1_type(%x: memref<8x64xbf16>, %i: index, %a: f32) {
+  // expected-error @+1 {{expects numbers of type 'bf16' but got 'f32'}}
+  simt.store_numbers %a, %a to %x[%i, %i] : f32, f32 to memref<8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @store_numbers_c1_bytes(%x: memref<8x64xf32>, %i: index, %a: f32) {
+  // expected-error @+1 {{expects 2, 4, 8 or 16 bytes of numbers but got 12}}
+  simt.store_numbers %a, %a, %a to %x[%i, %i] : f32, f32, f32 to memref<8x64xf32>
+  return
+}
+
+// -----
+
+func.func @store_numbers_c2(%x: memref<8x66xf32>, %i: index, %a: f32) {
+  // expected-error @+1 {{expects rows of 'memory' to begin at multiples of 16 bytes}}
+  simt.store_numbers %a, %a, %a, %a to %x[%i, %i] : f32, f32, f32, f32 to memref<8x66xf32>
+  return
+}
+
+// -----
+
 func.func @attention_c1_heads(%x: memref<99x96xbf16>, %starts: memref<99xi32>, %i: index) {
   // expected-error @+1 {{expects heads of 64 or 128 features but got 48}}
   simt.attention %i part %i [%i, %i] %x, %x, %x, %starts to %x {heads = 2, kv_heads = 2, scale = 0.1 : f64} : memref<99x96xbf16>, memref<99x96xbf16>, memref<99x96xbf16>, memref<99xi32>, memref<99x96xbf16>
