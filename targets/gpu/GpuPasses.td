@@ -17,7 +17,9 @@ def MergeLoops : Pass<"hone-gpu-merge-loops", "::mlir::ModuleOp"> {
     Needs: names of memory, so it runs before `hone-host-bind-frame`. Of loops
     that follow each other in a block, each goes into the first launch after all
     that it depends on. Loops of one launch are one `tile.parallel`, whose
-    iterations are theirs one after another; no result depends on that.
+    iterations are theirs one after another; no result depends on that. Of loops
+    that are one product each and differ in its result alone, the first one
+    computes it for all of them.
 
     Two loops depend on each other if one writes what the other reads or writes.
     Buffers of a function are compared by where its calls say that they are.
@@ -77,7 +79,9 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
     out to subgroups, which have stages of their own, in half of `shared-bytes`
     at most; the workgroup joins their sums in order. One that is `rounded` too,
     and of bfloat16 on both sides, has its terms dealt out to subgroups, 32 at a
-    time, on matrix units.
+    time, on matrix units. One that is `any_order`, with `transpose_a`, one side
+    of bfloat16 and 4, 8 or 16 columns of float32 on the other, has 16 terms at a
+    time there, and each float32 number is three of bfloat16, whose sum it is.
 
     What each thread does alone, and code that has its barriers, is in an
     `scf.execute_region`: no other barrier goes into one.

@@ -19,6 +19,7 @@ struct Adapter {
   int64_t rank;
   const char *element = "bf16", *computed = "f32";
   const char *dropout = "";
+  bool roundsProducts = false;
 };
 
 class GpuKernelsTest : public testing::Test {
@@ -58,6 +59,7 @@ protected:
     KernelSettings settings;
     settings.blocks = {/*columns=*/64, /*rows=*/64};
     settings.blocks.narrowRows = 16;
+    settings.roundsProducts = adapter.roundsProducts;
     tile::Blocks blocks;
     module->walk([&](LoraParameterAdjointOp op) {
       blocks = GpuKernels(device).blocksOf(op, rows, settings);
@@ -76,6 +78,20 @@ TEST_F(GpuKernelsTest, TilesOfAnAdaptersGradientsAreAligned) {
       {4, 8}, {8, 8}, {12, 16}, {16, 16}, {64, 64}, {128, 64}, {256, 64}};
   for (auto [rank, most] : columns)
     EXPECT_EQ(blocksOf({rank}, 256, sm80).columns, most) << "rank " << rank;
+}
+
+/// On matrix units tiles are whole sectors of a row, whatever the rank, and u
+/// is not cut.
+TEST_F(GpuKernelsTest, TilesOfAnAdaptersGradientsOnMatrixUnitsAreSectors) {
+  for (int64_t rank : {4, 8, 12, 16}) {
+    Adapter adapter{rank};
+    adapter.roundsProducts = true;
+    tile::Blocks blocks = blocksOf(adapter, 256, sm80);
+    EXPECT_EQ(blocks.columns, 16) << "rank " << rank;
+    EXPECT_EQ(blocks.narrowColumns, rank == 12 ? 8 : 16) << "rank " << rank;
+    adapter.element = "f32";
+    EXPECT_EQ(blocksOf(adapter, 256, sm80).narrowColumns, 8);
+  }
 }
 
 /// Tiles of u are few sums, which subgroups share, with any number of rows:
