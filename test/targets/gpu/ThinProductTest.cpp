@@ -402,6 +402,8 @@ TEST(RowSums, AreNearFloat64) {
       std::string first;
       for (ptx::Order order : {ptx::Order::Ascending, ptx::Order::Descending,
                                ptx::Order::Random}) {
+        if (order != ptx::Order::Ascending && rows != p.depth)
+          continue;
         ptx::Options options;
         options.order = order;
         options.lanesOneByOne = order == ptx::Order::Random;
@@ -419,6 +421,8 @@ TEST(RowSums, AreNearFloat64) {
           ASSERT_NEAR(found, sum, size * std::ldexp(1.0, -23))
               << i << ", " << j;
         }
+      if (rows != p.depth)
+        continue;
       TileProgram reference(textOf(p, true), "reference");
       reference.run(arena, rows);
       std::string want = resultOf(p, arena);
