@@ -46,17 +46,21 @@ std::optional<RowSums> RowSums::of(int64_t rank, int64_t places,
     return std::nullopt;
   RowSums sums = {rank,
                   std::max<int64_t>(llvm::PowerOf2Ceil(places), kFewestPlaces),
-                  isLeftNarrow, 2};
-  // So that two workgroups have room.
+                  isLeftNarrow, /*blocks=*/1, /*stages=*/2};
+  // Of few columns a block is few bytes, and waits for its own instructions.
+  if (sums.places == kFewestPlaces)
+    sums.blocks = 2;
   constexpr int64_t kMostStages = 8;
-  auto fits = [&](int64_t stages) {
-    return kSubgroups * stages * (sums.wideBytes() + sums.narrowBytes()) <=
-           device.sharedBytes / 2;
+  // So that two workgroups have room.
+  auto fits = [&] {
+    return 2 * kSubgroups * sums.stagesBytes() <= device.sharedBytes;
   };
-  if (!fits(sums.stages))
+  if (!fits())
     return std::nullopt;
-  while (sums.stages < kMostStages && fits(2 * sums.stages))
+  while (sums.stages < kMostStages && fits())
     sums.stages *= 2;
+  if (!fits())
+    sums.stages /= 2;
   return sums;
 }
 
@@ -121,18 +125,27 @@ private:
   Value wideChunkAt(Value row, Value chunk);
   Value narrowChunkAt(Value row, Value chunk);
   Value beginsChunks(Matrix matrix, Value column);
-  Value firstRow(Value turn) {
-    return b.mul(b.add(b.mul(turn, b.index(kSubgroups)), b.team.state.subgroup),
-                 b.index(RowSums::kRows));
+  Value firstRow(Value turn, int64_t block) {
+    Value number = b.add(b.mul(turn, b.index(tile.blocks)), b.index(block));
+    return b.mul(
+        b.add(b.mul(number, b.index(kSubgroups)), b.team.state.subgroup),
+        b.index(RowSums::kRows));
+  }
+  /// Where a block of a turn is.
+  Value slotOf(Value turn, int64_t block) {
+    Value stage = b.rem(turn, b.index(tile.stages));
+    return b.add(b.mul(stage, b.index(tile.blocks)), b.index(block));
   }
   /// body(row, chunk) for chunks of a stage with so many in each row.
   void forEachChunk(int64_t chunks, function_ref<void(Value, Value)> body);
-  /// Rows of turn `turn`, if there are some, on their way to `slot`.
-  void bring(Value slot, Value turn);
-  void copy(Value slot, Value first);
-  /// Number by number, with zeros on the narrow side for rows that are not
-  /// there.
-  void fill(Value slot, Value first);
+  /// Rows from `first` on are on their way to `slot`, or there.
+  void bring(Value slot, Value first);
+  /// The wide side's, which all exist, or the last of which are repeated.
+  void copyWide(Value slot, Value first, bool areThere);
+  void copyNarrow(Value slot, Value first);
+  // Number by number. On the narrow side rows that are not there are zeros.
+  void fillWide(Value slot, Value first);
+  void fillNarrow(Value slot, Value first);
   /// Three numbers of bfloat16 whose sum is `number`, in the high halves.
   std::array<Value, 3> split(Value number);
   /// The high halves of `low` and `high`.
@@ -157,14 +170,15 @@ RowSumLowering::RowSumLowering(tile::ProductOp op, const RowSums &tile,
       g(b.div(lane, b.index(4))), t(b.rem(lane, b.index(4))) {
   Value begin = b.mul(b.team.state.subgroup, b.index(tile.bytes()));
   auto view = [&](int64_t columns, Type type, int64_t offset) {
-    auto stages = MemRefType::get({tile.stages, RowSums::kRows, columns}, type);
+    auto stages = MemRefType::get(
+        {tile.stages * tile.blocks, RowSums::kRows, columns}, type);
     return memref::ViewOp::create(b, sharedType(stages), memory,
                                   b.add(begin, b.index(offset)),
                                   /*sizes=*/ValueRange());
   };
   wideStages = view(tile.places, b.getBF16Type(), 0);
-  narrowStages =
-      view(tile.rank, b.getF32Type(), tile.stages * tile.wideBytes());
+  narrowStages = view(tile.rank, b.getF32Type(),
+                      tile.stages * tile.blocks * tile.wideBytes());
   isAligned = b.createOrFold<arith::AndIOp>(beginsChunks(wide(), wideColumn()),
                                             beginsChunks(narrow(), b.index(0)));
 }
@@ -203,16 +217,22 @@ void RowSumLowering::forEachChunk(int64_t chunks,
     visit(b.add(lane, b.index(from)));
 }
 
-void RowSumLowering::copy(Value slot, Value first) {
+void RowSumLowering::copyWide(Value slot, Value first, bool areThere) {
+  Value lastRow = b.sub(op.getK(), b.index(1));
   // Columns beyond the last are those of the last chunk, and nobody's.
   Value last = b.sub(b.ceilDiv(wideCount(), kWideChunk), b.index(1));
   forEachChunk(wideChunks(), [&](Value row, Value chunk) {
+    Value at = b.add(first, row);
     Value column = b.mul(b.min(chunk, last), b.index(kWideChunk));
-    CopyOp::create(b, wide(),
-                   ValueRange{b.add(b.add(wideRow(), first), row),
-                              b.add(wideColumn(), column)},
-                   wideStages, ValueRange{slot, row, wideChunkAt(row, chunk)});
+    CopyOp::create(
+        b, wide(),
+        ValueRange{b.add(wideRow(), areThere ? at : b.min(at, lastRow)),
+                   b.add(wideColumn(), column)},
+        wideStages, ValueRange{slot, row, wideChunkAt(row, chunk)});
   });
+}
+
+void RowSumLowering::copyNarrow(Value slot, Value first) {
   forEachChunk(narrowChunks(), [&](Value row, Value chunk) {
     CopyOp::create(b, narrow(),
                    ValueRange{b.add(b.add(narrowRow(), first), row),
@@ -222,50 +242,64 @@ void RowSumLowering::copy(Value slot, Value first) {
   });
 }
 
-void RowSumLowering::fill(Value slot, Value first) {
+void RowSumLowering::fillWide(Value slot, Value first) {
   Value lastRow = b.sub(op.getK(), b.index(1));
   Value lastColumn = b.sub(wideCount(), b.index(1));
-  Value zero = b.real(b.getF32Type(), 0.0);
-  auto forEachNumber = [&](int64_t chunks, int64_t numbers,
-                           function_ref<void(Value, Value, Value)> body) {
-    b.loopRolled(b.index(0),
-                 b.index(RowSums::kRows * chunks * numbers / kLanes),
-                 [&](Value turn) {
-                   Value e = b.add(lane, b.mul(turn, b.index(kLanes)));
-                   Value row = b.div(e, b.index(chunks * numbers));
-                   Value column = b.rem(e, b.index(chunks * numbers));
-                   body(row, b.div(column, b.index(numbers)),
-                        b.rem(column, b.index(numbers)));
-                 });
-  };
-  forEachNumber(wideChunks(), kWideChunk, [&](Value row, Value chunk, Value i) {
-    Value column = b.add(b.mul(chunk, b.index(kWideChunk)), i);
-    Value number =
-        b.load(wide(), {b.add(wideRow(), b.min(b.add(first, row), lastRow)),
-                        b.add(wideColumn(), b.min(column, lastColumn))});
-    b.store(number, wideStages, {slot, row, b.add(wideChunkAt(row, chunk), i)});
-  });
-  forEachNumber(
-      narrowChunks(), kNarrowChunk, [&](Value row, Value chunk, Value i) {
-        Value at = b.add(first, row);
+  b.loopRolled(
+      b.index(0), b.index(RowSums::kRows * tile.places / kLanes),
+      [&](Value turn) {
+        Value e = b.add(lane, b.mul(turn, b.index(kLanes)));
+        Value row = b.div(e, b.index(tile.places));
+        Value column = b.rem(e, b.index(tile.places));
         Value number =
-            b.load(narrow(), {b.add(narrowRow(), b.min(at, lastRow)),
-                              b.add(b.mul(chunk, b.index(kNarrowChunk)), i)});
-        number = b.select(b.isLess(at, op.getK()), number, zero);
-        b.store(number, narrowStages,
-                {slot, row, b.add(narrowChunkAt(row, chunk), i)});
+            b.load(wide(), {b.add(wideRow(), b.min(b.add(first, row), lastRow)),
+                            b.add(wideColumn(), b.min(column, lastColumn))});
+        Value at = wideChunkAt(row, b.div(column, b.index(kWideChunk)));
+        b.store(number, wideStages,
+                {slot, row, b.add(at, b.rem(column, b.index(kWideChunk)))});
       });
 }
 
-void RowSumLowering::bring(Value slot, Value turn) {
-  Value first = firstRow(turn);
+void RowSumLowering::fillNarrow(Value slot, Value first) {
+  Value lastRow = b.sub(op.getK(), b.index(1));
+  Value zero = b.real(b.getF32Type(), 0.0);
+  // All are loaded before the first is stored.
+  struct Number {
+    Value value, row, at;
+  };
+  SmallVector<Number> numbers;
+  for (int64_t from = 0; from < RowSums::kRows * tile.rank; from += kLanes) {
+    Value e = b.add(lane, b.index(from));
+    Value row = b.div(e, b.index(tile.rank));
+    Value column = b.rem(e, b.index(tile.rank));
+    Value number =
+        b.load(narrow(),
+               {b.add(narrowRow(), b.min(b.add(first, row), lastRow)), column});
+    Value at = narrowChunkAt(row, b.div(column, b.index(kNarrowChunk)));
+    numbers.push_back(
+        {b.select(b.isLess(b.add(first, row), op.getK()), number, zero), row,
+         b.add(at, b.rem(column, b.index(kNarrowChunk)))});
+  }
+  for (auto [value, row, at] : numbers)
+    b.store(value, narrowStages, {slot, row, at});
+}
+
+void RowSumLowering::bring(Value slot, Value first) {
   Value next = b.add(first, b.index(RowSums::kRows));
   Value isWhole =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ule, next, op.getK());
   b.when(
       b.createOrFold<arith::AndIOp>(isWhole, isAligned),
-      [&] { copy(slot, first); },
-      [&] { b.when(b.isLess(first, op.getK()), [&] { fill(slot, first); }); });
+      [&] {
+        copyWide(slot, first, /*areThere=*/true);
+        copyNarrow(slot, first);
+      },
+      [&] {
+        b.when(
+            isAligned, [&] { copyWide(slot, first, /*areThere=*/false); },
+            [&] { fillWide(slot, first); });
+        fillNarrow(slot, first);
+      });
 }
 
 std::array<Value, 3> RowSumLowering::split(Value number) {
@@ -347,31 +381,31 @@ SmallVector<Value> RowSumLowering::multiply(Value slot, ValueRange before) {
 }
 
 SmallVector<Value> RowSumLowering::sums() {
-  Value zero = b.index(0), stages = b.index(tile.stages);
+  Value zero = b.index(0);
   int64_t ahead = tile.stages - 1;
-  Value turns = b.ceilDiv(op.getK(), RowSums::kRows * kSubgroups);
-  auto bringNext = [&](Value turn) {
-    bring(b.rem(turn, stages), turn);
+  Value turns = b.ceilDiv(op.getK(), RowSums::kRows * kSubgroups * tile.blocks);
+  auto bringStage = [&](Value turn) {
+    b.when(b.isLess(turn, turns), [&] {
+      for (int64_t i = 0; i < tile.blocks; ++i)
+        bring(slotOf(turn, i), firstRow(turn, i));
+    });
     // Each turn is a group of copies, with none in it at the end.
     NVVM::CpAsyncCommitGroupOp::create(b);
   };
-  b.loopRolled(zero, b.index(ahead), bringNext);
+  b.loopRolled(zero, b.index(ahead), bringStage);
   SmallVector<Value> zeros(kLaneSums * wideChunks(),
                            b.real(b.getF32Type(), 0.0));
-  return b.foldRolled(
-      zero, turns, 1, zeros, [&](Value turn, ValueRange before) {
-        NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
-        NVVM::SyncWarpOp::create(b, word(-1));
-        // The stage that was there before is multiplied.
-        bringNext(b.add(turn, b.index(ahead)));
-        auto branch = scf::IfOp::create(
-            b, b.isLess(firstRow(turn), op.getK()),
-            [&](OpBuilder &, Location) {
-              scf::YieldOp::create(b, multiply(b.rem(turn, stages), before));
-            },
-            [&](OpBuilder &, Location) { scf::YieldOp::create(b, before); });
-        return llvm::to_vector_of<Value>(branch.getResults());
-      });
+  return b.foldRolled(zero, turns, 1, zeros,
+                      [&](Value turn, ValueRange before) {
+                        NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
+                        NVVM::SyncWarpOp::create(b, word(-1));
+                        // The stage that was there before is multiplied.
+                        bringStage(b.add(turn, b.index(ahead)));
+                        SmallVector<Value> sums(before);
+                        for (int64_t i = 0; i < tile.blocks; ++i)
+                          sums = multiply(slotOf(turn, i), sums);
+                        return sums;
+                      });
 }
 
 void RowSumLowering::store(ValueRange sums, Value parts) {

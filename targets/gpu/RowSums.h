@@ -15,14 +15,15 @@
 
 namespace hone::simt {
 
-/// What a workgroup does of such a sum: each subgroup has all sums, of rows of
-/// its own, kRows at a time in turn. No bit depends on `places`.
+/// What a workgroup does of such a sum: each subgroup has all sums, of blocks
+/// of kRows rows in turn. No bit depends on `places`.
 struct RowSums {
   static constexpr int64_t kRows = 16;
 
   int64_t rank;      ///< columns of the narrow side
   int64_t places;    ///< columns of the wide side in a tile, at most
   bool isLeftNarrow; ///< dA, else dB
+  int64_t blocks;    ///< of rows, of a stage
   int64_t stages;    ///< of a subgroup, in shared memory
 
   /// None: `op` is no such sum, or the device has no units for it.
@@ -42,13 +43,16 @@ struct RowSums {
   /// Of the result.
   int64_t rows() const { return isLeftNarrow ? rank : places; }
   int64_t columns() const { return isLeftNarrow ? places : rank; }
-  /// Of a stage.
+  /// Of a block of rows.
   int64_t wideBytes() const { return 2 * kRows * places; }
   int64_t narrowBytes() const { return 4 * kRows * rank; }
-  /// Shared bytes of a subgroup: stages, and afterwards its sums.
+  /// Shared bytes of a subgroup's stages.
+  int64_t stagesBytes() const {
+    return stages * blocks * (wideBytes() + narrowBytes());
+  }
+  /// Of a subgroup in all: its sums go where its stages were.
   int64_t bytes() const {
-    return std::max(stages * (wideBytes() + narrowBytes()),
-                    4 * rows() * stride());
+    return std::max(stagesBytes(), 4 * rows() * stride());
   }
   /// From row to row of its sums: eight lanes store a column of dA.
   int64_t stride() const { return isLeftNarrow ? places + 8 : rank; }

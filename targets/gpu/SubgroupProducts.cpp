@@ -21,8 +21,9 @@ using namespace hone::simt;
 
 /// Rows of a thin tile, and its columns, at most.
 static constexpr int64_t kMostRows = 32, kMostColumns = 64;
-/// Pieces of 16 bytes that a lane loads before it multiplies the first.
-static constexpr int64_t kMostLoads = 10;
+/// Pieces of 16 bytes that a lane loads before it multiplies the first, at most
+/// with sums of 16 and of 32 rows in registers.
+static constexpr int64_t kMostLoads = 16, kMostTallLoads = 10;
 
 void simt::addTerms(TeamBuilder &b, MutableArrayRef<Value> sums,
                     const Words &low, const Words &high,
@@ -47,7 +48,8 @@ std::optional<ThinTile> ThinTile::of(int64_t rows, int64_t columns,
   int64_t loads = 2 * tile.rows / kMatrixRows + tile.columns / kMatrixColumns;
   int64_t pieces =
       llvm::divideCeil(llvm::divideCeil(terms, kSubgroupTerms), kSubgroups);
-  tile.atOnce = std::clamp<int64_t>(kMostLoads / loads, 1, pieces);
+  int64_t most = tile.rows == kMatrixRows ? kMostLoads : kMostTallLoads;
+  tile.atOnce = std::clamp<int64_t>(most / loads, 1, pieces);
   return tile;
 }
 

@@ -146,7 +146,7 @@ static const Product kRowSums[] = {
     gradientOfA("columns within a tile", 8, 24, 100),
     gradientOfA("u begins anywhere", 8, 32, 150, 1, /*offset=*/4),
     gradientOfB("dB", 8, 64, 256),
-    gradientOfB("dB of rank 4", 4, 16, 720),
+    gradientOfB("dB of rank 4", 4, 16, 768),
     gradientOfB("dB of rank 16", 16, 32, 300),
     gradientOfB("dy begins anywhere", 8, 40, 150, /*offset=*/2),
 };
@@ -472,6 +472,7 @@ TEST(RowSums, AreOfWholeChunksOfBFloat16) {
   auto sums = simt::RowSums::of(8, 64, true, device);
   ASSERT_TRUE(sums);
   EXPECT_EQ(sums->stages, 4);
+  EXPECT_EQ(simt::RowSums::of(8, 16, true, device)->blocks, 2);
   EXPECT_EQ(simt::RowSums::of(8, 5, true, device)->places, 16);
   EXPECT_FALSE(simt::RowSums::of(12, 64, true, device));
   EXPECT_FALSE(simt::RowSums::of(8, 65, true, device));
@@ -486,7 +487,7 @@ TEST(ThinTile, HasWholeMatrices) {
   using simt::ThinTile;
   auto tile = ThinTile::of(16, 8, 896);
   ASSERT_TRUE(tile);
-  EXPECT_EQ(tile->atOnce, 3) << "of 28 pieces of 32 terms, for 8 subgroups";
+  EXPECT_EQ(tile->atOnce, 4) << "of 28 pieces of 32 terms, for 8 subgroups";
   EXPECT_EQ(ThinTile::of(16, 8, 128)->atOnce, 1);
   EXPECT_EQ(ThinTile::of(16, 64, 896)->atOnce, 1) << "registers";
   EXPECT_EQ(ThinTile::of(17, 12, 896)->rows, 32);
