@@ -248,6 +248,8 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
                                 function_ref<void(const Tile &)> body) {
   Type sumType = computeType(element);
   int64_t width = blockColumns(sumType, tiling.columns);
+  if (tiling.columnBlock)
+    width = std::min(width, tiling.columnBlock);
   int64_t count = llvm::divideCeil(tiling.columns, width);
   int64_t height = tiling.rowBlock;
   auto limit = [&](int64_t most) {

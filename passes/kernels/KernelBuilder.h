@@ -190,6 +190,7 @@ public:
     int64_t rowBlock = 0;          ///< rows of a tile, at most; 0: the target's
     bool mayRound = false;         ///< see KernelSettings::roundsProducts
     mlir::MemRefType scratch = {}; ///< memory of a tile's own; null: none
+    int64_t columnBlock = 0;       ///< as rowBlock, of its columns
   };
   /// A piece of a result, computed by one iteration.
   struct Tile {

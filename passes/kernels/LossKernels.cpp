@@ -48,6 +48,7 @@ struct LossBuffers {
   Type element;       ///< that logits are computed in
   int64_t hidden, vocabulary;
   int64_t part;     ///< entries of the vocabulary of one sum of dx
+  int64_t dxPlaces; ///< rows or columns of a tile of dx, at most; 0: any
   double smoothing; ///< of labels; 0: none
 };
 
@@ -72,6 +73,7 @@ static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total) {
     *buffer = k.workspace(op, next++);
   in.scores = in.logits;
   in.part = lossPartColumns(op);
+  in.dxPlaces = 0;
   in.element = computeType(getElementTypeOrSelf(op.getX().getType()));
   in.hidden = weight.getDimSize(1);
   in.vocabulary = weight.getDimSize(0);
@@ -140,12 +142,13 @@ static void forEachPacked(KernelBuilder &k, const LossBuffers &in,
 }
 
 /// Runs the body for each tile of products with as many rows as are packed, if
-/// there are any.
+/// there are any. `places`: rows or columns of a tile, at most; 0: any.
 static void
 forEachPackedTile(KernelBuilder &k, const LossBuffers &in, int64_t columns,
-                  int64_t terms,
+                  int64_t terms, int64_t places,
                   function_ref<void(const KernelBuilder::Tile &)> body) {
   KernelBuilder::Tiling tiling{k.rows(), columns, terms};
+  tiling.rowBlock = tiling.columnBlock = places;
   tiling.mayRound = true;
   k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
     KernelBuilder::Tile packed = tile;
@@ -248,7 +251,7 @@ forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in, bool streamed,
 static void emitLogits(KernelBuilder &k, const LossBuffers &in,
                        const VocabularyTile &vocabulary, Value x, Value weight,
                        Value logits, bool accumulate = false) {
-  forEachPackedTile(k, in, vocabulary.width, numerics::dotBlock(in.hidden),
+  forEachPackedTile(k, in, vocabulary.width, numerics::dotBlock(in.hidden), 0,
                     [&](const KernelBuilder::Tile &tile) {
                       Value zero = k.index(0),
                             first = k.add(vocabulary.first, tile.column);
@@ -356,12 +359,14 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                             Value headSum, Value ones) {
   const int64_t part = std::min(in.part, vocabulary.width);
   const int64_t parts = llvm::divideCeil(vocabulary.width, part);
-  const int64_t block = k.blockColumns(in.element);
+  int64_t block = k.blockColumns(in.element);
+  if (in.dxPlaces)
+    block = std::min(block, in.dxPlaces);
   // No tile of a product has columns of two parts.
   const int64_t columns =
       parts == 1 ? in.hidden : int64_t(llvm::alignTo(in.hidden, block)) * parts;
   forEachPackedTile(
-      k, in, columns, numerics::dotBlock(part),
+      k, in, columns, numerics::dotBlock(part), in.dxPlaces,
       [&](const KernelBuilder::Tile &whole) {
         Value zero = k.index(0), first = zero, last = k.index(vocabulary.width);
         Value offset = zero;
@@ -467,8 +472,9 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
 /// With `roundsScores`, what dx is summed from is rounded to bfloat16, as its
 /// product would do, and lies in the place of the logits.
 static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
-                     bool roundsScores) {
+                     bool roundsScores, int64_t dxPlaces) {
   LossBuffers in = lossBuffers(op, k, op.getLoss());
+  in.dxPlaces = dxPlaces;
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
   // A dx that is narrower than its sums has the packed rows of x until it is
   // complete. The workspace has dx packed at the end, whatever it had before.
@@ -548,14 +554,15 @@ static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
 }
 
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
-  emitLoss(op, k, /*roundsScores=*/false);
+  emitLoss(op, k, /*roundsScores=*/false, /*dxPlaces=*/0);
 }
 
-bool hone::emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k) {
+bool hone::emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k,
+                           int64_t dxPlaces) {
   auto x = cast<RankedTensorType>(op.getX().getType());
   if (!op.getDx() || !k.rounds(computeType(x.getElementType())))
     return false;
-  emitLoss(op, k, /*roundsScores=*/true);
+  emitLoss(op, k, /*roundsScores=*/true, dxPlaces);
   return true;
 }
 

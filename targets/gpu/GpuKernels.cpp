@@ -22,7 +22,12 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
             return emitRegisterAttention(attention, k);
           })
           .Case([&](LinearCrossEntropyOp loss) {
-            return emitRoundedLoss(loss, k);
+            int64_t features = columnsOf(loss.getX());
+            return emitRoundedLoss(
+                loss, k,
+                simt::hasWorkForLargeTiles(k.maxRows(), features)
+                    ? simt::kMostPlaces
+                    : simt::kMostScalarPlaces);
           })
           .Default(false);
   if (isByMatrices)
@@ -106,8 +111,7 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
         auto x = cast<RankedTensorType>(loss.getX().getType());
         int64_t tile = std::min(weight.getDimSize(0), settings.lossColumns);
         if (!loss.getSmoothing() && computeType(x.getElementType()).isF32() &&
-            simt::hasWorkForLargeTiles(rows,
-                                       std::min(tile, weight.getDimSize(1))))
+            simt::hasWorkForLargeTiles(rows, tile))
           blocks.rows = blocks.columns = simt::kMostPlaces;
       })
       // Dropout between the two products of an adapter is applied to a whole

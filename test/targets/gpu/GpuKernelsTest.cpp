@@ -1,8 +1,9 @@
-//===- GpuKernelsTest.cpp - How a GPU's loops over an adapter are cut -----===//
+//===- GpuKernelsTest.cpp - How loops of a GPU's kernels are cut ----------===//
 
 #include "targets/gpu/GpuKernels.h"
 
 #include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Sizes.h"
 #include "targets/Target.h"
 #include "targets/gpu/TileShape.h"
 
@@ -67,7 +68,6 @@ protected:
     return blocks;
   }
 
-private:
   mlir::MLIRContext context;
 };
 } // namespace
@@ -121,4 +121,46 @@ TEST_F(GpuKernelsTest, RowsOfDroppedInputHaveRoom) {
   EXPECT_EQ(rowsOf("f64", sm80), 16);
   Adapter kept{20, "f64", "f64"};
   EXPECT_EQ(blocksOf(kept, 256, metal).narrowRows, 16);
+}
+
+/// Of the vocabulary, and with it of the logits: with few rows a tile has four
+/// parts, which are work for all multiprocessors in tiles of 128 by 128.
+TEST_F(GpuKernelsTest, LogitsOfFewRowsAreManyAtATime) {
+  struct Want {
+    int64_t rows, columns, places;
+  };
+  for (const Want &want : {Want{32, 16384, 64},
+                           {256, 16384, 128},
+                           {512, 8192, 128},
+                           {1024, 4096, 128},
+                           {8192, 4096, 128}}) {
+    SCOPED_TRACE(want.rows);
+    std::string ir =
+        llvm::formatv(
+            "module attributes {{hone.loss_columns = 4096 : i64, "
+            "hone.max_rows = {0} : i64} {{\n"
+            "hone.block @op(%x: tensor<?x896xbf16>, "
+            "%w: tensor<151936x896xbf16>, %t: tensor<?xi32>) -> "
+            "(tensor<f64>, tensor<?x896xbf16>) {{\n"
+            "%loss, %dx = hone.linear_cross_entropy %x, %w, %t : "
+            "(tensor<?x896xbf16>, tensor<151936x896xbf16>, tensor<?xi32>) -> "
+            "(tensor<f64>, tensor<?x896xbf16>)\n"
+            "hone.return %loss, %dx : tensor<f64>, tensor<?x896xbf16>\n}\n}",
+            want.rows)
+            .str();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(ir, &context);
+    ASSERT_TRUE(module) << ir;
+    module->walk([&](LinearCrossEntropyOp op) {
+      EXPECT_EQ(lossColumns(op), want.columns);
+      KernelSettings settings;
+      settings.blocks = {/*columns=*/64, /*rows=*/64};
+      settings.roundsProducts = true;
+      settings.lossColumns = lossColumns(op);
+      tile::Blocks blocks = GpuKernels(sm80).blocksOf(op, want.rows, settings);
+      EXPECT_EQ(blocks.columns, want.places);
+      EXPECT_EQ(blocks.rows, want.places);
+    });
+    (*module)->removeAttr(kLossColumnsAttrName);
+    EXPECT_EQ(lossColumns(*module), 1024);
+  }
 }
