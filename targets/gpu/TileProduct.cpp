@@ -32,6 +32,8 @@ static constexpr int64_t kUnrolled = 8;
 
 /// Terms of a product that is long with stages of more terms, at least.
 static constexpr int64_t kWideDepth = 512;
+/// Two stages of lines of the device's memory.
+static constexpr int64_t kLineDepth = 128;
 
 /// Sums whose epilogues are done before the first of them is stored.
 static constexpr unsigned kCompletedTogether = 8;
@@ -43,15 +45,17 @@ bool simt::usesMatrixUnits(tile::ProductOp op, const Team &team) {
 /// See TileProduct::widening.
 static int64_t wideningOf(tile::ProductOp op, const TileShape &shape,
                           const Team &team) {
+  int64_t depth = upperBound(op.getK()).value_or(kWideDepth);
   if (!usesMatrixUnits(op, team) || !op.getReadAhead() || team.isSubgroup ||
-      upperBound(op.getK()).value_or(kWideDepth) < kWideDepth)
+      depth < kLineDepth)
     return 1;
   auto isBFloat16 = [](Value matrix) {
     return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
   };
   bool areBFloat16 = isBFloat16(op.getA()) && isBFloat16(op.getW());
   // float32 numbers on the way take the room.
-  if (std::max(shape.rows, shape.columns) > kMostScalarPlaces)
+  if (std::max(shape.rows, shape.columns) > kMostScalarPlaces ||
+      depth < kWideDepth)
     return areBFloat16 ? 2 : 1;
   constexpr int64_t kMostWidening = 4;
   int64_t bytes = kStagesInFlight * (shape.rows + shape.columns) *
@@ -131,6 +135,13 @@ TileProduct::TileProduct(tile::ProductOp op, const TileShape &shape,
     rowsOf.push_back(b.add(row, b.index(offset)));
   for (int64_t offset : columnOffsets)
     columnsOf.push_back(b.add(column, b.index(offset)));
+}
+
+bool TileProduct::isLong() {
+  std::optional<int64_t> depth = upperBound(op.getK());
+  bool areLines = widening > 1 && left.isInFlight() && right.isInFlight();
+  int64_t least = areLines ? 2 * terms : 2 * kStagesInFlight * terms / widening;
+  return !depth || *depth >= least;
 }
 
 int64_t TileProduct::stagesOf(int64_t most) {
@@ -302,9 +313,8 @@ SmallVector<Value> TileProduct::forEachStage(
           number = slotAfter(all.back());
           slot = slotIndex(all.back());
           next = slotIndex(number);
-        }
-        if (ahead)
           NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
+        }
         auto isThere = [&]() -> Value {
           return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, at, delay);
         };

@@ -57,10 +57,7 @@ private:
                                               b.team.state.device);
   }
   /// Whether there is something to do while copies are in flight.
-  bool isLong() {
-    std::optional<int64_t> depth = upperBound(op.getK());
-    return !depth || *depth >= 2 * kStagesInFlight * terms / widening;
-  }
+  bool isLong();
   /// The most of `most` stages with which two workgroups have room, if this
   /// kernel is one that should have two.
   int64_t stagesOf(int64_t most);
