@@ -7,9 +7,12 @@
 
 namespace hone::simt {
 
-/// Keys that a subgroup looks at in one turn: of more, a lane has no registers
-/// for all scores beside its sums. The adjoint has slopes as well.
-inline constexpr int64_t kKeysOfTurn = 64, kKeysOfAdjointTurn = 32;
+/// Keys of a turn: of more, a lane has no registers for all scores beside its
+/// sums. The adjoint has slopes as well.
+inline constexpr int64_t keysOfTurn(int64_t headDim) {
+  return headDim <= 64 ? 64 : 32;
+}
+inline constexpr int64_t kKeysOfAdjointTurn = 32;
 
 /// Features of a head that a lane has sums of.
 inline constexpr int64_t kResultFeatures = 64;

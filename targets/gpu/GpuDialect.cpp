@@ -169,7 +169,12 @@ LogicalResult AttentionQueryAdjointOp::verify() {
 }
 
 LogicalResult AttentionKeyAdjointOp::verify() {
-  return verifyAttention(*this, {getQ(), getK(), getV(), getDy(), getTo()});
+  // (C3)
+  int64_t rows = getRows();
+  if (rows != 16 && rows != 32 && rows != 64)
+    return emitOpError("expects 16, 32 or 64 rows but got ") << rows;
+  return verifyAttention(*this,
+                         {getQ(), getK(), getV(), getDy(), getDk(), getDv()});
 }
 
 #define GET_OP_CLASSES

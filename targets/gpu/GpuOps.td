@@ -270,13 +270,16 @@ def AttentionQueryAdjointOp : AttentionOfRows<"attention_query_adjoint"> {
 }
 
 def AttentionKeyAdjointOp : AttentionOfRows<"attention_key_adjoint"> {
-  let summary = "the cotangent of a few keys or values, in registers";
+  let summary = "the cotangents of a few keys and values, in registers";
   let description = [{
-    Of key head `head` the rows from `first` on, at most 16, and all queries that
-    see them: block `b` of 16 rows of query head `h` of the group is subgroup
-    `(b + h) mod 8`'s, in the order of heads and then of blocks. The subgroups'
-    sums are joined by halves. `to` is `dk` or, with `values`, `dv`.
-  }] # constraints;
+    Of key head `head` the rows from `first` on, at most `rows`, and all queries
+    that see them, head by head of the group. Each subgroup has 16 of the rows, so
+    that there are `8 / (rows / 16)` for each of them: block `b` of 16 queries is
+    that one's whose number among them is `b` modulo their count. Their sums are
+    joined by halves.
+  }] # constraints # [{
+    3. (C3) `rows` is 16, 32 or 64.
+  }];
   let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
                        Arg<AnyMemRef, "", [MemRead]>:$q,
                        Arg<AnyMemRef, "", [MemRead]>:$k,
@@ -286,13 +289,14 @@ def AttentionKeyAdjointOp : AttentionOfRows<"attention_key_adjoint"> {
                        Arg<AnyMemRef, "", [MemRead]>:$maxima,
                        Arg<AnyMemRef, "", [MemRead]>:$reciprocals,
                        Arg<AnyMemRef, "", [MemRead]>:$ends,
-                       Arg<AnyMemRef, "", [MemWrite]>:$to,
-                       I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
-                       UnitAttr:$values);
+                       Arg<AnyMemRef, "", [MemWrite]>:$dk,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dv,
+                       I64Attr:$heads, I64Attr:$kv_heads, I64Attr:$rows,
+                       F64Attr:$scale);
   let assemblyFormat = [{
     $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $dy `,` $terms `,`
-    $maxima `,` $reciprocals `,` $ends `to` $to (`values` $values^)?
-    attr-dict `:` type(operands)
+    $maxima `,` $reciprocals `,` $ends `to` $dk `,` $dv attr-dict `:`
+    type(operands)
   }];
   let extraClassDeclaration = declarations;
 }

@@ -16,6 +16,8 @@
 using namespace mlir;
 using namespace hone;
 
+static constexpr int64_t kMostKeyRows = 64;
+
 template <typename Op> static bool hasRegisters(Op op, KernelBuilder &k) {
   auto type = cast<RankedTensorType>(op.getQ().getType());
   int64_t headDim = type.getDimSize(1) / static_cast<int64_t>(op.getHeads());
@@ -50,11 +52,24 @@ forEachPart(KernelBuilder &k, const AttentionSizes &sizes, int64_t heads,
 }
 
 /// Rows of a workgroup of queries: 16 for each subgroup, if that is work for
-/// the largest device. No bit depends on it.
+/// the largest device. No bit depends on it. A window's workgroup has fewer, as
+/// it reads what any of its rows sees.
 static int64_t rowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
-  int64_t rows = simt::kMatrixRows * simt::kSubgroups;
+  int64_t rows = sizes.window ? numerics::kAttentionRows
+                              : simt::kMatrixRows * simt::kSubgroups;
   while (rows > 2 * simt::kMatrixRows &&
          sizes.heads * partsOf(sizes) * k.maxRows() <
+             rows * simt::kMultiprocessors)
+    rows /= 2;
+  return rows;
+}
+
+/// Rows of a workgroup of keys, likewise: with more, queries are read less
+/// often. With fewer, more subgroups share the queries of each.
+static int64_t keyRowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
+  int64_t rows = kMostKeyRows;
+  while (rows > simt::kMatrixRows &&
+         sizes.kvHeads * partsOf(sizes) * k.maxRows() <
              rows * simt::kMultiprocessors)
     rows /= 2;
   return rows;
@@ -115,23 +130,14 @@ bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k) {
                     sizes.starts, k.buffer(op.getDq()), terms, maxima,
                     reciprocals, heads, kvHeads, windowOf(sizes, k), scale);
               });
-  // Keys, then values: all sums at once are more than a lane has registers for.
-  forEachPart(k, sizes, 2 * sizes.kvHeads, simt::kMatrixRows,
-              /*lastFirst=*/false,
-              [&](Value keysOrValues, Value part, const HeadBlock &block) {
-                Value kvHeadCount = k.index(sizes.kvHeads);
-                Value head = k.rem(keysOrValues, kvHeadCount);
-                auto cotangent = [&](Value to, bool ofValues) {
-                  simt::AttentionKeyAdjointOp::create(
-                      k, head, part, block.first, block.count, q, key, v, dy,
-                      terms, maxima, reciprocals, ends, to, heads, kvHeads,
-                      scale, ofValues ? k.getUnitAttr() : UnitAttr());
-                };
-                Value isOfKeys = arith::CmpIOp::create(
-                    k, arith::CmpIPredicate::ult, keysOrValues, kvHeadCount);
-                k.when(
-                    isOfKeys, [&] { cotangent(k.buffer(op.getDk()), false); },
-                    [&] { cotangent(k.buffer(op.getDv()), true); });
+  int64_t keyRows = keyRowsOf(sizes, k);
+  forEachPart(k, sizes, sizes.kvHeads, keyRows, /*lastFirst=*/false,
+              [&](Value head, Value part, const HeadBlock &block) {
+                simt::AttentionKeyAdjointOp::create(
+                    k, head, part, block.first, block.count, q, key, v, dy,
+                    terms, maxima, reciprocals, ends, k.buffer(op.getDk()),
+                    k.buffer(op.getDv()), heads, kvHeads, integer(k, keyRows),
+                    scale);
               });
   return true;
 }

@@ -35,13 +35,12 @@ StagedRows::StagedRows(TeamBuilder &b, Value memory) : b(b), memory(memory) {
 void StagedRows::bring(Value at, int64_t rows, int64_t features,
                        const HeadMatrix &source, Value first, Value from,
                        Value last) {
-  constexpr int64_t kRowsAtOnce = kThreads / kPieces;
   Value piece = b.rem(thread, b.index(kPieces));
   Value place = b.add(
       at, b.add(b.mul(threadRow, b.index(kLine)), swizzled(threadRow, piece)));
   Value begin = arith::AddIOp::create(
       b, first, arith::IndexCastOp::create(b, b.getI32Type(), threadRow));
-  for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
+  for (int64_t row = 0; row < rows; row += kLeastRows) {
     Value wanted = arith::AddIOp::create(
         b, begin, arith::ConstantIntOp::create(b, row, 32));
     Value near = arith::MinSIOp::create(

@@ -24,6 +24,8 @@ class StagedRows {
 public:
   /// Features of a line.
   static constexpr int64_t kLine = 64;
+  /// Rows that the threads bring at once: all are a multiple of it.
+  static constexpr int64_t kLeastRows = kThreads * kLaneTerms / kLine;
 
   /// `memory` is shared, has one dimension, and is of bfloat16.
   StagedRows(TeamBuilder &b, mlir::Value memory);

@@ -34,9 +34,12 @@ constexpr double kSumLoss = 1.0 / (1 << 22), kExpLoss = 1.0 / (1 << 20);
 
 struct Shape {
   int64_t heads, kvHeads, headDim, window; ///< window 0: none
+  int64_t keyRows;                         ///< of a workgroup of keys
 };
-constexpr Shape kShapes[] = {
-    {2, 1, 64, 0}, {2, 1, 128, 0}, {2, 2, 64, 9}, {4, 1, 128, 17}};
+constexpr Shape kShapes[] = {{2, 1, 64, 0, 32},
+                             {2, 1, 128, 0, 64},
+                             {2, 2, 64, 9, 64},
+                             {4, 1, 128, 17, 16}};
 
 /// Numbers, and how far each may be from what they are.
 struct Bounded {
@@ -270,12 +273,14 @@ static void check(Arena &arena, const std::string &body,
 }
 
 /// Attributes of an op of attention.
-static std::string attributesOf(const Shape &shape, bool withWindow = true) {
+static std::string attributesOf(const Shape &shape, bool ofQueries = true) {
+  std::string own;
+  if (!ofQueries)
+    own = ", rows = " + std::to_string(shape.keyRows);
+  else if (shape.window)
+    own = ", window = " + std::to_string(shape.window);
   return llvm::formatv(" {{heads = {0}, kv_heads = {1}, scale = {2} : f64{3}}",
-                       shape.heads, shape.kvHeads, kScale,
-                       shape.window && withWindow
-                           ? ", window = " + std::to_string(shape.window)
-                           : "");
+                       shape.heads, shape.kvHeads, kScale, own);
 }
 
 /// `op` in a workgroup for each part of each of `heads`, and `rows` rows.
@@ -347,15 +352,6 @@ TEST(GpuAttention, AdjointInRegistersIsNearFloat64) {
     arena.add("dk", "bf16", {kRows, want.narrow});
     arena.add("dv", "bf16", {kRows, want.narrow});
     const std::string index = "index, index, index, index, ";
-    auto ofKeys = [&](const std::string &to, const char *values) {
-      return workgroups(
-          shape, shape.kvHeads, 16, "of_" + to,
-          "simt.attention_key_adjoint %head part %part [%first, %count] %q, "
-          "%k, %v, %dy, %terms, %maxima, %reciprocals, %ends to %" +
-              to + values + attributesOf(shape, false) + " : " + index +
-              arena.typesOf({"q", "k", "v", "dy", "terms", "maxima",
-                             "reciprocals", "ends", to}));
-    };
     check(
         arena,
         workgroups(
@@ -366,7 +362,14 @@ TEST(GpuAttention, AdjointInRegistersIsNearFloat64) {
                 attributesOf(shape) + " : " + index +
                 arena.typesOf({"q", "k", "v", "y", "dy", "normalizer", "starts",
                                "dq", "terms", "maxima", "reciprocals"})) +
-            ofKeys("dk", "") + ofKeys("dv", " values"),
+            workgroups(
+                shape, shape.kvHeads, shape.keyRows, "of_keys",
+                "simt.attention_key_adjoint %head part %part [%first, %count] "
+                "%q, %k, %v, %dy, %terms, %maxima, %reciprocals, %ends to %dk, "
+                "%dv" +
+                    attributesOf(shape, /*ofQueries=*/false) + " : " + index +
+                    arena.typesOf({"q", "k", "v", "dy", "terms", "maxima",
+                                   "reciprocals", "ends", "dk", "dv"})),
         {{"dq", &want.dq}, {"dk", &want.dk}, {"dv", &want.dv}});
   }
 }

@@ -1,0 +1,262 @@
+//===- KeyAdjointLowering.cpp - Attention's adjoint over keys -------------===//
+//
+// See SubgroupAttention.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/gpu/SubgroupAttention.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::simt;
+
+namespace {
+
+/// The rows of a subgroup, which are seen by queries. As many subgroups share
+/// them as there are for each 16 rows of the workgroup: each has 16 of a turn's
+/// queries.
+struct KeyRows {
+  KeyRows(AttentionKeyAdjointOp op, SubgroupAttention &s)
+      : s(s), b(s.b), headDim(op.getHeadDim()), rows(op.getRows()),
+        blocks(rows / kMatrixRows), queries(kSubgroups / blocks * kMatrixRows),
+        ends(op.getEnds()) {
+    Value one = b.index(1),
+          block = b.rem(b.team.state.subgroup, b.index(blocks));
+    share = b.div(b.team.state.subgroup, b.index(blocks));
+    Value begin = op.getFirst();
+    Value last = b.add(begin, b.sub(op.getCount(), one));
+    Value start = b.add(begin, b.mul(block, b.index(kMatrixRows)));
+    Value first = b.min(start, last);
+    Value final = b.min(b.add(start, b.index(kMatrixRows - 1)), last);
+    beginRow = s.narrow(begin);
+    endRow = s.narrow(last);
+    firstRow = s.narrow(start);
+    finalRow = s.narrow(final);
+    for (int64_t half : {0, 1}) {
+      Value place = s.addWord(arith::AddIOp::create(b, firstRow, s.narrow(s.g)),
+                              8 * half);
+      isThere[half] = s.isAtLeast(endRow, place);
+      keys[half] = arith::MinSIOp::create(b, place, endRow);
+    }
+    from = b.mul(b.div(begin, b.index(queries)), b.index(queries));
+    end = s.loadIndex(ends, last);
+    lastQuery = s.narrow(b.sub(end, one));
+    // Later rows end later.
+    lastSeen = b.select(b.isLess(last, start), s.word(-1), lastOf(final));
+    lastOfAll = lastOf(first);
+  }
+
+  Value lastOf(Value row) { return s.addWord(b.load(ends, row), -1); }
+  Value hasRows() { return s.isAtLeast(endRow, firstRow); }
+  /// The first of the subgroup's queries of a turn.
+  Value queryOf(Value turn) {
+    return arith::AddIOp::create(b, turn,
+                                 s.narrow(b.mul(share, b.index(kMatrixRows))));
+  }
+  Value isSeen(Value query) {
+    // Both begin at multiples of 16.
+    return s.both(s.isAtLeast(query, firstRow), s.isAtLeast(lastSeen, query));
+  }
+  /// Scores of queries that do not see their row become the least.
+  SmallVector<Value> masked(Value query, ValueRange scores);
+  /// The subgroup's rows, and queries, of what begins at number `at`.
+  Staged ownKeys(Value at) {
+    Value block = b.rem(b.team.state.subgroup, b.index(blocks));
+    return {b.add(at, b.mul(block, b.index(kMatrixRows * StagedRows::kLine))),
+            stagedRows()};
+  }
+  Staged ownQueries(Value at) {
+    return {b.add(at, b.mul(share, b.index(kMatrixRows * StagedRows::kLine))),
+            queries};
+  }
+  int64_t stagedRows() const { return std::max(rows, StagedRows::kLeastRows); }
+  void bringRows(StagedRows &staged, Value at, const HeadMatrix &of) {
+    staged.bring(at, stagedRows(), headDim, of, beginRow, beginRow, endRow);
+  }
+  void bringQueries(StagedRows &staged, Value at, Value turn,
+                    const HeadMatrix &of) {
+    staged.bring(at, queries, headDim, of, turn, beginRow, lastQuery);
+  }
+
+  SubgroupAttention &s;
+  TeamBuilder &b;
+  const int64_t headDim, rows, blocks, queries; ///< of a turn
+  Value ends, share;
+  Value from, end; ///< the queries of the workgroup
+  // Narrow.
+  Value beginRow, endRow, lastQuery; ///< of the workgroup
+  Value firstRow, finalRow;          ///< of the subgroup
+  Pair keys, isThere; ///< the lane's rows, or the last one in their place
+  Value lastSeen, lastOfAll; ///< queries that see any of its rows, and each
+};
+
+} // namespace
+
+SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
+  Value isEdge = arith::OrIOp::create(
+      b, s.isBelow(query, finalRow),
+      s.isBelow(lastOfAll, s.addWord(query, kMatrixRows - 1)));
+  auto branch = scf::IfOp::create(
+      b, isEdge,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> left;
+        Pair lastQueries = s.forBoth([&](int64_t half) {
+          return lastOf(
+              arith::IndexCastOp::create(b, b.getIndexType(), keys[half]));
+        });
+        for (auto [i, score] : llvm::enumerate(scores)) {
+          int64_t half = i % kLaneSums / 2;
+          Value number = s.columnOf(query, int64_t(i));
+          left.push_back(
+              b.select(s.both(s.isAtLeast(number, keys[half]),
+                              s.isAtLeast(lastQueries[half], number)),
+                       score, s.real(-HUGE_VAL)));
+        }
+        scf::YieldOp::create(b, left);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, scores); });
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+void simt::lowerAttention(AttentionKeyAdjointOp op, const Team &team) {
+  SubgroupAttention s(op, team);
+  TeamBuilder &b = s.b;
+  auto body = [&]() -> SmallVector<Value> {
+    KeyRows at(op, s);
+    int64_t headDim = at.headDim, group = op.getGroup();
+    Value kvColumn = b.mul(op.getHead(), b.index(headDim));
+    // Rows of keys and of values, then two stages of queries and of what is
+    // like them.
+    const int64_t rowNumbers = StagedRows::numbers(at.stagedRows(), headDim),
+                  queryNumbers = StagedRows::numbers(at.queries, headDim);
+    StagedRows staged(b, s.sharedNumbers(2 * rowNumbers + 4 * queryNumbers));
+    Value keysAt = b.index(0), valuesAt = b.index(rowNumbers);
+    at.bringRows(staged, keysAt, {op.getK(), kvColumn});
+    at.bringRows(staged, valuesAt, {op.getV(), kvColumn});
+
+    auto stageOf = [&](Value number) {
+      return b.add(b.index(2 * rowNumbers),
+                   b.mul(b.rem(number, b.index(2)), b.index(2 * queryNumbers)));
+    };
+    // Heads and turns are narrow numbers where the loop carries them.
+    auto wide = [&](Value number) -> Value {
+      return arith::IndexCastOp::create(b, b.getIndexType(), number);
+    };
+    auto bring = [&](Value stage, Value number, Value turn) {
+      Value head = wide(number);
+      Value column = b.mul(head, b.index(headDim));
+      at.bringQueries(staged, stage, turn, {op.getQ(), column});
+      at.bringQueries(staged, b.add(stage, b.index(queryNumbers)), turn,
+                      {op.getDy(), column});
+    };
+    double scale = op.getScale().convertToDouble();
+    Value logScale = s.real(scale * llvm::numbers::log2e);
+    // Where the features of the result begin in a stage.
+    Value partAt = b.mul(op.getPart(), b.index(at.queries * StagedRows::kLine));
+
+    auto compute = [&](Value stage, Value head, Value query,
+                       ValueRange before) -> SmallVector<Value> {
+      // By column of a lane's scores.
+      SmallVector<Value> offsets, reciprocals, lessTerms;
+      for (int64_t i : {0, 1, 4, 5}) {
+        Value known = arith::IndexCastOp::create(
+            b, b.getIndexType(),
+            arith::MinSIOp::create(b, s.columnOf(query, i), at.lastQuery));
+        auto ofQuery = [&](Value memory) {
+          return b.load(memory, {head, known});
+        };
+        offsets.push_back(
+            b.mul(ofQuery(op.getMaxima()), s.real(-llvm::numbers::log2e)));
+        reciprocals.push_back(ofQuery(op.getReciprocals()));
+        lessTerms.push_back(b.mul(ofQuery(op.getTerms()), s.real(-scale)));
+      }
+      auto columnOf = [](size_t i) { return i / kLaneSums * 2 + i % 2; };
+      Staged queries = at.ownQueries(stage),
+             slopesOf = at.ownQueries(b.add(stage, b.index(queryNumbers)));
+      SmallVector<Value> weights =
+          at.masked(query, s.dots(staged, at.ownKeys(keysAt), queries,
+                                  kMatrixRows, headDim));
+      for (auto [i, weight] : llvm::enumerate(weights))
+        weight = b.mul(s.exp2(math::FmaOp::create(b, weight, logScale,
+                                                  offsets[columnOf(i)])),
+                       reciprocals[columnOf(i)]);
+      SmallVector<Value> slopes =
+          s.dots(staged, at.ownKeys(valuesAt), slopesOf, kMatrixRows, headDim);
+      for (auto [i, slope] : llvm::enumerate(slopes))
+        slope = b.mul(weights[i], math::FmaOp::create(b, slope, s.real(scale),
+                                                      lessTerms[columnOf(i)]));
+      SmallVector<Value> sums(before);
+      MutableArrayRef<Value> all(sums);
+      queries.at = b.add(queries.at, partAt);
+      slopesOf.at = b.add(slopesOf.at, partAt);
+      s.addProduct(all.take_front(kResultSums), s.packed(slopes), staged,
+                   queries, 0);
+      s.addProduct(all.drop_front(kResultSums), s.packed(weights), staged,
+                   slopesOf, 0);
+      return sums;
+    };
+
+    // Heads of the group, and turns of each, as one loop: the next turn's
+    // copies are under way whatever head it has. Sums of keys, then of values,
+    // are carried beside the head and the turn.
+    Value zero = b.index(0), one = b.index(1);
+    Value firstHead = b.mul(op.getHead(), b.index(group));
+    Value turns =
+        b.mul(b.ceilDiv(b.sub(at.end, at.from), at.queries), b.index(group));
+    Value firstNumber = s.narrow(firstHead), from = s.narrow(at.from);
+    bring(stageOf(zero), firstNumber, from);
+    NVVM::CpAsyncCommitGroupOp::create(b);
+    SmallVector<Value> state(2 * kResultSums, s.real(0.0));
+    state.append({firstNumber, from});
+    state = b.foldRolled(
+        zero, turns, 1, state, [&](Value number, ValueRange before) {
+          Value head = before[before.size() - 2], turn = before.back();
+          Value later = s.addWord(turn, at.queries);
+          Value isSame = s.isAtLeast(at.lastQuery, later);
+          Value nextTurn = b.select(isSame, later, from);
+          Value nextHead = b.select(isSame, head, s.addWord(head, 1));
+          NVVM::CpAsyncWaitGroupOp::create(b, 0);
+          // The copies of all are there, and nobody reads the other stage.
+          mlir::gpu::BarrierOp::create(b);
+          Value next = b.add(number, one);
+          b.when(b.isLess(next, turns),
+                 [&] { bring(stageOf(next), nextHead, nextTurn); });
+          NVVM::CpAsyncCommitGroupOp::create(b);
+          Value query = at.queryOf(turn);
+          ValueRange sums = before.drop_back(2);
+          auto branch = scf::IfOp::create(
+              b, at.isSeen(query),
+              [&](OpBuilder &, Location) {
+                scf::YieldOp::create(
+                    b, compute(stageOf(number), wide(head), query, sums));
+              },
+              [&](OpBuilder &, Location) { scf::YieldOp::create(b, sums); });
+          auto after = llvm::to_vector_of<Value>(branch.getResults());
+          after.append({nextHead, nextTurn});
+          return after;
+        });
+    SmallVector<Value> sums =
+        s.joinSubgroups(ValueRange(state).drop_back(2), at.blocks);
+    b.when(s.both(b.isEqual(at.share, zero), at.hasRows()), [&] {
+      Value column =
+          b.add(kvColumn, b.mul(op.getPart(), b.index(kResultFeatures)));
+      for (int64_t half : {0, 1}) {
+        Value row = s.lateIndex(at.keys[half]);
+        s.finish(ValueRange(sums).take_front(kResultSums), half,
+                 {op.getDk(), column}, row, at.isThere[half]);
+        s.finish(ValueRange(sums).drop_front(kResultSums), half,
+                 {op.getDv(), column}, row, at.isThere[half]);
+      }
+    });
+    return {};
+  };
+  b.alone({}, body);
+}

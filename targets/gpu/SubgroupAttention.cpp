@@ -1,0 +1,177 @@
+//===- SubgroupAttention.cpp - What attention has in registers ------------===//
+
+#include "targets/gpu/SubgroupAttention.h"
+
+#include "targets/gpu/ProductLowering.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::simt;
+
+Value SubgroupAttention::pack(Value low, Value high) {
+  auto type = VectorType::get(2, b.getBF16Type());
+  Value both = NVVM::ConvertF32x2ToBF16x2Op::create(
+      b, type, high, low, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
+      NVVM::SaturationMode::NONE, /*relu=*/false);
+  return LLVM::BitcastOp::create(b, b.getI32Type(), both);
+}
+
+Value SubgroupAttention::exp2(Value x) {
+  // Below, the factor is zero; and NaN stays NaN.
+  x = arith::MaximumFOp::create(b, x, real(-127.0));
+  // Adding it leaves an integer in the lowest bits.
+  Value shift = real(0x1.8p23);
+  Value shifted = b.add(x, shift);
+  Value rest = b.sub(x, b.sub(shifted, shift));
+  // 2^rest for [-1/2, 1/2], relative error 1e-7, and 2^0 is 1.
+  Value p = real(0x1.5bba14p-10);
+  for (double coefficient :
+       {0x1.3cea88p-7, 0x1.c6b752p-5, 0x1.ebf9bcp-3, 0x1.62e42ap-1, 1.0})
+    p = math::FmaOp::create(b, p, rest, real(coefficient));
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), shifted);
+  Value factor = arith::AddIOp::create(
+      b, arith::ShLIOp::create(b, bits, word(23)), word(0x3f800000));
+  return b.mul(p, arith::BitcastOp::create(b, f32, factor));
+}
+
+void SubgroupAttention::transpose(MutableArrayRef<Value> words) {
+  for (size_t distance : {1, 2}) {
+    Value isUpper = b.isEqual(
+        b.rem(b.div(t, b.index(int64_t(distance))), b.index(2)), b.index(1));
+    for (size_t j = 0; j < words.size(); ++j) {
+      if (j & distance)
+        continue;
+      Value &low = words[j], &high = words[j + distance];
+      Value got = b.exchange(b.select(isUpper, low, high), int32_t(distance));
+      low = b.select(isUpper, got, low);
+      high = b.select(isUpper, high, got);
+    }
+  }
+}
+
+SmallVector<Value> SubgroupAttention::dots(StagedRows &staged,
+                                           const Staged &left,
+                                           const Staged &right, int64_t columns,
+                                           int64_t headDim) {
+  SmallVector<Value> zeros(kLaneSums * columns / kMatrixColumns, real(0.0));
+  // A loop that stays one: both sides would be in registers otherwise.
+  return b.foldRolled(
+      b.index(0), b.index(headDim), kSubgroupTerms, zeros,
+      [&](Value from, ValueRange before) {
+        SmallVector<Value> sums(before);
+        Value line = b.index(StagedRows::kLine), feature = b.rem(from, line);
+        auto panelOf = [&](const Staged &rows) {
+          return b.add(rows.at, b.mul(b.div(from, line),
+                                      b.index(rows.rows * StagedRows::kLine)));
+        };
+        Value leftAt = panelOf(left), rightAt = panelOf(right);
+        Words rows[] = {
+            staged.left(leftAt, feature),
+            staged.left(leftAt, b.add(feature, b.index(kMatrixTerms)))};
+        for (int64_t n = 0; n < columns; n += kMatrixColumns) {
+          auto place = MutableArrayRef(sums).slice(n / 2, kLaneSums);
+          Words words = staged.right(
+              b.add(rightAt, b.index(n * StagedRows::kLine)), feature);
+          for (int64_t i : {0, 1})
+            llvm::copy(multiplyOnce(b, rows[i],
+                                    {words[2 * i], words[2 * i + 1]}, place),
+                       place.begin());
+        }
+        return sums;
+      });
+}
+
+void SubgroupAttention::addProduct(MutableArrayRef<Value> sums,
+                                   ArrayRef<Value> weights, StagedRows &staged,
+                                   const Staged &from, int64_t row) {
+  for (int64_t step = 0; step < kResultFeatures / kMatrixTerms; ++step) {
+    Words words =
+        staged.across(b.add(from.at, b.index(row * StagedRows::kLine)),
+                      b.index(step * kMatrixTerms));
+    for (int64_t i : {0, 1}) {
+      auto place = sums.slice((2 * step + i) * kLaneSums, kLaneSums);
+      llvm::copy(
+          multiplyOnce(b, weights, {words[2 * i], words[2 * i + 1]}, place),
+          place.begin());
+    }
+  }
+}
+
+void SubgroupAttention::finish(ValueRange sums, int64_t half,
+                               const HeadMatrix &to, Value row, Value isThere,
+                               Value factor) {
+  Words words;
+  for (int64_t j = 0; j < kResultFeatures / kMatrixColumns; ++j) {
+    auto sum = [&](int64_t odd) {
+      Value value = sums[j * kLaneSums + 2 * half + odd];
+      return factor ? b.mul(value, factor) : value;
+    };
+    words.push_back(pack(sum(0), sum(1)));
+  }
+  transpose(MutableArrayRef(words).take_front(4));
+  transpose(MutableArrayRef(words).drop_front(4));
+  b.when(isThere, [&] {
+    for (size_t i : {0, 4}) {
+      Value feature = b.mul(b.add(t, b.index(int64_t(i))), b.index(kLaneTerms));
+      StoreWordsOp::create(b, words[i], words[i + 1], words[i + 2],
+                           words[i + 3], to.matrix,
+                           ValueRange{row, b.add(to.column, feature)});
+    }
+  });
+}
+
+Words SubgroupAttention::packed(ValueRange sums) {
+  return {pack(sums[0], sums[1]), pack(sums[2], sums[3]),
+          pack(sums[4], sums[5]), pack(sums[6], sums[7])};
+}
+
+Value SubgroupAttention::rowProduct(const HeadMatrix &x, const HeadMatrix &y,
+                                    Value row, int64_t headDim) {
+  auto number = [&](Value bits, bool isHigh) -> Value {
+    Value whole =
+        isHigh ? arith::AndIOp::create(b, bits, word(int32_t(0xffff0000)))
+                     .getResult()
+               : arith::ShLIOp::create(b, bits, word(16)).getResult();
+    return arith::BitcastOp::create(b, f32, whole);
+  };
+  Value sum = real(0.0);
+  for (int64_t from = 0; from < headDim; from += kSubgroupTerms) {
+    Value feature = b.add(b.index(from), b.mul(t, b.index(8)));
+    Words xs = loadWords(x, row, feature), ys = loadWords(y, row, feature);
+    for (auto [p, q] : llvm::zip_equal(xs, ys))
+      for (bool isHigh : {false, true})
+        sum = b.add(sum, b.mul(number(p, isHigh), number(q, isHigh)));
+  }
+  return joinSum(sum);
+}
+
+SmallVector<Value> SubgroupAttention::joinSubgroups(ValueRange given,
+                                                    int64_t left) {
+  SmallVector<Value> sums(given);
+  auto count = static_cast<int64_t>(sums.size());
+  int64_t bytes = kSubgroups / 2 * count * kLanes * 4;
+  Value memory = b.team.state.stages(bytes);
+  Value parts = memref::ViewOp::create(
+      b, sharedType(MemRefType::get({kSubgroups / 2, count, kLanes}, f32)),
+      memory, b.index(0), /*sizes=*/ValueRange());
+  Value number = b.team.state.subgroup, lane = b.team.state.lane;
+  for (int64_t half = kSubgroups / 2; half >= left; half /= 2) {
+    Value most = b.index(half);
+    mlir::gpu::BarrierOp::create(b);
+    b.when(both(b.isLess(b.index(half - 1), number),
+                b.isLess(number, b.index(2 * half))),
+           [&] {
+             for (auto [i, sum] : llvm::enumerate(sums))
+               b.store(sum, parts, {b.sub(number, most), b.index(i), lane});
+           });
+    mlir::gpu::BarrierOp::create(b);
+    // What others read is nothing to them.
+    Value from = b.min(number, b.index(half - 1));
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = b.add(sum, b.load(parts, {from, b.index(i), lane}));
+  }
+  return sums;
+}

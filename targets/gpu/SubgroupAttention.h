@@ -1,0 +1,163 @@
+//===- SubgroupAttention.h - What attention has in registers --------------===//
+//
+// A subgroup has 16 rows of a head, with all scores and sums in its registers.
+// Rows of keys, or queries, are in shared memory for all subgroups
+// (StagedRows.h), a turn ahead of the products.
+//
+// Weights are computed where sums of scores are, which is where the left side
+// of the next product wants them.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "targets/gpu/AttentionLowering.h"
+#include "targets/gpu/StagedRows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <array>
+
+namespace hone::simt {
+
+/// Sums of a lane for 16 x 64.
+inline constexpr int64_t kResultSums =
+    kLaneSums * kResultFeatures / kMatrixColumns;
+
+/// Rows `g` and `g + 8` of a subgroup's 16, or something of each.
+using Pair = std::array<mlir::Value, 2>;
+
+/// Rows in shared memory, from number `at` on.
+struct Staged {
+  mlir::Value at;
+  int64_t rows;
+};
+
+class SubgroupAttention {
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+
+public:
+  SubgroupAttention(mlir::Operation *op, const Team &team)
+      : subgroup{team.state, /*isSubgroup=*/true}, b(op, subgroup),
+        g(b.div(team.state.lane, b.index(4))),
+        t(b.rem(team.state.lane, b.index(4))), twoT(b.mul(t, b.index(2))),
+        f32(b.getF32Type()) {}
+
+  Value real(double value) { return b.real(f32, value); }
+  Value word(int64_t value) {
+    return mlir::arith::ConstantIntOp::create(b, value, 32);
+  }
+  /// Of narrow numbers.
+  Value isAtLeast(Value x, Value y) {
+    return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::sge, x,
+                                       y);
+  }
+  Value isBelow(Value x, Value y) {
+    return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::slt, x,
+                                       y);
+  }
+  Value addWord(Value x, int64_t y) {
+    return y ? mlir::arith::AddIOp::create(b, x, word(y)).getResult() : x;
+  }
+  Value both(Value x, Value y) { return mlir::arith::AndIOp::create(b, x, y); }
+  /// A row's number in 32 bits, which batches have fewer of: where it is only
+  /// compared it takes one register.
+  Value narrow(Value row) {
+    return mlir::arith::IndexCastOp::create(b, b.getI32Type(), row);
+  }
+  Value loadIndex(Value memory, Value at) {
+    return mlir::arith::IndexCastOp::create(b, b.getIndexType(),
+                                            b.load(memory, at));
+  }
+  /// The index that a narrow number is. The exchange with itself keeps what
+  /// follows from it from being computed earlier, and kept in registers.
+  Value lateIndex(Value number) {
+    return mlir::arith::IndexCastOp::create(b, b.getIndexType(),
+                                            b.exchange(number, 0));
+  }
+  /// Of score `i` of a lane, which has two of each eight columns from `first`
+  /// on, a narrow number.
+  Value columnOf(Value first, int64_t i) {
+    return addWord(mlir::arith::AddIOp::create(b, first, narrow(twoT)),
+                   i / kLaneSums * kMatrixColumns + i % 2);
+  }
+  Pair forBoth(llvm::function_ref<Value(int64_t)> of) { return {of(0), of(1)}; }
+
+  /// The first key that `row` sees.
+  Value firstKey(Value starts, Value row, std::optional<int64_t> window) {
+    Value start = loadIndex(starts, row);
+    if (!window)
+      return start;
+    return mlir::arith::MaxSIOp::create(b, start,
+                                        b.sub(row, b.index(*window - 1)));
+  }
+
+  /// Joins what the four lanes of a row have.
+  Value join(Value x, llvm::function_ref<Value(Value, Value)> combine) {
+    for (int32_t distance : {1, 2})
+      x = combine(x, b.exchange(x, distance));
+    return x;
+  }
+  Value joinSum(Value x) {
+    return join(x, [&](Value p, Value q) { return b.add(p, q); });
+  }
+
+  /// Four words for the left side of a product over 16 terms: what two
+  /// neighbouring matrices of sums hold.
+  Words packed(ValueRange sums);
+  /// Of 16 staged rows the products with the first `columns` of staged rows on
+  /// the right: kLaneSums for eight columns.
+  llvm::SmallVector<Value> dots(StagedRows &staged, const Staged &left,
+                                const Staged &right, int64_t columns,
+                                int64_t headDim);
+  /// sums += weights . `from`, of 16 staged rows from `row` on.
+  void addProduct(llvm::MutableArrayRef<Value> sums,
+                  llvm::ArrayRef<Value> weights, StagedRows &staged,
+                  const Staged &from, int64_t row);
+  /// Stores the sums of row `half` of the pair, times `factor` if it is there,
+  /// where `isThere` is true.
+  void finish(ValueRange sums, int64_t half, const HeadMatrix &to, Value row,
+              Value isThere, Value factor = {});
+  /// 2^x, for x up to 127: of much less than -126 it is zero.
+  Value exp2(Value x);
+  /// So many numbers of bfloat16 in shared memory.
+  Value sharedNumbers(int64_t count) {
+    return mlir::memref::ViewOp::create(
+        b, sharedType(mlir::MemRefType::get(count, b.getBF16Type())),
+        b.team.state.stages(2 * count), b.index(0), /*sizes=*/ValueRange());
+  }
+
+  /// Adds up the sums of all subgroups whose numbers are the same modulo
+  /// `left`, by halves: the first `left` have them.
+  llvm::SmallVector<Value> joinSubgroups(ValueRange sums, int64_t left);
+
+private:
+  const Team subgroup;
+
+public:
+  TeamBuilder b;
+  const Value g, t, twoT;
+  const mlir::Type f32;
+
+private:
+  Words loadWords(const HeadMatrix &from, Value row, Value feature) {
+    auto op = LoadWordsOp::create(
+        b, llvm::SmallVector<mlir::Type>(4, b.getI32Type()), from.matrix,
+        ValueRange{row, b.add(from.column, feature)});
+    return Words(op->getResults());
+  }
+  /// Two floats as bfloat16 in a word.
+  Value pack(Value low, Value high);
+  /// Of words of chunks `j` in lane `t` of four, word `t` of each, makes the
+  /// words `j` of chunk `t`.
+  void transpose(llvm::MutableArrayRef<Value> words);
+
+public:
+  /// The products of the numbers in two rows, joined.
+  Value rowProduct(const HeadMatrix &x, const HeadMatrix &y, Value row,
+                   int64_t headDim);
+};
+
+} // namespace hone::simt
