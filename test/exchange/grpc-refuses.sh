@@ -130,7 +130,7 @@ refused 2 'H0827.*cert.pem: expects PEM' "${client[@]}" --connect localhost:$por
 broken ca.pem
 mkfifo "$keys/broken/ca.pem"
 refused 2 'H0827.*ca.pem: expects a file but got' timeout 60 "${client[@]}" --connect localhost:$port --keys "$keys/broken"
-refused 2 "H0827.*--connect: expects names of other programs, 'server', but got 'nobody'" \
+refused 2 "H0827.*--connect: expects programs that this one meets, 'server', but got 'nobody'" \
   "${client[@]}" --connect nobody=localhost:$port --keys "$keys/phone"
 refused 2 'H0827.*--connect: expects each program once' "${client[@]}" \
   --connect server=localhost:$port,server=localhost:1 --keys "$keys/phone"

@@ -253,6 +253,19 @@ Status Session::problemOf(const Transport::Message &message) const {
   return failure;
 }
 
+Status Session::goOn(const std::string &what, Clock::time_point begin) {
+  if (isInterrupted())
+    return Status(ErrorCode::PeerLost, what,
+                  refusal.empty() ? "another program of the model began anew"
+                                  : "it sent what does not fit: " + refusal,
+                  "give the same command again");
+  Status status = self.patience.check(
+      what, std::chrono::duration_cast<milliseconds>(
+                Clock::now() - std::max(begin, lastProgress)));
+  isGivenUp |= !status.isOk();
+  return status;
+}
+
 Status Session::wait(const Transport::Message &message) {
   std::unique_lock<std::mutex> lock(mutex);
   const MessageName name = nameOf(message);
@@ -276,23 +289,11 @@ Status Session::wait(const Transport::Message &message) {
     if (Status problem = problemOf(message); !problem.isOk() && refusal.empty())
       refuse(std::move(problem));
     HONE_TRY(failure);
-    if (isInterrupted())
-      return Status(ErrorCode::PeerLost, message.describe(),
-                    refusal.empty() ? "another program of the model began anew"
-                                    : "it sent what does not fit: " + refusal,
-                    "give the same command again");
+    HONE_TRY(goOn(message.describe(), begin));
     if (hasFarewell)
       return Status(ErrorCode::PeerLost, message.describe(),
                     "the other program has ended",
                     "see what it said, and give the same commands again");
-    if (Status status = self.patience.check(
-            message.describe(),
-            std::chrono::duration_cast<milliseconds>(
-                Clock::now() - std::max(begin, lastProgress)));
-        !status.isOk()) {
-      isGivenUp = true;
-      return status;
-    }
     changed.wait_for(lock, self.patience.slice());
   }
   if (!message.isSent)
@@ -307,18 +308,8 @@ Status Session::drain() {
   std::unique_lock<std::mutex> lock(mutex);
   const Clock::time_point begin = Clock::now();
   while (hasOpenSends() && !hasFarewell) {
-    const std::string what = "the last answer to '" + self.peer + "'";
-    if (isInterrupted())
-      return Status(ErrorCode::PeerLost, what, "it began anew",
-                    "give the same command again");
     HONE_TRY(failure);
-    if (Status status = self.patience.check(
-            what, std::chrono::duration_cast<milliseconds>(
-                      Clock::now() - std::max(begin, lastProgress)));
-        !status.isOk()) {
-      isGivenUp = true;
-      return status;
-    }
+    HONE_TRY(goOn("the last answer to '" + self.peer + "'", begin));
     changed.wait_for(lock, self.patience.slice());
   }
   return Status::ok();

@@ -194,6 +194,9 @@ private:
 
   MessageName nameOf(const Transport::Message &message) const;
   Status problemOf(const Transport::Message &message) const;
+  /// Whether there is still something to wait for `what` for, since `begin`.
+  /// The lock is held.
+  Status goOn(const std::string &what, Clock::time_point begin);
 
   Peer self;
   platform::Thread thread;

@@ -38,10 +38,11 @@ const char *peerOf(const hone_schedule &schedule) {
   return first == end ? nullptr : first->peer;
 }
 
-void addPeers(const hone_schedule &schedule, std::set<std::string> &peers) {
-  for (uint32_t i = 0; i < schedule.item_count; ++i)
-    if (isExchange(schedule.items[i]))
-      peers.insert(schedule.items[i].peer);
+bool exchangesWith(const hone_schedule &schedule, const std::string &peer) {
+  const hone_item *end = schedule.items + schedule.item_count;
+  return std::any_of(schedule.items, end, [&](const hone_item &item) {
+    return isExchange(item) && item.peer == peer;
+  });
 }
 
 std::vector<bool> valuesOfHost(const hone_schedule &s) {

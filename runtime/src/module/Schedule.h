@@ -5,7 +5,6 @@
 #include "hone/runtime.h"
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,8 @@ bool folds(const hone_schedule &schedule);
 /// The first program that `schedule` exchanges with; null if none.
 const char *peerOf(const hone_schedule &schedule);
 
-/// Adds all programs that `schedule` exchanges with.
-void addPeers(const hone_schedule &schedule, std::set<std::string> &peers);
+/// Whether `schedule` exchanges anything with the program `peer`.
+bool exchangesWith(const hone_schedule &schedule, const std::string &peer);
 
 /// By value: whether something but a kernel reads or writes it.
 std::vector<bool> valuesOfHost(const hone_schedule &schedule);

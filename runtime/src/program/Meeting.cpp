@@ -14,7 +14,6 @@
 #include "platform/System.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace hone::rt {
@@ -90,32 +89,37 @@ Status meetOverNetwork(Options &options) {
   return Status::ok();
 }
 
-/// That --connect names programs of the model, each once, and all `peers`.
+/// That --connect names programs of `peers`, each once and enough of them.
 static Status checkConnect(const Options &options,
-                           const std::set<std::string> &others,
                            const std::vector<std::string> &peers) {
   const std::string option = options.connect.spelling();
-  std::set<std::string> given;
-  for (const auto &one : dialled(options.connect)) {
-    if (!one.first.empty() && others.count(one.first) == 0) {
+  const auto given = dialled(options.connect);
+  auto has = [&](auto end, const std::string &name) {
+    return std::any_of(given.begin(), end,
+                       [&](const auto &one) { return one.first == name; });
+  };
+  for (auto each = given.begin(); each != given.end(); ++each) {
+    const auto &one = *each;
+    if (!one.first.empty() &&
+        std::find(peers.begin(), peers.end(), one.first) == peers.end()) {
       std::string all;
-      for (const std::string &other : others)
-        all += (all.empty() ? "'" : ", '") + other + "'";
+      for (const std::string &peer : peers)
+        all += (all.empty() ? "'" : ", '") + peer + "'";
       return Status(ErrorCode::NoMeeting, option,
-                    "expects names of other programs, " + all + ", but got '" +
-                        one.first + "'",
+                    "expects programs that this one meets, " + all +
+                        ", but got '" + one.first + "'",
                     "name those that serve");
     }
-    if (!given.insert(one.first).second)
+    if (has(each, one.first))
       return Status(ErrorCode::NoMeeting, option,
                     "expects each program once but got another place, '" +
                         one.second + "'",
                     "write NAME=HOST:PORT once for each program that serves");
   }
-  if (!options.serve.empty() || given.count("") > 0)
+  if (!options.serve.empty() || has(given.end(), ""))
     return Status::ok();
   for (const std::string &peer : peers)
-    if (given.count(peer) == 0)
+    if (!has(given.end(), peer))
       return Status(ErrorCode::NoMeeting, option,
                     "expects the address of '" + peer +
                         "' too, since this program does not serve",
@@ -124,13 +128,9 @@ static Status checkConnect(const Options &options,
 }
 
 Status checkMeeting(const Options &options,
-                    const std::vector<std::string> &programs,
-                    const std::string &self,
                     const std::vector<std::string> &peers) {
-  std::set<std::string> others(programs.begin(), programs.end());
-  others.erase(self);
   if (!options.connect.empty())
-    HONE_TRY(checkConnect(options, others, peers));
+    HONE_TRY(checkConnect(options, peers));
   const Word &place = !options.connect.empty() ? options.connect
                       : !options.serve.empty() ? options.serve
                                                : options.exchangeAt;

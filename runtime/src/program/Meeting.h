@@ -14,12 +14,10 @@ namespace hone::rt {
 /// MissingOption, OptionsDisagree, WrongOption.
 Status meetOverNetwork(Options &options);
 
-/// That the program `self` of `programs` can meet `peers` where options say,
+/// That a program can meet the programs `peers` where options say,
 /// as far as it can be told before anybody is met. It listens from then on.
 /// Errors: NoEngine, NoMeeting.
 Status checkMeeting(const Options &options,
-                    const std::vector<std::string> &programs,
-                    const std::string &self,
                     const std::vector<std::string> &peers);
 
 } // namespace hone::rt

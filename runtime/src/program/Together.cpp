@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
-#include <set>
 
 namespace hone::rt {
 
@@ -32,17 +31,17 @@ Result<const hone_engine *> engineOf(const Options &options) {
 }
 
 std::vector<std::string> peersOf(const Module &module) {
-  const ModuleConfig &config = module.config();
-  const std::vector<std::string> all = config.programs();
-  std::set<std::string> needed;
-  const hone_module &compiled = module.abi();
-  for (uint32_t i = 0; i < compiled.schedule_count; ++i)
-    addPeers(compiled.schedules[i], needed);
+  const std::string &self = module.config().program;
+  const std::vector<std::string> all = module.config().programs();
+  const hone_schedule *first = module.abi().schedules,
+                      *end = first + module.abi().schedule_count;
   std::vector<std::string> peers;
   for (const std::string &each : all)
-    if (each != config.program &&
-        (config.program == all.front() || each == all.front() ||
-         needed.count(each) > 0))
+    if (each != self &&
+        (self == all.front() || each == all.front() ||
+         std::any_of(first, end, [&](const hone_schedule &schedule) {
+           return exchangesWith(schedule, each);
+         })))
       peers.push_back(each);
   return peers;
 }
@@ -100,7 +99,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                     std::string("leave ") + name + " out");
   HONE_ASSIGN(about.engine, engineOf(options));
   about.address = options.exchangeAt;
-  HONE_TRY(checkMeeting(options, all, about.self, about.peers));
+  HONE_TRY(checkMeeting(options, about.peers));
   HONE_TRY(checkLaunch(options, all));
   about.equal = equalOf(module, options.settings);
   // What a program rounds of what it keeps is its own plan's.
