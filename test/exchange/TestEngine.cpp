@@ -7,7 +7,7 @@
 //
 // HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
 // greeting, validated (the peer has all that it needs to save), or a command to
-// the others (step, evaluate, loss, save, durable, end, best), sent or
+// the others (step, evaluate, loss, save, durable, end, best, result), sent or
 // received, or to-PEER, a message of a schedule to it; COUNT which of them;
 // WHAT is kill; mute: from then on it lives but sends no messages; unheard: it
 // sends no acknowledgements and no farewell; or excess: it sends the
@@ -139,8 +139,9 @@ struct Event {
   /// "" for a frame that is none of them, or one of which there was a copy.
   /// `to` is who it is for; "" if it comes.
   std::string nameOf(const char *frame, uint64_t size, const std::string &to) {
-    static const char *const commands[] = {
-        "step", "evaluate", "loss", "save", "durable", "end", "best", "best"};
+    static const char *const commands[] = {"step", "evaluate", "loss",
+                                           "save", "durable",  "end",
+                                           "best", "best",     "result"};
     const auto kind = field<uint16_t>(frame, 6);
     if (kind == 1)
       return "greeting";
@@ -162,7 +163,7 @@ struct Event {
       return "";
     run = of, command = step;
     const auto number = field<uint64_t>(frame, 72);
-    return number < 8 ? commands[number] : "";
+    return number < 9 ? commands[number] : "";
   }
   /// Of a frame that comes or goes; whether it is to be one of excess.
   bool see(const char *frame, uint64_t size, const std::string &to) {

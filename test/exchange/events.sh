@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# events.sh MODEL.mlir WEIGHTS DATA COUNT all|few [options of honec]
+# events.sh MODEL.mlir WEIGHTS DATA COUNT all|few|last [options of honec]
 #
 # COUNT programs that train together, of which one is killed at a message of one kind and
 # started again, in turn: in the greeting, at a step, before and while a checkpoint is
@@ -16,8 +16,10 @@ prepare "$count" "${@:6}"
 read -r -a programs < <(names "$count")
 run=together$count
 
-events=(greeting\ {1,2,5} step\ {1,4,8} save\ {1,2,4} durable\ {1,2,4} validated\ {1,2,4} end\ 1)
-[[ $which == all ]] || events=('greeting 1' 'save 1' 'save 2' 'validated 2' 'durable 2' 'end 1')
+events=(greeting\ {1,2,5} step\ {1,4,8} save\ {1,2,4} durable\ {1,2,4} validated\ {1,2,4} result\ 1 end\ 1)
+[[ $which != few ]] || events=('greeting 1' 'save 1' 'save 2' 'validated 2' 'durable 2' 'result 1' 'end 1')
+# Others may have left when it comes back.
+[[ $which != last ]] || events=('durable 4' 'result 1')
 killed=0
 for event in "${events[@]}"; do
   for victim in "${programs[@]}"; do

@@ -236,7 +236,7 @@ Result<Command> Ensemble::follow() {
     return status;
   }
   ++commands;
-  if (told[0] > uint64_t(Command::Kind::LeaveBest))
+  if (told[0] > uint64_t(Command::Kind::Result))
     return Status(ErrorCode::MessageMisfit, comes.describe(),
                   "expects a command but got number " + std::to_string(told[0]),
                   "compile all parts in one call");

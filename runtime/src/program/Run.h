@@ -132,8 +132,7 @@ private:
   /// The updates that are late when the last step is made. Of the program that
   /// leads.
   Status updateAfterLast(Progress &progress);
-  /// Writes what a run ends with where that is in no checkpoint, and then the
-  /// mark of the end.
+  /// Writes what a run ends with, and then the mark that all have it.
   Status saveResult();
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;

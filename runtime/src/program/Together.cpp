@@ -199,8 +199,10 @@ Status Run::updateAfterLast(Progress &progress) {
 }
 
 Status Run::saveResult() {
-  HONE_TRY(trainer.validate(completed));
-  HONE_TRY(syncLogs());
+  if (completed > steps) { // what comes late is in no checkpoint
+    HONE_TRY(trainer.validate(completed));
+    HONE_TRY(syncLogs());
+  }
   HONE_TRY(writeAdapters(/*isDone=*/true));
   return writeFile(endMark(), "");
 }
@@ -259,16 +261,18 @@ Status Run::forgetOld() {
 Status Run::endTogether() {
   if (isEnded)
     return Status::ok();
-  if (completed > steps) { // what comes late is in no checkpoint
-    HONE_TRY(inputs.others->lead({Command::Kind::Save, completed}));
-    HONE_TRY(saveResult());
-    HONE_TRY(inputs.others->awaitAnswers());
-  }
-  // All have answered that they saved it. A run that stops early ends here,
-  // too.
-  HONE_TRY(writeFile(endMark(), ""));
+  // All have saved it, unless it came late. Nobody leaves before all know that:
+  // one that is killed and comes back without its mark needs the others. A run
+  // that stops early ends here, too.
+  const bool isLate = completed > steps;
+  HONE_TRY(inputs.others->lead({Command::Kind::Result, completed}));
+  HONE_TRY(isLate ? saveResult() : writeFile(endMark(), ""));
+  Status known = inputs.others->awaitAnswers();
+  const bool doAllKnow = known.isOk();
+  if (!doAllKnow)
+    HONE_TRY(isLate ? std::move(known) : leaveOthers(std::move(known)));
   HONE_TRY(inputs.others->lead({Command::Kind::End, completed}));
-  return leaveOthers(inputs.others->awaitAnswers());
+  return doAllKnow ? leaveOthers(inputs.others->awaitAnswers()) : Status::ok();
 }
 
 Status Run::leaveOthers(Status status) const {
@@ -315,10 +319,6 @@ Status Run::obey(const Command &command, Progress &progress) {
   case Command::Kind::Loss:
     return trainer.follow(command, hyperparameters, result);
   case Command::Kind::Save:
-    if (completed > steps) {
-      HONE_TRY(saveResult());
-      return inputs.others->answer();
-    }
     HONE_TRY(save());
     if (bestStep() == completed && bestWritten != completed) {
       HONE_TRY(trainer.trainables().save(bestFolder()));
@@ -334,10 +334,10 @@ Status Run::obey(const Command &command, Progress &progress) {
     return Status::ok();
   case Command::Kind::Durable:
     return forgetOld();
+  case Command::Kind::Result:
+    HONE_TRY(saveResult()); // before the answer: then the leader may be gone
+    return inputs.others->answer();
   case Command::Kind::End:
-    // Written before it is answered: the leader may be gone then.
-    HONE_TRY(writeFile(endMark(), ""));
-    HONE_TRY(writeAdapters(/*isDone=*/true));
     HONE_TRY(inputs.others->answer());
     HONE_TRY(leaveOthers(inputs.others->drain()));
     isEnded = true;

@@ -16,15 +16,16 @@ namespace hone::rt {
 
 struct Command {
   enum class Kind : uint32_t {
-    Step,     ///< the update after `step` updates
-    Evaluate, ///< from here on losses are of the parameters after `step`
-              ///< updates
-    Loss,     ///< of what the leader loads
-    Save,     ///< the parameters after `step` updates; is answered
-    Durable,  ///< all have saved those, so what is older may go
-    End,      ///< after `step` updates; is answered
-    Best,     ///< the best evaluation was that after `step` updates
-    LeaveBest ///< the same; its parameters are the run's result
+    Step,      ///< the update after `step` updates
+    Evaluate,  ///< from here on losses are of the parameters after `step`
+               ///< updates
+    Loss,      ///< of what the leader loads
+    Save,      ///< the parameters after `step` updates; is answered
+    Durable,   ///< all have saved those, so what is older may go
+    End,       ///< after `step` updates; is answered
+    Best,      ///< the best evaluation was that after `step` updates
+    LeaveBest, ///< the same; its parameters are the run's result
+    Result     ///< is what all have after `step` updates; is answered
   };
   Kind kind;
   uint64_t step;
