@@ -13,6 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/// Of the OpenSSL that gRPC brings; null: it brings another library.
+extern "C" __attribute__((weak)) int OPENSSL_init_crypto(uint64_t options,
+                                                         const void *settings);
+/// OPENSSL_INIT_NO_ATEXIT.
+static constexpr uint64_t kNoCleanup = 0x00080000;
+
 namespace hone::grpc_engine {
 
 using std::chrono::milliseconds;
@@ -68,6 +74,10 @@ Network *Network::of(const std::string &address, std::string &why) {
   static const bool isBegun = [] {
     // All that a program has to say is in the errors of its own.
     setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+    // OpenSSL would clean up before endAll(), and under gRPC's own threads,
+    // which nothing ends.
+    if (OPENSSL_init_crypto)
+      OPENSSL_init_crypto(kNoCleanup, nullptr);
     return atexit(endAll) == 0;
   }();
   (void)isBegun;
