@@ -169,6 +169,21 @@ TEST_F(TrainerProgramTest, DivergenceKeepsTheLastCheckpoint) {
   EXPECT_FALSE(std::filesystem::exists(folder + "run/checkpoint-000002"));
 }
 
+TEST_F(TrainerProgramTest, AnEvaluationThatIsNotFiniteEndsTheRun) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train("run", {"--steps", "1", "--learning-rate", "1e300",
+                          "--eval-data", folder + "data.jsonl"}),
+            int(ExitCode::BadData));
+  EXPECT_NE(printed.find("step 0  eval loss "), std::string::npos) << printed;
+  EXPECT_EQ(printed.find("step 1  eval loss"), std::string::npos) << printed;
+  const std::string error = testing::internal::GetCapturedStderr();
+  EXPECT_NE(error.find("error[H0809]: step 1: expects a finite loss of the "
+                       "evaluation data but got NaN"),
+            std::string::npos)
+      << error;
+  EXPECT_FALSE(std::filesystem::exists(folder + "run/checkpoint-000001"));
+}
+
 TEST_F(TrainerProgramTest, AdapterIsAStart) {
   ASSERT_EQ(train("one", {"--steps", "5"}), 0);
   ASSERT_EQ(train("two", {"--steps", "1", "--learning-rate", "0", "--adapter",

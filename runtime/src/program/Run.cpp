@@ -310,9 +310,21 @@ std::string Run::textOf(const Evaluation &found) const {
   return line;
 }
 
-Status Run::evaluate(Progress &progress, bool &isBest) {
+Result<Evaluation> Run::finiteEvaluation() {
   HONE_ASSIGN(Evaluation found,
               trainer.evaluate(*inputs.evalData, order.batchSize, completed));
+  if (std::isfinite(found.loss))
+    return found;
+  return Status(ErrorCode::Diverged, "step " + std::to_string(completed),
+                "expects a finite loss of the evaluation data but got " +
+                    std::string(std::isnan(found.loss) ? "NaN" : "infinity"),
+                completed == 0 ? "check the adapter and the weights"
+                               : "lower --learning-rate; the checkpoints from "
+                                 "before are kept");
+}
+
+Status Run::evaluate(Progress &progress, bool &isBest) {
+  HONE_ASSIGN(Evaluation found, finiteEvaluation());
   evaluated = found;
   progress.note(textOf(found).c_str());
   isBest = keepsBest() && bestSoFar.add(completed, *evaluated);
@@ -330,8 +342,7 @@ void Run::report(const Evaluation &found, bool isBest) {
 Status Run::evaluateStart(Progress &progress) {
   if (!inputs.evalData || completed > 0)
     return Status::ok();
-  HONE_ASSIGN(started,
-              trainer.evaluate(*inputs.evalData, order.batchSize, completed));
+  HONE_ASSIGN(started, finiteEvaluation());
   progress.note(textOf(*started).c_str());
   report(*started, /*isBest=*/false);
   return Status::ok();

@@ -142,6 +142,8 @@ private:
                 Progress &progress);
   /// Gradients of the next step, if it is one to compare.
   Status compareGradients(Progress &progress);
+  /// Fails where the loss is not finite.
+  Result<Evaluation> finiteEvaluation();
   /// `isBest`: nothing before was better, and it is to be kept.
   Status evaluate(Progress &progress, bool &isBest);
   /// What a new run begins with, for its report alone.
