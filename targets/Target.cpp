@@ -7,6 +7,8 @@
 
 #include "targets/Target.h"
 
+#include "dialects/Hone/Sizes.h"
+#include "passes/kernels/TargetKernels.h"
 #include "targets/cpu/CpuPasses.h"
 #include "targets/cpu/CpuTarget.h"
 #include "targets/cuda/CudaTarget.h"
@@ -60,6 +62,12 @@ TargetRequest TargetRequest::parse(llvm::StringRef text) {
 std::string Target::describe() const {
   TargetRequest resolved = request();
   return resolved.triple + (resolved.cpu.empty() ? "" : ":" + resolved.cpu);
+}
+
+void Target::setNumerics(mlir::ModuleOp module) const {
+  setLossColumns(module, lossColumns());
+  if (const TargetKernels *own = kernels())
+    setAttentionIterations(module, own->attentionIterations());
 }
 
 llvm::Expected<std::unique_ptr<Target>>

@@ -102,6 +102,9 @@ public:
   /// Kernels that take the place of those made of tile ops; null: none.
   virtual const TargetKernels *kernels() const { return nullptr; }
 
+  /// Writes on `module` what this target decides of its programs' numerics.
+  void setNumerics(mlir::ModuleOp module) const;
+
   /// From tile ops and functions to the dialect that `emit` translates.
   virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
   /// The first part of it, after which the module has `tile.thread_bytes`.

@@ -27,10 +27,8 @@
 #include "compiler/weights/ModelBlocks.h"
 #include "compiler/weights/ModelSources.h"
 #include "compiler/weights/WeightManifest.h"
-#include "dialects/Hone/Sizes.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
-#include "passes/kernels/TargetKernels.h"
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
@@ -243,9 +241,7 @@ importModel(Session &session, const SettledSpec &settled, Program program) {
   if (spec.roundsProducts())
     module->setAttr(HoneDialect::getRoundedProductsAttrName(),
                     UnitAttr::get(&session.context));
-  setLossColumns(module, settled.target->lossColumns());
-  if (const TargetKernels *kernels = settled.target->kernels())
-    setAttentionIterations(module, kernels->attentionIterations());
+  settled.target->setNumerics(module);
   HONE_ASSIGN(rt::WeightSettings stored, assignStorage(module, spec, model));
   HONE_TRY(checkTables(module, spec,
                        program == Program::Generate

@@ -109,9 +109,7 @@ void EntryProgram::describe(mlir::ModuleOp placed) {
 
 llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
                                                  const Target &target) {
-  setLossColumns(module, target.lossColumns());
-  if (const TargetKernels *kernels = target.kernels())
-    setAttentionIterations(module, kernels->attentionIterations());
+  target.setNumerics(module);
   mlir::PassManager placement(module.getContext());
   placement.addPass(createPlace());
   placement.addPass(createVerifyPlacement());
