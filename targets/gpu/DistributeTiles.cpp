@@ -231,6 +231,34 @@ static Value joinSubgroups(TeamBuilder &b, tile::Combine combine, Value value,
   return joined;
 }
 
+namespace {
+
+/// Neighbours that a thread has at once, if `begins` is true.
+struct Neighbours {
+  int64_t count;
+  Value begins;
+};
+
+} // namespace
+
+/// Of terms; none: they would not lie side by side. Follows from the number of
+/// terms and their types alone, since the order of a sum does.
+static std::optional<Neighbours>
+neighboursOf(tile::ReduceOp op, NeighbourBody &body, const Team &team) {
+  std::optional<int64_t> bound = getConstantIntValue(op.getBound());
+  if (!bound || !loadsFirst(*op.getBody()) ||
+      !op.getBody()->getOps<memref::StoreOp>().empty())
+    return std::nullopt;
+  int64_t count = neighboursOf(body, *bound, /*columns=*/0, team);
+  if (count == 1)
+    return std::nullopt;
+  TeamBuilder b(op, team);
+  Value begins = body.beginsAccesses(b, b.index(0), count);
+  if (!begins)
+    return std::nullopt;
+  return Neighbours{count, begins};
+}
+
 static void distribute(tile::ReduceOp op, const Team &team) {
   TeamBuilder b(op, team);
   SmallVector<tile::Combine> kinds;
@@ -251,8 +279,37 @@ static void distribute(tile::ReduceOp op, const Team &team) {
   SmallVector<Value> joined(start);
   Value from = b.index(0);
   int64_t atOnce = elementsAtOnce(op.getBound(), team);
-  if (atOnce > 1 && !op.getBody()->getOps<memref::LoadOp>().empty() &&
-      op.getBody()->getOps<memref::StoreOp>().empty()) {
+  NeighbourBody beside(*op.getBody(), op.getBody()->getArgument(0));
+  if (std::optional<Neighbours> some = neighboursOf(op, beside, team)) {
+    Value many = b.index(some->count);
+    Value groups = b.div(op.getBound(), many);
+    // The order is the same where loads go one by one.
+    auto terms = [&](ArrayRef<Value> at, ValueRange before, bool isWide) {
+      SmallVector<SmallVector<Value>> points;
+      for (Value group : at)
+        for (int64_t k = 0; k < some->count; ++k)
+          points.push_back({b.add(b.mul(group, many), b.index(k))});
+      SmallVector<Value> after(before);
+      for (ArrayRef<Value> next :
+           beside.inlined(b, points, isWide ? some->count : 1))
+        after = joinedWith(after, next);
+      return after;
+    };
+    auto branch = [&](bool isWide) {
+      return [&, isWide](OpBuilder &, Location) {
+        scf::YieldOp::create(
+            b, foldGroups(b, groups, joined,
+                          [&](ArrayRef<Value> at, ValueRange before) {
+                            return terms(at, before, isWide);
+                          }));
+      };
+    };
+    joined = llvm::to_vector_of<Value>(
+        scf::IfOp::create(b, some->begins, branch(true), branch(false))
+            .getResults());
+    from = b.mul(groups, many);
+  } else if (atOnce > 1 && !op.getBody()->getOps<memref::LoadOp>().empty() &&
+             op.getBody()->getOps<memref::StoreOp>().empty()) {
     int64_t turn = atOnce * team.size();
     Value whole = b.mul(b.div(op.getBound(), b.index(turn)), b.index(turn));
     joined = b.fold(

@@ -197,6 +197,53 @@ TEST(GpuReduce, IsNearTheReference) {
   checkReduce<double>("f64");
 }
 
+/// A lane has neighbours of a row, however they are loaded: in the same order.
+TEST(GpuReduce, HasNeighboursTogether) {
+  constexpr int64_t kTerms = 299;
+  std::vector<char> first;
+  for (int64_t offset : {0, 4})
+    for (auto order : {ptx::Order::Ascending, ptx::Order::Random}) {
+      std::string text = entryFunction(
+          arenaView("x", offset, "memref<12x300xf32>") +
+          arenaView("sums", 2 * kMatrixBytes, "memref<12xf32>") + R"(
+      %n = arith.constant 299 : index
+      tile.parallel (%p) in (%c1) {
+        tile.each (%i) in (%rows) {
+          %sum = tile.reduce (%j) in (%n) combine [add] : f32 {
+            %v = memref.load %x[%i, %j] : memref<12x300xf32>
+            %w = arith.mulf %v, %v : f32
+            tile.yield %w : f32
+          }
+          memref.store %sum, %sums[%i] : memref<12xf32>
+        }
+      })");
+      ptx::Options options;
+      options.order = order;
+      DeviceProgram program(text, kArenaBytes, "nvptx64-nvidia-cuda:sm_80",
+                            options);
+      std::vector<char> arena = arenaOfNumbers<float>();
+      std::vector<float> numbers(kRows * kWidth);
+      memcpy(numbers.data(), arena.data(), numbers.size() * sizeof(float));
+      memcpy(&arena[offset], numbers.data(), numbers.size() * sizeof(float));
+      ASSERT_EQ(program.run(arena.data(), kRows), "");
+      EXPECT_EQ(executionsOf(program.machine(), "ld.global.v4.b32") > 0,
+                offset == 0);
+      std::vector<char> sums(&arena[2 * kMatrixBytes],
+                             &arena[2 * kMatrixBytes + 4 * kRows]);
+      if (first.empty())
+        first = sums;
+      EXPECT_EQ(sums, first) << "from byte " << offset;
+      for (int64_t i = 0; i < kRows; ++i) {
+        double want = 0;
+        for (int64_t j = 0; j < kTerms; ++j)
+          want += double(numbers[i * kWidth + j]) * numbers[i * kWidth + j];
+        float got;
+        memcpy(&got, &sums[4 * i], sizeof(got));
+        EXPECT_NEAR(got, want, want * kTerms * 6e-8);
+      }
+    }
+}
+
 /// Within 2 ulp of the C library's, and the same beyond their range.
 TEST(GpuMath, ExpAndLogInDouble) {
   for (bool isExp : {true, false}) {
