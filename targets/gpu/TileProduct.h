@@ -1,6 +1,6 @@
 //===- TileProduct.h - A workgroup's tile of a tile.product ---------------===//
 //
-// See TileProduct.cpp.
+// See TileProduct.cpp, and TileResult.cpp for what it leaves.
 //
 //===----------------------------------------------------------------------===//
 

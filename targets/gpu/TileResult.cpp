@@ -1,0 +1,220 @@
+//===- TileResult.cpp - Where a tile's sums go ----------------------------===//
+//
+// Epilogues, and stores: eight neighbours of a lane at once where a matrix unit
+// has left pairs of them, and otherwise sum by sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/gpu/TileProduct.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::simt;
+
+/// Sums whose epilogues are done before the first of them is stored.
+static constexpr unsigned kCompletedTogether = 8;
+
+/// Lanes that share the rows of a matrix unit's sums.
+static constexpr int64_t kQuad = 4;
+
+/// Pieces whose epilogues are done before the first of them is stored.
+static constexpr size_t kPiecesTogether = 4;
+
+std::pair<Value, SmallVector<Value>> TileProduct::target(Value row,
+                                                         Value column) {
+  if (!op.getInto())
+    return {op.getC(),
+            {b.add(op.getCRow(), row), b.add(op.getCColumn(), column)}};
+  ValueRange place = op.getIntoAt();
+  return {op.getInto(), {b.add(place[0], row), b.add(place[1], column)}};
+}
+
+bool TileProduct::hasRowPieces() const {
+  int64_t across = std::min(shape.columnsEach() / 2, kQuad);
+  return shape.byMatrices && shape.columnsEach() / 2 % across == 0 &&
+         shape.rowsEach() % (kQuad / across) == 0;
+}
+
+SmallVector<TileProduct::RowPiece> TileProduct::rowPieces(ValueRange sums) {
+  Value place = b.rem(b.team.state.lane, b.index(kQuad));
+  Value isOdd = b.isEqual(b.rem(place, b.index(2)), b.index(1));
+  Value isUpper = b.isEqual(b.div(place, b.index(2)), b.index(1));
+  // Lane i has number i of each four, and after that all of the i-th four.
+  auto exchange = [&](Value &low, Value &high, Value isHigh, int32_t distance) {
+    Value got = b.exchange(b.select(isHigh, low, high), distance);
+    low = b.select(isHigh, got, low);
+    high = b.select(isHigh, high, got);
+  };
+  int64_t matrices = shape.columnsEach() / 2;
+  int64_t across = std::min(matrices, kQuad), down = kQuad / across;
+  Value begin = subgroupBegin().second;
+  SmallVector<RowPiece> pieces;
+  for (int64_t r = 0; r < shape.rowsEach(); r += down)
+    for (int64_t m = 0; m < matrices; m += across) {
+      SmallVector<SmallVector<Value>> pairs;
+      for (int64_t odd : {0, 1}) {
+        SmallVector<Value> &four = pairs.emplace_back();
+        for (int64_t k = 0; k < kQuad; ++k)
+          four.push_back(sums[(r + k / across) * shape.columnsEach() +
+                              2 * (m + k % across) + odd]);
+        exchange(four[0], four[1], isOdd, 1);
+        exchange(four[2], four[3], isOdd, 1);
+        exchange(four[0], four[2], isUpper, 2);
+        exchange(four[1], four[3], isUpper, 2);
+      }
+      Value below = b.mul(b.div(place, b.index(across)), b.index(8));
+      Value beside =
+          b.mul(b.rem(place, b.index(across)), b.index(kMatrixColumns));
+      RowPiece &piece = pieces.emplace_back();
+      piece.row = b.add(rowsOf[r], below);
+      piece.column = b.add(b.add(begin, b.index(m * kMatrixColumns)), beside);
+      for (int64_t k = 0; k < kQuad; ++k)
+        llvm::append_range(piece.sums, ArrayRef({pairs[0][k], pairs[1][k]}));
+    }
+  return pieces;
+}
+
+Value TileProduct::storesPieces(Value i, Value j, bool allColumns,
+                                NeighbourBody *epilogue) {
+  auto [memory, place] = target(i, j);
+  if (cast<MemRefType>(memory.getType()).getMemorySpace())
+    return Value();
+  Value begins = beginsAccess(b, memory, place.back(), kMatrixColumns);
+  if (!begins)
+    return Value();
+  auto require = [&](Value condition) {
+    begins = b.createOrFold<arith::AndIOp>(begins, condition);
+  };
+  if (epilogue && epilogue->isWide()) {
+    Value reads = epilogue->beginsAccesses(b, j, kMatrixColumns);
+    if (!reads)
+      return Value();
+    require(reads);
+  }
+  auto reaches = [&](Value at, int64_t places, Value size) {
+    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                         b.add(at, b.index(places)), size);
+  };
+  require(reaches(i, shape.rows, op.getM()));
+  if (!allColumns)
+    require(reaches(j, shape.columns, op.getN()));
+  return begins;
+}
+
+void TileProduct::finishPieces(Value i, Value j, ValueRange sums,
+                               NeighbourBody *epilogue) {
+  SmallVector<RowPiece> pieces = rowPieces(sums);
+  for (size_t from = 0; from < pieces.size(); from += kPiecesTogether) {
+    auto some = MutableArrayRef(pieces).slice(
+        from, std::min(kPiecesTogether, pieces.size() - from));
+    SmallVector<SmallVector<Value>> points;
+    for (RowPiece &piece : some) {
+      piece.row = b.add(i, piece.row);
+      piece.column = b.add(j, piece.column);
+      for (auto [n, sum] : llvm::enumerate(piece.sums))
+        points.push_back({sum, piece.row, b.add(piece.column, b.index(n))});
+    }
+    SmallVector<SmallVector<Value>> completed;
+    if (epilogue)
+      completed = epilogue->inlined(b, points, kMatrixColumns);
+    for (auto [n, piece] : llvm::enumerate(some)) {
+      auto [memory, place] = target(piece.row, piece.column);
+      Type type = cast<MemRefType>(memory.getType()).getElementType();
+      SmallVector<Value> numbers;
+      for (int64_t k = 0; k < kMatrixColumns; ++k)
+        numbers.push_back(
+            b.convert(type, epilogue ? completed[n * kMatrixColumns + k].front()
+                                     : piece.sums[k]));
+      storeNeighbours(b, numbers, memory, place);
+    }
+  }
+}
+
+void TileProduct::finish(Value i, Value j, ValueRange sums) {
+  // Columns beyond the last have room, and nobody reads them.
+  bool fits = op.getPadded() && !op.getInto() && op.getEpilogue().empty() &&
+              static_cast<int64_t>(op.getColumns()) % shape.columns == 0;
+  auto complete = [&](unsigned number, Value row, Value column) -> Value {
+    if (op.getEpilogue().empty())
+      return sums[number];
+    return b.inlined(op.getEpilogue().front(), {sums[number], row, column})
+        .front();
+  };
+  auto put = [&](Value sum, Value row, Value column) {
+    auto [memory, place] = target(row, column);
+    auto type = cast<MemRefType>(memory.getType());
+    b.store(b.convert(type.getElementType(), sum), memory, place);
+  };
+  auto store = [&](unsigned number, Value row, Value column) {
+    put(complete(number, row, column), row, column);
+  };
+  Value inPieces;
+  auto oneByOne = [&] {
+    if (fits) {
+      unsigned number = 0;
+      for (Value place : rowsOf) {
+        Value row = b.add(i, place);
+        b.when(b.isLess(row, op.getM()), [&] {
+          for (Value column : columnsOf)
+            store(number++, row, b.add(j, column));
+        });
+      }
+      return;
+    }
+    auto storeInside = [&](unsigned number, Value r, Value c) {
+      Value row = b.add(i, r), column = b.add(j, c);
+      // Both differences are negative. Eight conditions of four rows and four
+      // columns would be more than there are registers for them.
+      Value both = arith::AndIOp::create(b, b.sub(row, op.getM()),
+                                         b.sub(column, op.getN()));
+      Value isInside =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
+      b.when(isInside, [&] { store(number, row, column); });
+    };
+    if (op.getEpilogue().empty() || inPieces ||
+        sums.size() < kCompletedTogether) {
+      forEachSum(storeInside);
+      return;
+    }
+    // What epilogues load would be waited for sum by sum, each in a branch.
+    auto reaches = [&](Value at, int64_t places, Value size) {
+      return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                           b.add(at, b.index(places)), size);
+    };
+    Value isWhole =
+        b.createOrFold<arith::AndIOp>(reaches(i, shape.rows, op.getM()),
+                                      reaches(j, shape.columns, op.getN()));
+    b.when(
+        isWhole,
+        [&] {
+          SmallVector<std::array<Value, 3>> completed;
+          forEachSum([&](unsigned number, Value r, Value c) {
+            Value row = b.add(i, r), column = b.add(j, c);
+            completed.push_back({complete(number, row, column), row, column});
+            if (completed.size() % kCompletedTogether)
+              return;
+            for (auto &[sum, row, column] : completed)
+              put(sum, row, column);
+            completed.clear();
+          });
+        },
+        [&] { forEachSum(storeInside); });
+  };
+  b.alone({}, [&] {
+    std::optional<NeighbourBody> epilogue;
+    if (!op.getEpilogue().empty()) {
+      Block &body = op.getEpilogue().front();
+      epilogue.emplace(body, body.getArguments().back());
+    }
+    NeighbourBody *beside = epilogue ? &*epilogue : nullptr;
+    if (hasRowPieces())
+      inPieces = storesPieces(i, j, fits, beside);
+    if (inPieces)
+      b.when(inPieces, [&] { finishPieces(i, j, sums, beside); }, oneByOne);
+    else
+      oneByOne();
+    return SmallVector<Value>();
+  });
+}
