@@ -149,25 +149,46 @@ Value NeighbourBody::beginsAccesses(TeamBuilder &b, Value first,
   return all;
 }
 
+/// What a body loads, and what it needs for that.
+static llvm::SmallDenseSet<Operation *> loadsOf(Block &body) {
+  llvm::SmallDenseSet<Operation *> early;
+  for (Operation &op : llvm::reverse(body)) {
+    bool isNeeded = llvm::any_of(
+        op.getUsers(), [&](Operation *user) { return early.contains(user); });
+    if (isa<memref::LoadOp>(op) || isNeeded)
+      early.insert(&op);
+  }
+  return early;
+}
+
 SmallVector<SmallVector<Value>>
 NeighbourBody::inlined(TeamBuilder &b, ArrayRef<SmallVector<Value>> points,
                        int64_t count) {
   SmallVector<IRMapping> mappings(points.size());
   for (auto [mapping, point] : llvm::zip_equal(mappings, points))
     mapping.map(body.getArguments(), point);
-  for (auto [number, mapping] : llvm::enumerate(mappings))
-    for (Operation &op : body.without_terminator()) {
-      if (isa<memref::StoreOp>(op))
-        continue;
-      auto load = dyn_cast<memref::LoadOp>(b.clone(op, mapping));
-      auto found = accesses.find(&op);
-      if (!load || found == accesses.end())
-        continue;
-      Value memory = found->second.memory;
-      int64_t at = number % count * widthOf(memory);
-      int64_t unit = unitOf(memory, count);
-      load.setAlignment(at % unit ? widthOf(memory) : unit);
-    }
+  auto copy = [&](Operation &op, size_t number) {
+    auto load = dyn_cast<memref::LoadOp>(b.clone(op, mappings[number]));
+    auto found = accesses.find(&op);
+    if (!load || found == accesses.end())
+      return;
+    Value memory = found->second.memory;
+    int64_t at = number % count * widthOf(memory);
+    int64_t unit = unitOf(memory, count);
+    load.setAlignment(at % unit ? widthOf(memory) : unit);
+  };
+  llvm::SmallDenseSet<Operation *> early = loadsOf(body);
+  for (size_t number = 0; number < points.size(); ++number)
+    for (Operation &op : body.without_terminator())
+      if (early.contains(&op))
+        copy(op, number);
+  // Op by op: in what a device makes of a division there are branches, and
+  // between them there is as much to do as there are points.
+  for (size_t first = 0; first < points.size(); first += count)
+    for (Operation &op : body.without_terminator())
+      if (!early.contains(&op) && !isa<memref::StoreOp>(op))
+        for (int64_t n = 0; n < count; ++n)
+          copy(op, first + n);
   for (size_t first = 0; first < points.size(); first += count)
     for (Operation &op : body.without_terminator()) {
       auto store = dyn_cast<memref::StoreOp>(op);

@@ -359,6 +359,22 @@ TEST(GpuProduct, RoundedIsNearFloat64) {
   }
 }
 
+/// Instructions that begin with `opcode`, at most, with neither a store nor
+/// `end` between them.
+static int64_t mostTogether(const ptx::Machine &machine, llvm::StringRef opcode,
+                            llvm::StringRef end) {
+  int64_t run = 0, most = 0;
+  for (const auto &[key, counts] : machine.counts())
+    for (llvm::StringRef line : key.first->lines) {
+      line = line.trim();
+      if (line.starts_with(opcode))
+        most = std::max(most, ++run);
+      else if (line.contains(end) || line.starts_with("st."))
+        run = 0;
+    }
+  return most;
+}
+
 /// What epilogues of a whole tile load is on the way for eight sums at a time,
 /// and tiles that end early have the same bits.
 TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
@@ -383,16 +399,7 @@ TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
     DeviceProgram program(text, kArenaBytes, "nvptx64-nvidia-cuda:sm_80");
     ASSERT_EQ(program.run(bytes.data(), rows), "");
     EXPECT_EQ(memcmp(bytes.data(), arena, kArenaBytes), 0) << rows << " rows";
-    unsigned run = 0, most = 0;
-    for (const auto &[key, counts] : program.machine().counts())
-      for (llvm::StringRef line : key.first->lines) {
-        line = line.trim();
-        if (line.starts_with("ld.global.b32"))
-          most = std::max(most, ++run);
-        else if (line.contains("bra") || line.starts_with("st."))
-          run = 0;
-      }
-    EXPECT_GE(most, 8u);
+    EXPECT_GE(mostTogether(program.machine(), "ld.global.b32", "bra"), 8);
   }
 }
 
@@ -433,6 +440,8 @@ TEST(GpuProduct, StoresNeighboursTogether) {
       EXPECT_EQ(wide, offset ? 0 : pieces);
       EXPECT_EQ(loads, offset ? 0 : pieces);
       EXPECT_EQ(stores, offset ? 8 * pieces : 0);
+      EXPECT_EQ(mostTogether(program.machine(), "ld.global.v4", "add.rn"),
+                std::min<int64_t>(4, pieces / 8));
       auto out = bytes.begin() + 4 * kMatrixBytes + offset;
       std::vector<char> sums(out, out + rows * columns * 2);
       if (first.empty())
