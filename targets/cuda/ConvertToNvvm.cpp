@@ -36,8 +36,11 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-/// Of a thread: with more, a multiprocessor has one workgroup at a time.
-static constexpr int32_t kMostRegisters = 65536 / (2 * simt::kThreads);
+/// Of a thread: with more, a multiprocessor has fewer workgroups at a time.
+/// Registers come by eights.
+static int32_t mostRegisters(int64_t workgroups) {
+  return int32_t(65536 / (workgroups * simt::kThreads) / 8 * 8);
+}
 
 /// Lanes and subgroups are what Hone says they are: threads in their order.
 static void nameLanes(mlir::gpu::GPUModuleOp module) {
@@ -236,10 +239,15 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     module.walk([](LLVM::LLVMFuncOp kernel) {
       kernel->removeAttr(NVVM::NVVMDialect::getReqntidAttrName());
       kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
-      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName())) {
+        auto count =
+            kernel->getAttrOfType<IntegerAttr>(simt::kWorkgroupsAttrName);
+        kernel->removeAttr(simt::kWorkgroupsAttrName);
         kernel->setAttr(
             NVVM::NVVMDialect::getMaxnregAttrName(),
-            Builder(kernel.getContext()).getI32IntegerAttr(kMostRegisters));
+            Builder(kernel.getContext())
+                .getI32IntegerAttr(mostRegisters(count ? count.getInt() : 2)));
+      }
     });
     // Memory whose size a launch says is declared and not defined; upstream has
     // an array of no bytes.

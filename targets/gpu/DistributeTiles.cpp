@@ -432,6 +432,11 @@ struct DistributeTiles
     device.sharedBytes = sharedBytes;
     device.copiesInFlight = copiesInFlight;
     device.matrixUnits = matrixUnits;
+    if (int64_t count = simt::workgroupsAtOnce(getOperation(), device);
+        count != 2)
+      getOperation()->setAttr(
+          simt::kWorkgroupsAttrName,
+          OpBuilder(&body, body.begin()).getI64IntegerAttr(count));
     simt::KernelState state(getOperation(), device);
     Team workgroup{state, /*isSubgroup=*/false};
     for (Operation *op : ops)

@@ -30,6 +30,8 @@ inline constexpr llvm::StringLiteral kDeviceModule = "device";
 
 /// Attributes of a kernel. i64: bytes of dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
+/// i64: workgroups that a multiprocessor should have registers for, if not two.
+inline constexpr llvm::StringLiteral kWorkgroupsAttrName = "tile.workgroups";
 /// String, for people: "BLOCK: OP SITE".
 inline constexpr llvm::StringLiteral kNameAttrName = "tile.kernel_name";
 /// Attribute of a module. String: the text of its kernels.

@@ -7,6 +7,7 @@
 
 #include "targets/gpu/ProductLowering.h"
 
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/TileProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,6 +47,40 @@ int64_t simt::productBytes(int64_t rows, int64_t columns,
     most = std::max(most, stageBytes(shape.rows) + stageBytes(shape.columns));
   }
   return most * (device.copiesInFlight ? kStagesInFlight : 1);
+}
+
+/// Whether three workgroups with such products have registers and memory: up to
+/// 16 sums of a thread, and stages of bfloat16.
+static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
+  auto isBFloat16 = [](Value matrix) {
+    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
+  };
+  if (!device.matrixUnits || !op.getRounded() || op.getFewRows())
+    return false;
+  TileShape shape = shapeOf(op, /*byMatrices=*/true);
+  bool isShort = upperBound(op.getK()).value_or(kMostPlaces) <= kMatrixTerms;
+  int64_t bytes =
+      kStagesInFlight * 2 * kStageBytes * (shape.rows + shape.columns);
+  return std::max(shape.rows, shape.columns) <= kMostScalarPlaces &&
+         3 * bytes <= device.sharedBytes &&
+         (isShort || (op.getReadAhead() && isBFloat16(op.getA()) &&
+                      isBFloat16(op.getW())));
+}
+
+int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
+                               const DeviceFeatures &device) {
+  bool hasProducts = false, hasOthers = false;
+  kernel.walk([&](Operation *op) {
+    if (auto product = dyn_cast<tile::ProductOp>(op)) {
+      hasProducts = true;
+      hasOthers |= !isSmallProduct(product, device) ||
+                   shapeOf(product, true).rows < kMostScalarPlaces;
+    } else {
+      hasOthers |= isa<tile::TileDialect, SimtDialect>(op->getDialect()) &&
+                   !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
+    }
+  });
+  return hasProducts && !hasOthers ? 3 : 2;
 }
 
 SmallVector<Value> simt::multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,

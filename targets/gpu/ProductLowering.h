@@ -17,6 +17,11 @@ std::optional<int64_t> upperBound(mlir::Value value);
 int64_t productBytes(int64_t rows, int64_t columns,
                      const DeviceFeatures &device);
 
+/// Workgroups of `kernel` that a multiprocessor should have at a time: two, or
+/// three if all that it does is products of small tiles on matrix units.
+int64_t workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
+                         const DeviceFeatures &device);
+
 /// Replaces `chain` by code of its own; `distribute` does that for what is no
 /// product of it.
 mlir::LogicalResult lowerChain(

@@ -278,6 +278,31 @@ TEST(GpuProduct, HasFewBarriersWithASmallTile) {
   EXPECT_EQ(barriersOf(32, 64, "nvptx64-nvidia-cuda:sm_80"), (2 + 1) * warps);
 }
 
+/// A multiprocessor has registers for three workgroups of small tiles where its
+/// memory has room for them, and for two of others.
+TEST(GpuProduct, OfSmallTilesLeavesRegistersForThreeWorkgroups) {
+  auto declares = [](const Kind &kind, const char *target,
+                     llvm::StringRef directive) {
+    DeviceProgram program(textOf(kind), kArenaBytes, target);
+    std::vector<char> arena = arenaOf(kind);
+    EXPECT_EQ(program.run(arena.data(), kind.rows), "");
+    const auto &counts = program.machine().counts();
+    return llvm::any_of(counts.begin()->first.first->lines, [&](auto &line) {
+      return llvm::StringRef(line).trim() == directive;
+    });
+  };
+  auto kindOf = [](const char *a, int64_t side) {
+    return Kind{a,     "bf16", false, true, true, kDepth,
+                false, side,   side,  side, true};
+  };
+  const char *large = "nvptx64-nvidia-cuda:sm_90";
+  EXPECT_TRUE(declares(kindOf("bf16", 64), large, ".maxnreg 80"));
+  EXPECT_TRUE(declares(kindOf("bf16", 128), large, ".maxnreg 128"));
+  EXPECT_TRUE(declares(kindOf("f32", 64), large, ".maxnreg 128"));
+  EXPECT_TRUE(declares(kindOf("bf16", 64), "nvptx64-nvidia-cuda:sm_80",
+                       ".maxnreg 128"));
+}
+
 /// Eight threads that copy a line of the device's memory have a line of shared
 /// memory for it; and whole tiles ask no chunk whether it is.
 TEST(GpuProduct, CopiesLineByLine) {
