@@ -251,6 +251,7 @@ static void check(Arena &arena, const std::string &body,
     options.order = order;
     options.lanesOneByOne = order == ptx::Order::Random;
     options.isRecorded = first.empty();
+    options.countsBankConflicts = first.empty();
     DeviceProgram program(ir, int64_t(given.size()),
                           "nvptx64-nvidia-cuda:sm_80", options);
     for (const auto &[name, bounded] : expected) {
@@ -263,6 +264,7 @@ static void check(Arena &arena, const std::string &body,
     arena.bytes = given;
     ASSERT_EQ(program.run(arena.bytes.data(), kRows), "");
     EXPECT_TRUE(first.empty() || arena.bytes == first) << "another order";
+    EXPECT_EQ(program.bankConflicts(), 0u);
     first = arena.bytes;
   }
   for (const auto &[name, bounded] : expected)

@@ -153,6 +153,14 @@ ptx::Machine &DeviceProgram::machine() {
   return *static_cast<PtxDevice &>(*device).machine;
 }
 
+uint64_t DeviceProgram::bankConflicts() {
+  uint64_t all = 0;
+  for (const auto &[key, counts] : machine().counts())
+    for (uint64_t conflicts : counts.conflicts)
+      all += conflicts;
+  return all;
+}
+
 std::string DeviceProgram::run(void *arena, int64_t rows) {
   device->error.clear();
   char *start = device->reserve(arenaBytes);

@@ -36,6 +36,8 @@ public:
 
   /// Of PTX.
   ptx::Machine &machine();
+  /// Of all kernels, where they are counted. Of PTX.
+  uint64_t bankConflicts();
 
 private:
   class TextDevice;

@@ -176,14 +176,6 @@ nearOf(const Kind &kind, const std::vector<char> &arena, int64_t rows) {
   return numbers;
 }
 
-static uint64_t conflictsOf(const ptx::Machine &machine) {
-  uint64_t all = 0;
-  for (const auto &[key, counts] : machine.counts())
-    for (uint64_t conflicts : counts.conflicts)
-      all += conflicts;
-  return all;
-}
-
 /// Whole tiles come 16 bytes at a time, and into all banks.
 TEST(GpuProduct, HasNoBankConflicts) {
   const Kind kinds[] = {
@@ -219,7 +211,7 @@ TEST(GpuProduct, HasNoBankConflicts) {
     DeviceProgram program(textOf(kind), kArenaBytes, targetOf(kind), options);
     std::vector<char> arena = arenaOf(kind);
     ASSERT_EQ(program.run(arena.data(), kind.rows), "");
-    EXPECT_EQ(conflictsOf(program.machine()), 0u);
+    EXPECT_EQ(program.bankConflicts(), 0u);
     // Number by number, they would be stored so.
     if (kind.w[0] == 'i')
       continue;
