@@ -88,7 +88,7 @@ if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
     config.available_features.add("mpi")
 # Lines between network namespaces: of root, with iproute2, where the kernel has tbf.
 if (os.geteuid() == 0 and lit.util.which("tc") and not subprocess.call(
-        ["unshare", "-n", "sh", "-c", "ip link set lo up && ip link add a type veth "
+        ["unshare", "-n", "sh", "-c", "ip link set lo up && ip link add line0 type veth "
          "&& tc qdisc add dev lo root tbf rate 1mbit burst 16kb latency 9ms"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)):
     config.available_features.add("network-namespaces")

@@ -294,7 +294,8 @@ void lookForAll(World &own) {
   if (!isThere(MPI_ANY_SOURCE, source))
     return;
   // One call for all, unless the first frame is of a link that is not there yet
-  // or that knows of it, since others may be after it.
+  // or that knows of it, since others may be after it. Open MPI looks first at
+  // the rank after the one that it named last, so none waits for ever.
   auto first =
       std::find_if(own.links.begin(), own.links.end(),
                    [&](hone_link *link) { return link->rank == source; });
