@@ -21,10 +21,12 @@ layer, which changes nothing for the client and makes less to write.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import time
@@ -35,6 +37,7 @@ from build_tools import run_checked, run_main
 from children import end_with_parent
 from split_programs import serving, train_together
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The longest sequence of a task, in tokens.
 TASKS = {"SST-2": 64, "WIC": 82, "WSC": 87, "BoolQ": 1049, "CB": 284, "RTE": 260}
 BATCH = {"OPT-125m": 64, "OPT-1.3b": 8}
@@ -45,10 +48,6 @@ PAPER = {
     "OPT-1.3b": {"SST-2": (6.06, 5.78), "WIC": (6.15, 5.80), "WSC": (6.48, 5.90),
                  "BoolQ": (12.86, 6.18), "CB": (7.52, 6.15), "RTE": (7.40, 6.12)},
 }
-# What gRPC's engine adds for two programs: anonymous and mapped (docs/split-training.md).
-ENGINE = (12 + 16) << 20
-
-
 MEZO, BACKWARD = "method: mezo, directions: {}", "method: backprop"
 # Method of the client, settings of `weights`, and of how many batches a batch is.
 VARIANTS = {
@@ -76,10 +75,32 @@ parts:
     return spec
 
 
+@functools.cache
+def engine_bytes():
+    """Resident bytes that gRPC's engine adds to the plan of one of two programs, whatever they train."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run_checked(["hone-make-model", ROOT / "test/reliability/Inputs/small.json", "-o", folder / "model"])
+        spec = folder / "spec.yaml"
+        spec.write_text(f"""model: {folder}/model
+train: {{batch_size: 1, max_seq_length: 8}}
+parts:
+  lower: {{layers: 0-0, method: mezo, program: client}}
+  upper: {{method: backprop, program: server}}
+""")
+        run_checked(["honec", spec, "-o", folder / "out"])
+        (folder / "data.jsonl").write_text('{"input_ids": [1, 2, 3, 4]}\n')
+        def planned_resident(*options):
+            said = run_checked([folder / "out/client/train", "--plan", "--data", folder / "data.jsonl", *options])
+            return float(re.search(r"^ *planned resident +([\d.]+) MiB", said, re.MULTILINE).group(1))
+        return round((planned_resident("--connect", f"unix:{folder}/socket") - planned_resident()) * 2**20)
+
+
 def planned(folder, model, variant, batch, length):
     """Resident bytes of the client."""
     spec = write_spec(folder, model, variant, batch, length, 10)
-    return json.loads(run_checked(["honec", spec, "--print-plan=json"]).splitlines()[0])["resident_bytes"] + ENGINE
+    plan = json.loads(run_checked(["honec", spec, "--print-plan=json"]).splitlines()[0])
+    return plan["resident_bytes"] + engine_bytes()
 
 
 def state_and_seconds(pid):
@@ -125,7 +146,7 @@ def measure(options, folder, config, variant, batch, length):
     client = ["--data", folder / "data.jsonl", "--steps", 1]
     if options.first_probe:
         _, resident = measure_first_probe(folder / "out", folder, client)
-        print(f"client: resident {resident / 2**20:.1f} of {(plan['resident_bytes'] + ENGINE) / 2**20:.1f} MiB"
+        print(f"client: resident {resident / 2**20:.1f} of {(plan['resident_bytes'] + engine_bytes()) / 2**20:.1f} MiB"
               " planned, to the end of its first probe")
         return
     for who, text in train_together(folder / "out", folder, client).items():
