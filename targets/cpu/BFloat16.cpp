@@ -22,6 +22,18 @@ static constexpr int64_t kNumbers = 16;
 Value hone::roundToBFloat16(OpBuilder &b, Location loc, Value numbers) {
   if (getElementTypeOrSelf(numbers).isBF16())
     return numbers;
+  auto vector = cast<VectorType>(numbers.getType());
+  int64_t count = vector.getNumElements();
+  assert(vector.getRank() == 1 && count <= kNumbers && "lanes of f32");
+  if (count < kNumbers) {
+    SmallVector<int64_t> lanes;
+    for (int64_t lane = 0; lane < kNumbers; ++lane)
+      lanes.push_back(lane % count);
+    Value filled = vector::ShuffleOp::create(b, loc, numbers, numbers, lanes);
+    Value rounded = roundToBFloat16(b, loc, filled);
+    return vector::ShuffleOp::create(b, loc, rounded, rounded,
+                                     ArrayRef(lanes).take_front(count));
+  }
   return LLVM::CallIntrinsicOp::create(
              b, loc, VectorType::get(kNumbers, b.getBF16Type()),
              b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
@@ -42,26 +54,14 @@ Value hone::loadRoundedTerms(OpBuilder &b, Location loc, Type element,
   return roundToBFloat16(b, loc, numbers);
 }
 
-/// roundToBFloat16() of a scalar, or of a vector with at most 16 numbers.
+/// roundToBFloat16() of a vector or a scalar.
 static Value roundAny(OpBuilder &b, Location loc, Value numbers) {
-  auto wide = VectorType::get(kNumbers, b.getF32Type());
-  auto vector = dyn_cast<VectorType>(numbers.getType());
-  if (vector == wide)
+  if (isa<VectorType>(numbers.getType()))
     return roundToBFloat16(b, loc, numbers);
-  if (!vector) {
-    Value same = vector::BroadcastOp::create(b, loc, wide, numbers);
-    return vector::ExtractOp::create(b, loc, roundToBFloat16(b, loc, same),
-                                     int64_t(0));
-  }
-  int64_t count = vector.getNumElements();
-  assert(vector.getRank() == 1 && count < kNumbers && "lanes of f32");
-  SmallVector<int64_t> lanes;
-  for (int64_t lane = 0; lane < kNumbers; ++lane)
-    lanes.push_back(lane % count);
-  Value filled = vector::ShuffleOp::create(b, loc, numbers, numbers, lanes);
-  Value rounded = roundToBFloat16(b, loc, filled);
-  return vector::ShuffleOp::create(b, loc, rounded, rounded,
-                                   ArrayRef(lanes).take_front(count));
+  auto wide = VectorType::get(kNumbers, b.getF32Type());
+  Value same = vector::BroadcastOp::create(b, loc, wide, numbers);
+  return vector::ExtractOp::create(b, loc, roundToBFloat16(b, loc, same),
+                                   int64_t(0));
 }
 
 namespace {

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// 16 numbers of f32, rounded to nearest even; of bf16 as they are.
+/// At most 16 numbers of f32, rounded to nearest even; of bf16 as they are.
 mlir::Value roundToBFloat16(mlir::OpBuilder &b, mlir::Location loc,
                             mlir::Value numbers);
 

@@ -23,6 +23,9 @@ using namespace hone;
 /// that the multiply-adds around them hide the wait. Converting rows needs
 /// longer runs.
 static constexpr int64_t kTermsPerRequest = 16, kConvertedTerms = 64;
+
+/// Terms that loadRoundedTerms() loads.
+static constexpr int64_t kRoundedTerms = 16;
 static constexpr int64_t kLineBytes = 64;
 
 /// Where whole tiles end, one or two of at most this many rows follow. A body
@@ -315,7 +318,7 @@ ValueRange ContractEmitter::emitWidened(ArrayRef<Value> rowPointers, Value from,
 /// converted[r][t] = row r's term from + t, zero for terms <= t.
 void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
                                 Value terms) {
-  for (unsigned t = 0; t < termsPerRequest; t += lanes) {
+  for (unsigned t = 0; t < termsPerRequest; t += kRoundedTerms) {
     Value left = p.subtract(terms, p.word(t));
     for (auto [r, row] : llvm::enumerate(rowPointers)) {
       Value at = p.at(types.a, row, p.add(from, p.word(t)));
@@ -364,6 +367,8 @@ ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
   auto bitcast = [&](Value value) -> Value {
     return LLVM::BitcastOp::create(b, loc, numbers, value);
   };
+  const std::string product =
+      "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(lanes * 32);
   Value firstPair = p.divide(from, 2);
   auto body = [&](OpBuilder &, Location, Value q, ValueRange inner) {
     Value panelRow = p.at(pair, panel, p.multiply(p.add(firstPair, q), ld));
@@ -378,12 +383,10 @@ ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
       Value x =
           bitcast(vector::BroadcastOp::create(b, loc, pairVector, numbers));
       for (unsigned v = 0; v < vectors; ++v)
-        result.push_back(
-            LLVM::CallIntrinsicOp::create(
-                b, loc, vector,
-                b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
-                ValueRange{inner[r * vectors + v], x, columns[v]})
-                .getResult(0));
+        result.push_back(LLVM::CallIntrinsicOp::create(
+                             b, loc, vector, b.getStringAttr(product),
+                             ValueRange{inner[r * vectors + v], x, columns[v]})
+                             .getResult(0));
     }
     scf::YieldOp::create(b, loc, result);
   };

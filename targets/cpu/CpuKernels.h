@@ -8,8 +8,15 @@ namespace hone {
 
 class CpuKernels : public TargetKernels {
 public:
+  /// `hasPairs`: an instruction multiplies pairs of bfloat16.
+  explicit CpuKernels(bool hasPairs) : hasPairs(hasPairs) {}
+
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
   int64_t attentionIterations() const override { return 4; }
+  bool roundsThinProducts() const override { return hasPairs; }
+
+private:
+  bool hasPairs;
 };
 
 // TransposedAttention.cpp, which needs hone.attention_iterations.

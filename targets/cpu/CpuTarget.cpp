@@ -24,9 +24,10 @@ class CpuTarget : public HostTarget {
 public:
   CpuTarget(std::unique_ptr<llvm::TargetMachine> machine)
       : HostTarget(std::move(machine)),
-        cpu(describeCpu(architecture(), [&](StringRef feature) {
-          return hasFeature(feature);
-        })) {}
+        cpu(describeCpu(
+            architecture(),
+            [&](StringRef feature) { return hasFeature(feature); })),
+        ownKernels(cpu.bfloat16Dots && !cpu.bfloat16Unit) {}
 
   tile::Blocks blocks() const override { return {cpu.panelWidth(32)}; }
   const TargetKernels *kernels() const override { return &ownKernels; }

@@ -45,10 +45,12 @@ static constexpr int64_t kShortEpilogue = 8;
 // Panels
 //===----------------------------------------------------------------------===//
 
-/// The panel of `op`. Its terms may lie in pairs.
-static MemRefType panelOf(tile::ProductOp op) {
+/// The panel of `op`. Its terms may lie in pairs, of which a matrix unit, whose
+/// kernels do not round, wants whole lines.
+static MemRefType panelOf(tile::ProductOp op, bool roundingKernels) {
   return panelType(op.getC().getType().getElementType(), op.getTerms(),
-                   op.getColumns(), op.getRounded());
+                   op.getColumns(), op.getRounded(),
+                   /*mayBeNarrow=*/!op.getRounded() || roundingKernels);
 }
 
 /// The private buffer of this type of the loop around `op`; products, which
@@ -472,8 +474,8 @@ struct ExpandProducts : public hone::impl::ExpandProductsBase<ExpandProducts> {
   void runOnOperation() override {
     llvm::DenseMap<std::pair<Operation *, Type>, Value> panels;
     getOperation().walk([&](tile::ProductOp op) {
-      ProductExpansion(op, panelFor(op, panelOf(op), panels), roundingKernels)
-          .expand();
+      Value panel = panelFor(op, panelOf(op, roundingKernels), panels);
+      ProductExpansion(op, panel, roundingKernels).expand();
     });
     getOperation().walk([](tile::ReadRowOp op) { expandRow(op); });
   }

@@ -32,7 +32,7 @@ SmallVector<Type> hone::fillArguments(OpBuilder &b,
 func::FuncOp KernelLibrary::fill(const SourceFormat &format, Type element,
                                  unsigned lanes, unsigned columns) {
   if (element.isBF16())
-    return fillPairs(format, columns, /*transpose=*/false);
+    return fillPairs(format, lanes, columns, /*transpose=*/false);
   OpBuilder b(module.getContext());
   auto [function, isNew] =
       declare(b, fillName("tile_fill", format, element, columns),
@@ -85,7 +85,7 @@ func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
                                            Type element, unsigned lanes,
                                            unsigned columns) {
   if (element.isBF16())
-    return fillPairs(format, columns, /*transpose=*/true);
+    return fillPairs(format, lanes, columns, /*transpose=*/true);
   OpBuilder b(module.getContext());
   auto [function, isNew] =
       declare(b, fillName("tile_fill_transposed", format, element, columns),

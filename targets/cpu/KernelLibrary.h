@@ -108,8 +108,8 @@ private:
   }
   std::string contractName(const ContractTypes &types, unsigned rows,
                            unsigned columns, ContractStore store);
-  mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned columns,
-                               bool transpose);
+  mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned lanes,
+                               unsigned columns, bool transpose);
   /// Returns the function called `name`, and whether its body is still to be
   /// built; `b` then stands in its entry block.
   std::pair<mlir::func::FuncOp, bool>

@@ -48,16 +48,17 @@ unsigned hone::panelLanes(const CpuDescription &cpu, Type element,
 }
 
 MemRefType hone::panelType(Type element, int64_t terms, int64_t columns,
-                           bool pairs) {
+                           bool pairs, bool mayBeNarrow) {
   constexpr int64_t lineBits = 512;
   int64_t bits = element.getIntOrFloatBitWidth();
   int64_t width = llvm::alignTo(columns, lineBits / bits);
+  while (mayBeNarrow && width / 2 >= columns &&
+         width / 2 * bits >= lineBits / 4)
+    width /= 2;
   if (pairs)
     return MemRefType::get(
         {static_cast<int64_t>(llvm::alignTo(terms, CpuDescription::kUnitTerms)),
          width},
         BFloat16Type::get(element.getContext()));
-  while (width / 2 >= columns && width / 2 * bits >= lineBits / 4)
-    width /= 2;
   return MemRefType::get({terms, width}, element);
 }

@@ -28,9 +28,9 @@ unsigned panelLanes(const CpuDescription &cpu, mlir::Type element,
                     int64_t columns);
 
 /// A panel of `terms` rows for sums of the type `element`: whole cache lines,
-/// or half of one or a quarter where `columns` are that few and no pairs need a
-/// whole one. Pairs are filled up with zeros.
+/// or, with `mayBeNarrow`, half of one or a quarter where `columns` are that
+/// few. Pairs are filled up with zeros.
 mlir::MemRefType panelType(mlir::Type element, int64_t terms, int64_t columns,
-                           bool pairs);
+                           bool pairs, bool mayBeNarrow);
 
 } // namespace hone

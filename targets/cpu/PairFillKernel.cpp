@@ -3,7 +3,8 @@
 // Terms 2q and 2q + 1 of a column are one 32-bit unit, the first one low. Along
 // a row of a matrix that is to be transposed they are neighbours already, so
 // that a square of units is transposed like one of f32. Only for CPUs with
-// bfloat16 dot products, which have vectors of 512 bits.
+// bfloat16 dot products, which have vectors of 512 bits; narrow panels have
+// half of one or a quarter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Pairs in a vector.
-static constexpr unsigned kLanes = 16;
-
 /// Rows are apart, so that the processor does not see which line comes next. It
 /// is near, since products ask for it, but not in the nearest cache.
 static constexpr int64_t kRowsAhead = 8;
@@ -29,8 +27,8 @@ namespace {
 class PairFillEmitter {
 public:
   PairFillEmitter(OpBuilder &b, Location loc, const SourceFormat &format,
-                  unsigned columns, ValueRange arguments)
-      : p(b, loc), b(b), loc(loc), columns(columns),
+                  unsigned lanes, unsigned columns, ValueRange arguments)
+      : p(b, loc), b(b), loc(loc), lanes(lanes), columns(columns),
         number(format.isPacked() ? Type(b.getF32Type()) : format.numbers),
         source(b, loc, format, number, arguments.drop_back(3)),
         requests(!format.isPacked()), panel(arguments.take_back(3)[0]),
@@ -67,14 +65,15 @@ private:
       return value;
     return arith::TruncFOp::create(b, loc, b.getBF16Type(), value);
   }
-  /// 16 numbers of a row, rounded.
+  /// As many numbers of a row as a vector has pairs, rounded.
   Value numbersOf(const PanelSource::Row &row, Value column) {
-    return roundToBFloat16(b, loc, source.vector(row, column, kLanes));
+    return roundToBFloat16(b, loc, source.vector(row, column, lanes));
   }
 
   PointerBuilder p;
   OpBuilder &b;
   Location loc;
+  unsigned lanes; ///< pairs in a vector
   unsigned columns;
   Type number; ///< what the source is read as
   PanelSource source;
@@ -97,12 +96,12 @@ void PairFillEmitter::copyPairOfRows(Value q, bool hasSecond) {
         source.request(ahead, p.word(j));
     }
   SmallVector<int64_t> sideBySide;
-  for (unsigned i = 0; i < kLanes; ++i)
-    sideBySide.append({i, i + kLanes});
-  Value whole = p.multiply(p.divide(width, kLanes), p.word(kLanes));
-  p.loop(p.word(0), whole, kLanes, [&](Value j) {
+  for (unsigned i = 0; i < lanes; ++i)
+    sideBySide.append({i, i + lanes});
+  Value whole = p.multiply(p.divide(width, lanes), p.word(lanes));
+  p.loop(p.word(0), whole, lanes, [&](Value j) {
     Value second = hasSecond ? numbersOf(high, j)
-                             : zeroOf(vectorOf(b.getBF16Type(), kLanes));
+                             : zeroOf(vectorOf(b.getBF16Type(), lanes));
     p.store(vector::ShuffleOp::create(b, loc, numbersOf(low, j), second,
                                       sideBySide),
             pairAt(q, j));
@@ -125,24 +124,24 @@ void PairFillEmitter::copyRows() {
          [&](Value q) { copyPairOfRows(q, /*hasSecond=*/false); });
 }
 
-/// Transposes the `terms` terms from k, 16 or 32, of 16 rows.
+/// Transposes the `terms` terms from k of `lanes` rows: as many or twice so.
 void PairFillEmitter::transposeSquare(ArrayRef<PanelSource::Row> rows,
                                       Value mask, Value j, Value k,
                                       unsigned terms) {
   SmallVector<Value> square;
-  auto all = llvm::to_vector(llvm::seq<int64_t>(0, 2 * kLanes));
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
   for (const PanelSource::Row &row : rows) {
     for (int64_t at = terms; requests && at < 2 * terms; at += source.perLine())
       source.request(row, p.add(k, p.word(at)));
     Value low = numbersOf(row, k);
-    Value high = terms > kLanes ? numbersOf(row, p.add(k, p.word(kLanes)))
-                                : zeroOf(vectorOf(b.getBF16Type(), kLanes));
+    Value high = terms > lanes ? numbersOf(row, p.add(k, p.word(lanes)))
+                               : zeroOf(vectorOf(b.getBF16Type(), lanes));
     Value numbers = vector::ShuffleOp::create(b, loc, low, high, all);
     square.push_back(LLVM::BitcastOp::create(
-        b, loc, vectorOf(b.getI32Type(), kLanes), numbers));
+        b, loc, vectorOf(b.getI32Type(), lanes), numbers));
   }
-  TransposeNetwork network(b, loc, kLanes, /*elementBits=*/32);
-  Value zero = zeroOf(vectorOf(b.getI32Type(), kLanes));
+  TransposeNetwork network(b, loc, lanes, /*elementBits=*/32);
+  Value zero = zeroOf(vectorOf(b.getI32Type(), lanes));
   Value firstPair = p.divide(k, 2);
   for (auto [i, pairs] : llvm::enumerate(network.transpose(square)))
     if (i < terms / 2)
@@ -150,25 +149,25 @@ void PairFillEmitter::transposeSquare(ArrayRef<PanelSource::Row> rows,
               pairAt(p.add(firstPair, p.word(i)), j));
 }
 
-/// Columns j .. j + 15 of the panel.
+/// Columns j .. j + lanes - 1 of the panel.
 void PairFillEmitter::transposeRows(Value j) {
   // Rows past the width repeat the last one and are then masked away.
   Value lastRow = p.subtract(width, p.word(1));
   SmallVector<PanelSource::Row> rows;
-  for (unsigned r = 0; r < kLanes; ++r)
+  for (unsigned r = 0; r < lanes; ++r)
     rows.push_back(source.row(p.minimum(p.add(j, p.word(r)), lastRow)));
   Value valid = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                            p.subtract(width, j));
   Value mask = vector::CreateMaskOp::create(
-      b, loc, vectorOf(b.getI1Type(), kLanes), valid);
+      b, loc, vectorOf(b.getI1Type(), lanes), valid);
   auto wholeUpTo = [&](unsigned terms) {
     return p.multiply(p.divide(height, terms), p.word(terms));
   };
-  Value squares = wholeUpTo(2 * kLanes), halves = wholeUpTo(kLanes);
-  p.loop(p.word(0), squares, 2 * kLanes,
-         [&](Value k) { transposeSquare(rows, mask, j, k, 2 * kLanes); });
-  p.loop(squares, halves, kLanes,
-         [&](Value k) { transposeSquare(rows, mask, j, k, kLanes); });
+  Value squares = wholeUpTo(2 * lanes), halves = wholeUpTo(lanes);
+  p.loop(p.word(0), squares, 2 * lanes,
+         [&](Value k) { transposeSquare(rows, mask, j, k, 2 * lanes); });
+  p.loop(squares, halves, lanes,
+         [&](Value k) { transposeSquare(rows, mask, j, k, lanes); });
   p.loop(halves, height, 2, [&](Value k) {
     Value q = p.divide(k, 2), next = p.add(k, p.word(1));
     Value hasSecond =
@@ -176,7 +175,7 @@ void PairFillEmitter::transposeRows(Value j) {
     // Without a second term the first one is read twice.
     Value second = p.minimum(next, p.subtract(height, p.word(1)));
     Value none = zeroOf(b.getBF16Type());
-    for (unsigned r = 0; r < kLanes; ++r) {
+    for (unsigned r = 0; r < lanes; ++r) {
       Value isValid = vector::ExtractOp::create(b, loc, mask, int64_t(r));
       Value column = p.add(j, p.word(r));
       Value both = arith::AndIOp::create(b, loc, isValid, hasSecond);
@@ -197,9 +196,9 @@ void PairFillEmitter::fillUp() {
   Value pairs = p.ceilDivide(height, 2);
   Value whole = p.multiply(p.ceilDivide(height, CpuDescription::kUnitTerms),
                            p.word(CpuDescription::kUnitTerms / 2));
-  Value zero = zeroOf(vectorOf(b.getI32Type(), kLanes));
+  Value zero = zeroOf(vectorOf(b.getI32Type(), lanes));
   p.loop(pairs, whole, 1, [&](Value q) {
-    p.loop(p.word(0), p.word(columns), kLanes,
+    p.loop(p.word(0), p.word(columns), lanes,
            [&](Value j) { p.store(zero, pairAt(q, j)); });
   });
 }
@@ -208,12 +207,12 @@ void PairFillEmitter::emit(bool transpose) {
   fillUp();
   if (!transpose)
     return copyRows();
-  p.loop(p.word(0), p.word(columns), kLanes, [&](Value j) {
+  p.loop(p.word(0), p.word(columns), lanes, [&](Value j) {
     Value empty =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, j, width);
     auto clear = [&](OpBuilder &, Location) {
       p.loop(p.word(0), p.ceilDivide(height, 2), 1, [&](Value q) {
-        p.store(zeroOf(vectorOf(b.getI32Type(), kLanes)), pairAt(q, j));
+        p.store(zeroOf(vectorOf(b.getI32Type(), lanes)), pairAt(q, j));
       });
       scf::YieldOp::create(b, loc);
     };
@@ -226,7 +225,8 @@ void PairFillEmitter::emit(bool transpose) {
 }
 
 func::FuncOp KernelLibrary::fillPairs(const SourceFormat &format,
-                                      unsigned columns, bool transpose) {
+                                      unsigned lanes, unsigned columns,
+                                      bool transpose) {
   OpBuilder b(module.getContext());
   auto [function, isNew] =
       declare(b,
@@ -235,7 +235,7 @@ func::FuncOp KernelLibrary::fillPairs(const SourceFormat &format,
               fillArguments(b, format));
   if (!isNew)
     return function;
-  PairFillEmitter(b, function.getLoc(), format, columns,
+  PairFillEmitter(b, function.getLoc(), format, lanes, columns,
                   function.getArguments())
       .emit(transpose);
   func::ReturnOp::create(b, function.getLoc());

@@ -65,7 +65,9 @@ public:
   }
   Panels panelsOf(int64_t terms, int64_t columns) const {
     int64_t most = std::min(width, columns);
-    return {panelType(sizes.element, terms, most, hasPairs), columns, Value()};
+    return {panelType(sizes.element, terms, most, hasPairs,
+                      /*mayBeNarrow=*/!hasPairs),
+            columns, Value()};
   }
   MemRefType memoryOf(const Panels &panels) const {
     return MemRefType::get(
@@ -172,7 +174,8 @@ void BlockBuilder::forEachTransposed(
     Value sums, Value rows, Value scratch,
     function_ref<void(Value, Value, Value)> body) {
   Panels panels{panelType(sizes.element, kQueries,
-                          std::min(width, sizes.headDim), /*pairs=*/false),
+                          std::min(width, sizes.headDim), /*pairs=*/false,
+                          /*mayBeNarrow=*/true),
                 sizes.headDim, Value()};
   Value panel = tile::ViewOp::create(k, panels.type, scratch, k.index(0));
   for (int64_t i = 0; i < panels.count(); ++i) {
@@ -282,8 +285,8 @@ static void emitTransposed(KernelBuilder &k, const AttentionSizes &sizes,
                            Value matrix, Value transposed) {
   int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
   int64_t width = std::min(k.blockColumns(sizes.element), kQueries);
-  MemRefType panel =
-      panelType(sizes.element, sizes.headDim, width, /*pairs=*/false);
+  MemRefType panel = panelType(sizes.element, sizes.headDim, width,
+                               /*pairs=*/false, /*mayBeNarrow=*/true);
   Value blocks = k.ceilDiv(k.rows(), width);
   Value headDim = k.index(sizes.headDim);
   k.parallel(k.mul(k.index(columns / sizes.headDim), blocks), panel,

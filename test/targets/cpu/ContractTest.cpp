@@ -112,15 +112,15 @@ static double roundToBFloat16(double value) {
 
 /// Compares with double loops; `epsilon` is the type's unit round-off.
 template <typename T>
-static void checkProduct(const Product &p, const char *type,
-                         const char *target) {
+static void checkProduct(const Product &p, const char *type, const char *target,
+                         int64_t panel = 32) {
   SCOPED_TRACE(llvm::formatv("{0} {1} m={2} n={3} k={4} tA={5} tB={6} acc={7} "
                              "epilogue={8}",
                              target, type, p.m, p.n, p.k, p.transposeA,
                              p.transposeB, p.accumulate, p.epilogue)
                    .str());
   int64_t m = std::max<int64_t>(p.m, 1), k = std::max<int64_t>(p.k, 1);
-  TileProgram program(productIR(p, type, sizeof(T), 32), target);
+  TileProgram program(productIR(p, type, sizeof(T), panel), target);
   size_t total =
       roundUp(m * k) + roundUp(k * p.n) + roundUp(m * p.n) + roundUp(p.n);
   AlignedVector<T> arena(total);
@@ -182,13 +182,13 @@ static void checkEverywhere(const Product &product) {
 }
 
 /// With operands rounded to bfloat16, where this machine multiplies such.
-static void checkRounded(Product product) {
+static void checkRounded(Product product, int64_t panel = 32) {
   llvm::ExitOnError check("error: ");
   if (!check(createTarget(TargetRequest::parse("native")))
            ->hasBFloat16Products())
     GTEST_SKIP() << "needs avx512bf16";
   product.rounds = true;
-  checkProduct<float>(product, "f32", "native");
+  checkProduct<float>(product, "f32", "native", panel);
 }
 
 TEST(TileContract, WholeTiles) { checkEverywhere({12, 64, 16}); }
@@ -354,4 +354,15 @@ TEST(TileContract, RoundsOperandsToBFloat16) {
     for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 12})
       checkRounded({m, 32, 10, false, transposeB});
   }
+}
+
+// Panels of few columns have half a vector, or a quarter.
+TEST(TileContract, RoundsOperandsOfNarrowPanels) {
+  for (bool transposeB : {false, true})
+    for (int64_t panel : {4, 8})
+      for (int64_t n : {panel, panel - 1})
+        for (int64_t k : {1, 2, 7, 8, 15, 16, 33, 64, 65, 200})
+          checkRounded({11, n, k, false, transposeB, /*accumulate=*/true,
+                        /*epilogue=*/true},
+                       panel);
 }

@@ -307,6 +307,26 @@ func.func @rounded(%y: memref<16x128xf32>, %x: memref<16x41xf32>,
 
 // -----
 
+// Pairs of few columns have a narrow panel, unless they are for a matrix unit.
+// CHECK-LABEL: func.func @rounded_thin
+// CHECK: private(%{{.*}} : memref<64x16xbf16>) {
+// KERNELS-LABEL: func.func @rounded_thin
+// KERNELS: private(%{{.*}} : memref<64x8xbf16>) {
+func.func @rounded_thin(%h: memref<16x8xf32>, %x: memref<16x41xbf16>,
+                        %a: memref<8x41xbf16>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %h[%c0, %c0], %x[%c0, %c0], %a[%c0, %c0] size(%n, %c8, %n)
+        in [41, 8] transpose_w rounded few_rows
+        : memref<16x8xf32>, memref<16x41xbf16>, memref<8x41xbf16>
+  }
+  return
+}
+
+// -----
+
 // A row is a panel of one; its pages go with those of its scales and biases.
 // CHECK-LABEL: func.func @row
 // CHECK: cpu.fill %{{.*}}, %[[Q:[^\[]*]][{{.*}}] size(%c1, %{{.*}}) scales %[[S:[^ ]*]] biases %[[B:[^ ]*]] bits 4
