@@ -25,13 +25,14 @@ struct CudaArchitecture {
   int64_t sharedBytes;    ///< of a workgroup, at most
   bool copiesInFlight;    ///< `cp.async`
   bool bfloat16Products;  ///< `mma.sync` of bf16
+  bool groupProducts;     ///< `wgmma` of bf16
   MachineProfile profile; ///< see Target::profile()
 };
 
 /// Null: not one that Hone knows.
 const CudaArchitecture *findCudaArchitecture(llvm::StringRef name);
 
-/// "sm_75, sm_80, sm_90", for people.
+/// "sm_75, sm_80, sm_90, sm_90a", for people.
 std::string knownCudaArchitectures();
 
 } // namespace hone

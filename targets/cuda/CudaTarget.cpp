@@ -33,7 +33,8 @@ public:
              const CudaArchitecture &architecture)
       : DeviceTarget(std::move(host),
                      {architecture.sharedBytes, architecture.copiesInFlight,
-                      architecture.bfloat16Products}),
+                      architecture.bfloat16Products,
+                      architecture.groupProducts}),
         architecture(architecture) {}
 
   TargetRequest request() const override {

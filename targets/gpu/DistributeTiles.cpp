@@ -432,6 +432,7 @@ struct DistributeTiles
     device.sharedBytes = sharedBytes;
     device.copiesInFlight = copiesInFlight;
     device.matrixUnits = matrixUnits;
+    device.groupMatrixUnits = groupMatrixUnits;
     if (int64_t count = simt::workgroupsAtOnce(getOperation(), device);
         count != 2)
       getOperation()->setAttr(

@@ -108,6 +108,22 @@ LogicalResult LoadMatricesOp::verify() {
   return verifyPlace(*this, "memory", type, getIndices());
 }
 
+LogicalResult MultiplyGroupOp::verify() {
+  // (C1)
+  for (Value memory : {getLeft(), getRight()}) {
+    auto type = cast<MemRefType>(memory.getType());
+    if (!isShared(type) || type.getRank() != 3 || type.getDimSize(2) != kRow)
+      return emitOpError("expects shared memory with stages of rows of ")
+             << kRow << " elements but got " << type;
+  }
+  // (C2)
+  int64_t places = cast<MemRefType>(getRight().getType()).getDimSize(1);
+  if (static_cast<int64_t>(getSums().size()) * 2 != places)
+    return emitOpError("expects ")
+           << places / 2 << " sums but got " << getSums().size();
+  return success();
+}
+
 LogicalResult LoadWordsOp::verify() {
   // (C2)
   return verifyPlace(*this, "memory", cast<MemRefType>(getMemory().getType()),

@@ -118,6 +118,56 @@ def LoadMatricesOp : Op<SimtDialect, "load_matrices"> {
   let hasVerifier = 1;
 }
 
+def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
+                         [AllTypesMatch<["sums", "results"]>]> {
+  let summary = "sums of a tile and a stage's terms, by four subgroups";
+  let description = [{
+    Adds the products of 64 rows of `left`, from `left_at` on, and of all places
+    of `right` to the sums of the tile. Four subgroups, whose first is a multiple
+    of four, do it together; each has 16 of the rows. Lane `l` has of each eight
+    columns, in turn, columns `2 (l mod 4)` and the next of row `l / 4`, and the
+    same of the eighth row after it. (PTX, `wgmma.mma_async`.)
+
+    Rows of shared memory are 128 bytes, which begin at a multiple of 1,024 for
+    each eight of them. Their pieces of 16 bytes are where the number of the
+    piece and that of the row, modulo eight, differ in their bits. Places of
+    `left` are rows of 64 terms, and so are those of `right`; with `transpose`
+    its rows are 64 places of a term, and the 64 terms of 64 places follow each
+    other. How sums are rounded is the unit's affair.
+
+    1. (C1) Both are shared memory of bfloat16, stages of rows of 64.
+    2. (C2) A lane has a sum for every two places of `right`, that is for every
+       two rows of a stage.
+    3. (C3) All threads of a workgroup run it together (`hone-gpu-verify`), after
+       an `nvvm.fence.proxy` of what they have written to shared memory, and a
+       barrier.
+
+    Example:
+
+    ```mlir
+    %after:4 = simt.multiply_group %left[%slot, %row], %right[%slot] to %a, %b, %c, %d
+        : memref<3x128x64xbf16, #gpu.address_space<workgroup>>,
+          memref<3x8x64xbf16, #gpu.address_space<workgroup>>, f32, f32, f32, f32
+    ```
+  }];
+  let arguments = (ins Arg<MemRefOf<[BF16]>, "", [MemRead]>:$left,
+                       Index:$left_slot, Index:$left_row,
+                       Arg<MemRefOf<[BF16]>, "", [MemRead]>:$right,
+                       Index:$right_slot, Variadic<F32>:$sums,
+                       UnitAttr:$transpose);
+  let results = (outs Variadic<F32>:$results);
+  let assemblyFormat = [{
+    $left `[` $left_slot `,` $left_row `]` `,` $right `[` $right_slot `]`
+    (`transpose` $transpose^)? `to` $sums attr-dict `:` type($left) `,`
+    type($right) `,` type($sums)
+  }];
+  let extraClassDeclaration = [{
+    /// Terms of a stage, and elements of a row.
+    static constexpr int64_t kRow = 64;
+  }];
+  let hasVerifier = 1;
+}
+
 def LoadWordsOp : Op<SimtDialect, "load_words"> {
   let summary = "16 bytes for one thread";
   let description = [{

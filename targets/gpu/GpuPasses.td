@@ -73,7 +73,8 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
     there are four in shared memory: one is multiplied while the next three
     arrive (`simt.copy`), 16 bytes at a time where source and target have one
     type and rows begin at multiples of 16 bytes. A product that is `rounded` is
-    `nvvm.mma.sync`'s with `matrix-units`.
+    `nvvm.mma.sync`'s with `matrix-units`, and with `group-matrix-units` a stage
+    of a large tile is `simt.multiply_group`'s.
 
     A product with `few_rows` and a small result has its blocks of terms dealt
     out to subgroups, which have stages of their own, in half of `shared-bytes`
@@ -99,6 +100,8 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
            "terms are copied to shared memory while others are multiplied">,
     Option<"matrixUnits", "matrix-units", "bool", "false",
            "subgroups multiply matrices of bfloat16">,
+    Option<"groupMatrixUnits", "group-matrix-units", "bool", "false",
+           "four subgroups multiply those that are in shared memory">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
            "shared memory of a workgroup, at most">,
   ];

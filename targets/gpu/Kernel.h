@@ -23,6 +23,8 @@ struct DeviceFeatures {
   bool copiesInFlight = false;
   /// Subgroups multiply matrices of bfloat16.
   bool matrixUnits = false;
+  /// Four subgroups multiply matrices of bfloat16 that are in shared memory.
+  bool groupMatrixUnits = false;
 };
 
 /// The symbol of the device half.

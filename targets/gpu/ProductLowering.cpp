@@ -30,20 +30,23 @@ std::optional<int64_t> simt::upperBound(Value value) {
 }
 
 /// The tile of `op`, and of all products on its `c`.
-static TileShape shapeOf(tile::ProductOp op, bool byMatrices) {
+static TileShape shapeOf(tile::ProductOp op, bool byMatrices,
+                         const Team &team) {
   int64_t rows = upperBound(op.getM()).value_or(kMostPlaces);
   int64_t columns = op.getColumns();
   if (op.getFewRows() && !byMatrices)
     if (std::optional<TileShape> narrow = TileShape::narrow(rows, columns))
       return *narrow;
-  return TileShape::of(rows, columns, byMatrices);
+  return TileShape::of(rows, columns, byMatrices,
+                       team.state.device.groupMatrixUnits);
 }
 
 int64_t simt::productBytes(int64_t rows, int64_t columns,
                            const DeviceFeatures &device) {
   int64_t most = 0;
   for (bool byMatrices : {false, device.matrixUnits}) {
-    TileShape shape = TileShape::of(rows, columns, byMatrices);
+    TileShape shape =
+        TileShape::of(rows, columns, byMatrices, device.groupMatrixUnits);
     most = std::max(most, stageBytes(shape.rows) + stageBytes(shape.columns));
   }
   return most * (device.copiesInFlight ? kStagesInFlight : 1);
@@ -136,7 +139,7 @@ void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
     });
     return;
   }
-  TileShape shape = shapeOf(op, usesMatrixUnits(op, team));
+  TileShape shape = shapeOf(op, usesMatrixUnits(op, team), team);
   TileProduct product(op, shape, team);
   product.forEachTile([&](Value i, Value j) {
     product.finish(i, j, product.addTo(i, j, product.before(i, j)));
@@ -164,11 +167,12 @@ public:
                 function_ref<LogicalResult(Operation *)> distribute)
       : chain(chain), team(team), distribute(distribute),
         products(chain.getProducts()),
-        shape(shapeOf(products.front(), llvm::any_of(products,
-                                                     [&](tile::ProductOp op) {
-                                                       return usesMatrixUnits(
-                                                           op, team);
-                                                     }))),
+        shape(shapeOf(products.front(),
+                      llvm::any_of(products,
+                                   [&](tile::ProductOp op) {
+                                     return usesMatrixUnits(op, team);
+                                   }),
+                      team)),
         first(products.front(), shape, team,
               OpBuilder(chain).saveInsertionPoint()),
         b(first.b) {}

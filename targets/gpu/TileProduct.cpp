@@ -257,7 +257,38 @@ SmallVector<Value> TileProduct::multiplyMatrices(Value slot,
   return next;
 }
 
+SmallVector<Value> TileProduct::multiplyGroup(Value slot, ValueRange before) {
+  constexpr int64_t kGroup = 4, kGroupRows = kGroup * kMatrixRows;
+  Value group = b.div(b.team.state.subgroup, b.index(kGroup)),
+        zero = b.index(0);
+  SmallVector<Value> leftAt =
+      left.indices(slot, zero, b.mul(group, b.index(kGroupRows)));
+  // Sums of each eight columns: two of a row, and of the eighth after it.
+  SmallVector<int64_t> numbers;
+  for (int64_t c = 0; c < shape.columnsEach(); c += 2)
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t n = 0; n < 2; ++n)
+        numbers.push_back(r * shape.columnsEach() + c + n);
+  SmallVector<Value> sums;
+  for (int64_t number : numbers)
+    sums.push_back(before[number]);
+  auto after = MultiplyGroupOp::create(
+      b, SmallVector<Type>(sums.size(), element), left.stages, leftAt[0],
+      leftAt[1], right.stages, right.indices(slot, zero, zero)[0], sums,
+      /*transpose=*/!right.isAlongTerms);
+  SmallVector<Value> next(before);
+  for (auto [number, sum] : llvm::zip_equal(numbers, after.getResults()))
+    next[number] = sum;
+  return next;
+}
+
 void TileProduct::barrier() {
+  // The unit reads shared memory by itself.
+  if (isByGroups())
+    NVVM::FenceProxyOp::create(
+        b, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
   if (!b.team.isSubgroup) {
     mlir::gpu::BarrierOp::create(b);
     return;
@@ -431,7 +462,8 @@ SmallVector<Value> TileProduct::addTo(Value i, Value j, ValueRange had) {
     // How many terms are added at a time is a matrix unit's affair.
     if (multipliesMatrices()) {
       auto body = [&](Value slot, Value, ValueRange carried) {
-        return multiplyMatrices(slot, carried);
+        return isByGroups() ? multiplyGroup(slot, carried)
+                            : multiplyMatrices(slot, carried);
       };
       Value isLeft = left.isWhole(i, k), isRight = right.isWhole(j, k);
       if (stages == 1 || !isLeft || !isRight)

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/Neighbours.h"
 #include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/RowSums.h"
@@ -128,6 +129,12 @@ private:
   /// sums + the terms of a stage.
   llvm::SmallVector<Value> multiply(Value slot, mlir::ValueRange sums);
   llvm::SmallVector<Value> multiplyMatrices(Value slot, mlir::ValueRange sums);
+  llvm::SmallVector<Value> multiplyGroup(Value slot, mlir::ValueRange sums);
+  /// Whether four subgroups multiply a stage together.
+  bool isByGroups() const {
+    return isByMatrices && shape.isByGroups() && left.isAlongTerms &&
+           terms == MultiplyGroupOp::kRow;
+  }
   /// Row and column where a tile's part of this subgroup begins.
   std::pair<Value, Value> subgroupBegin();
 

@@ -25,7 +25,8 @@ static constexpr int64_t kFewestThinPlaces = 8;
 
 static_assert(kSide * kSide == kThreads);
 
-TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
+TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices,
+                        bool byGroups) {
   auto side = [&](int64_t places, int64_t least) {
     int64_t most = byMatrices ? kMostPlaces : kMostScalarPlaces;
     while (least < most && least < places)
@@ -40,6 +41,10 @@ TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices) {
   assert(shape.subgroupsDown * shape.subgroupsAcross == kSubgroups);
   shape.rows = side(rows, shape.subgroupsDown * kMatrixRows);
   shape.columns = side(columns, shape.subgroupsAcross * 2 * kMatrixColumns);
+  if (byGroups && std::min(shape.rows, shape.columns) == kMostPlaces) {
+    shape.subgroupsDown = kSubgroups;
+    shape.subgroupsAcross = 1;
+  }
   shape.down = shape.subgroupsDown * 8;
   shape.across = shape.subgroupsAcross * 4;
   return shape;

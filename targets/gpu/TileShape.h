@@ -35,7 +35,9 @@ struct TileShape {
   int64_t subgroupsDown = 2, subgroupsAcross = 4;
 
   /// A workgroup's, for a product of up to `rows` x `columns`.
-  static TileShape of(int64_t rows, int64_t columns, bool byMatrices);
+  /// `byGroups`: four subgroups multiply together where a tile is large enough.
+  static TileShape of(int64_t rows, int64_t columns, bool byMatrices,
+                      bool byGroups);
   /// A workgroup's, if `rows` x `columns` is a column of few sums, as an
   /// adapter's h and u: of a square's threads half would have no column.
   static std::optional<TileShape> narrow(int64_t rows, int64_t columns);
@@ -43,6 +45,9 @@ struct TileShape {
   /// neighbours: for sums that are there already.
   static TileShape dealtOut(int64_t rows, int64_t columns);
 
+  /// Whether sums are where four subgroups together have them, which is where
+  /// each has whole rows.
+  bool isByGroups() const { return byMatrices && subgroupsAcross == 1; }
   int64_t rowsEach() const { return rows / down; }
   int64_t columnsEach() const { return columns / across; }
   /// Of a subgroup, with matrix units.

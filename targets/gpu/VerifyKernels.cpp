@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/GpuPasses.h"
 #include "targets/gpu/Kernel.h"
 #include "targets/gpu/Uniformity.h"
@@ -25,7 +26,7 @@ using simt::Scope;
 
 /// The threads that `op` waits for, or exchanges values with.
 static std::optional<Scope> waitsFor(Operation *op) {
-  if (isa<mlir::gpu::BarrierOp>(op))
+  if (isa<mlir::gpu::BarrierOp, simt::MultiplyGroupOp>(op))
     return Scope::Workgroup;
   if (isa<mlir::gpu::ShuffleOp, simt::LoadMatricesOp, NVVM::MmaOp,
           NVVM::SyncWarpOp>(op))

@@ -36,6 +36,7 @@ const Operations &Operations::all() {
     addCopyOperations(table);
     addExchangeOperations(table);
     addMatrixOperations(table);
+    addGroupMatrixOperations(table);
     addControlOperations(table);
     return table;
   }();

@@ -83,6 +83,13 @@ public:
   uint32_t constant(unsigned width, uint64_t bits);
   /// A place that nobody reads.
   uint32_t sink(unsigned width);
+  /// Places of an instruction that has more of them than operands: where they
+  /// begin in Kernel::more.
+  int64_t keep(const std::vector<uint32_t> &places) {
+    const int64_t begin = int64_t(kernel.more.size());
+    kernel.more.insert(kernel.more.end(), places.begin(), places.end());
+    return begin;
+  }
   bool branch(const Statement &statement, Instruction &instruction);
 
   const Kernel &decoded() const { return kernel; }
@@ -148,6 +155,7 @@ void addMemoryOperations(Operations &table);
 void addCopyOperations(Operations &table);
 void addExchangeOperations(Operations &table);
 void addMatrixOperations(Operations &table);
+void addGroupMatrixOperations(Operations &table);
 void addControlOperations(Operations &table);
 
 } // namespace hone::ptx

@@ -97,6 +97,7 @@ struct Kernel {
   uint32_t parameterBytes = 0;
   std::vector<Instruction> code;
   std::vector<Constant> constants;
+  std::vector<uint32_t> more; ///< places, see KernelBuilder::keep
   std::vector<std::pair<Special, uint32_t>> specials; ///< and their places
   uint32_t registerBytes = 0;
   uint32_t sharedBytes = 0; ///< without what a launch adds

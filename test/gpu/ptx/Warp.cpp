@@ -27,6 +27,7 @@ void Warp::begin(unsigned threads) {
   paths.clear();
   lanePcs = {};
   laneStates = {};
+  isUnfenced = wasUnfenced = false;
   copies.clear();
   batches = {};
   localWritten.assign(localWritten.size(), 0);
@@ -38,6 +39,7 @@ Warp::State Warp::run() {
 
 void Warp::pass() {
   now = group.epoch;
+  wasUnfenced |= isUnfenced;
   if (!live)
     return;
   ++pc;
@@ -422,6 +424,7 @@ char *Warp::access(const Instruction &instruction, Space space,
     }
     return data;
   }
+  isUnfenced |= isWrite && space == Space::Shared;
   Actor who = actor(instruction, space, lane);
   who.several = byWarp;
   Shadow &shadow = space == Space::Shared ? group.sharedShadow
@@ -441,6 +444,7 @@ template <bool isWrite, typename Place>
 void Warp::accessLanes(const Instruction &instruction, uint32_t mask,
                        unsigned bytes, Place (&places)[kLanes]) {
   const Space space = instruction.space;
+  isUnfenced |= isWrite && space == Space::Shared;
   uint64_t at[kLanes];
   eachLane(mask,
            [&](unsigned lane) { at[lane] = address(instruction, 0, lane); });

@@ -79,6 +79,11 @@ public:
   std::vector<Copy> copies;
   std::array<unsigned, kLanes> batches = {}; ///< committed, by lane
 
+  /// Shared memory that this warp has written is for matrix units that read it
+  /// by themselves, once a barrier follows.
+  void fenceAsync() { isUnfenced = wasUnfenced = false; }
+  bool cameUnfenced() const { return wasUnfenced; }
+
   Workgroup &workgroup() { return group; }
   uint32_t number() const { return index; }
   /// The instruction that it waits at.
@@ -126,6 +131,9 @@ private:
   char *const registers;
   uint32_t started = 0, live = 0, current = 0, pc = 0, reconvergence = kNone;
   uint32_t now = 0;
+  /// Has written shared memory since its last fence; the same before the last
+  /// barrier.
+  bool isUnfenced = false, wasUnfenced = false;
   std::vector<Path> paths;
   std::array<uint32_t, kLanes> lanePcs = {}; ///< one by one
   std::array<State, kLanes> laneStates = {};

@@ -119,6 +119,11 @@ bool Workgroup::run(std::array<uint32_t, 3> at) {
   }
 }
 
+bool Workgroup::isFenced() const {
+  return std::none_of(warps.begin(), warps.end(),
+                      [](const auto &warp) { return warp->cameUnfenced(); });
+}
+
 /// All threads must have come to one barrier.
 bool Workgroup::passBarrier() {
   Warp *first = nullptr;

@@ -14,6 +14,9 @@ public:
   /// Runs the workgroup at `place` to its end. False: it could not go on.
   bool run(std::array<uint32_t, 3> place);
 
+  /// Whether each warp has fenced what it wrote before the last barrier.
+  bool isFenced() const;
+
   Machine &machine;
   const Launch &launch;
   const Kernel &kernel;

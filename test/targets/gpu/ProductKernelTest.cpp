@@ -38,6 +38,7 @@ struct Kind {
   int64_t rows = 64, columns = 64, count = columns;
   /// Of terms whose number is not known before.
   bool readsAhead = false;
+  bool byGroups = false; ///< on sm_90a
 };
 
 } // namespace
@@ -49,8 +50,9 @@ static int64_t termsOf(const Kind &kind) {
 
 /// Copies that are converted late need the room of sm_90.
 static const char *targetOf(const Kind &kind) {
-  return kind.readsAhead ? "nvptx64-nvidia-cuda:sm_90"
-                         : "nvptx64-nvidia-cuda:sm_80";
+  return kind.byGroups     ? "nvptx64-nvidia-cuda:sm_90a"
+         : kind.readsAhead ? "nvptx64-nvidia-cuda:sm_90"
+                           : "nvptx64-nvidia-cuda:sm_80";
 }
 
 static std::string textOf(const Kind &kind) {
@@ -347,6 +349,12 @@ TEST(GpuProduct, RoundedIsNearFloat64) {
       // Of 32 rows, with four times the terms.
       {"bf16", "bf16", false, true, true, 512, true, 32, 64, 64, true},
       {"bf16", "bf16", false, false, true, 410, true, 29, 64, 49, true},
+      // Four subgroups at a time.
+      {"bf16", "bf16", false, true, true, 256, true, 128, 128, 128, true, true},
+      {"bf16", "bf16", false, true, true, 99, false, 101, 128, 90, true, true},
+      {"bf16", "bf16", false, false, true, 256, false, 128, 128, 128, true,
+       true},
+      {"bf16", "bf16", false, false, true, 70, true, 128, 128, 121, true, true},
   };
   for (const Kind &kind : kinds) {
     std::string text = textOf(kind);
@@ -364,7 +372,9 @@ TEST(GpuProduct, RoundedIsNearFloat64) {
         std::vector<char> bytes = arenaOf(kind);
         program.expect(4 * kMatrixBytes, 4, near);
         ASSERT_EQ(program.run(bytes.data(), rows), "");
-        EXPECT_GT(executionsOf(program.machine(), "mma.sync"), 0u);
+        EXPECT_GT(executionsOf(program.machine(),
+                               kind.byGroups ? "wgmma.mma_async" : "mma.sync"),
+                  0u);
         EXPECT_TRUE(first.empty() || bytes == first) << "another order";
         first = bytes;
       }

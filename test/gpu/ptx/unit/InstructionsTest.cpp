@@ -494,6 +494,112 @@ st.global.v2.f32 [%d10+256], {%f3, %f4};
     }
 }
 
+namespace {
+
+constexpr unsigned kGroupColumns = 16;
+
+/// Four warps multiply `a`, 64 x 16, and `b`, 16 x 16, whose rows are terms if
+/// `transposed`; both are in shared memory as they come, with `fence` before
+/// the barrier.
+std::string multiplyGroup(bool transposed, const char *fence) {
+  return RunPtx::kernel(".param .u64 a, .param .u64 b, .param .u64 c",
+                        R"(
+.reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<9>; .reg .pred %p<2>;
+.shared .align 1024 .b8 tile[10240];
+mov.u32 %r0, %tid.x;
+ld.param.u64 %d0, [a];
+ld.param.u64 %d1, [b];
+ld.param.u64 %d2, [c];
+mul.wide.u32 %d3, %r0, 16;
+mov.u64 %d5, tile;
+mov.u32 %r10, 0;
+copy:
+mul.wide.u32 %d7, %r10, 2048;
+add.s64 %d4, %d0, %d3;
+add.s64 %d4, %d4, %d7;
+add.s64 %d6, %d5, %d3;
+add.s64 %d6, %d6, %d7;
+ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d4];
+st.shared.v4.u32 [%d6], {%r1, %r2, %r3, %r4};
+add.u32 %r10, %r10, 1;
+setp.lt.u32 %p0, %r10, 4;
+@%p0 bra copy;
+add.s64 %d4, %d1, %d3;
+add.s64 %d6, %d5, %d3;
+ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d4];
+st.shared.v4.u32 [%d6+8192], {%r1, %r2, %r3, %r4};
+)" + std::string(fence) +
+                            R"(
+bar.sync 0;
+shr.u64 %d8, %d5, 4;
+or.b64 %d9, %d8, 4611686293305360384;
+add.s64 %d10, %d9, 512;
+mov.f32 %f1, 0f3F800000;
+mov.f32 %f2, 0f3F800000;
+mov.f32 %f3, 0f3F800000;
+mov.f32 %f4, 0f3F800000;
+mov.f32 %f5, 0f3F800000;
+mov.f32 %f6, 0f3F800000;
+mov.f32 %f7, 0f3F800000;
+mov.f32 %f8, 0f3F800000;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %d9, %d10, 1, 1, 1, 0, )" +
+                            (transposed ? "1" : "0") + R"(;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+mul.wide.u32 %d3, %r0, 32;
+add.s64 %d3, %d3, %d2;
+st.global.v4.f32 [%d3], {%f1, %f2, %f3, %f4};
+st.global.v4.f32 [%d3+16], {%f5, %f6, %f7, %f8};
+)");
+}
+
+/// Element `along` of row `row` of 64, where the pieces of 16 bytes lie.
+size_t swizzled(unsigned row, unsigned along) {
+  return row * 64 + ((along / 8) ^ (row % 8)) * 8 + along % 8;
+}
+
+} // namespace
+
+TEST(Instructions, GroupsMultiplyWhatIsInSharedMemory) {
+  for (bool transposed : {false, true}) {
+    RunPtx run(multiplyGroup(transposed, "fence.proxy.async.shared::cta;"));
+    std::mt19937 random(1);
+    std::vector<uint16_t> a(64 * 64), b(16 * 64);
+    for (std::vector<uint16_t> *side : {&a, &b})
+      for (uint16_t &x : *side)
+        x = toBFloat16(float(int(random() % 33) - 16));
+    const uint64_t c = run.allocate(64 * kGroupColumns * 4);
+    ASSERT_TRUE(run.launch({run.upload(a), run.upload(b), c}, 1, 128))
+        << run.error;
+    EXPECT_TRUE(run.machine->faults().empty());
+    const auto result = run.download<float>(c, 64 * kGroupColumns);
+    for (unsigned thread = 0; thread < 128; ++thread)
+      for (unsigned i = 0; i < 8; ++i) {
+        const unsigned row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
+                       column = i / 4 * 8 + thread % 4 * 2 + i % 2;
+        float wanted = 1;
+        for (unsigned k = 0; k < 16; ++k)
+          wanted +=
+              fromBFloat16(a[swizzled(row, k)]) *
+              fromBFloat16(
+                  b[transposed ? swizzled(k, column) : swizzled(column, k)]);
+        EXPECT_EQ(result[thread * 8 + i], wanted) << thread << " " << i;
+      }
+  }
+}
+
+TEST(Instructions, GroupsSeeOnlyWhatIsFenced) {
+  RunPtx run(multiplyGroup(false, ""));
+  const uint64_t c = run.allocate(64 * kGroupColumns * 4);
+  run.launch({run.upload(std::vector<uint16_t>(64 * 64)),
+              run.upload(std::vector<uint16_t>(16 * 64)), c},
+             1, 128);
+  ASSERT_FALSE(run.machine->faults().empty());
+  EXPECT_NE(run.machine->faults().front().message.find("fence.proxy.async"),
+            std::string::npos);
+}
+
 TEST(Instructions, LanesThatPartMeetAgain) {
   // A loop of as many turns as the lane's number, then a shuffle of all.
   RunPtx run(RunPtx::kernel(".param .u64 out",

@@ -1,0 +1,199 @@
+//===- GroupMatrix.cpp - wgmma --------------------------------------------===//
+//
+// Four warps multiply matrices that are in shared memory; each has 16 of 64
+// rows of the result. PTX leaves open when the unit reads and writes: here it
+// does so at once, so nothing is lost but the faults of a program that uses
+// registers or overwrites memory before it has waited.
+//
+// The unit sees what threads have written to shared memory only after their
+// fence.proxy.async, and other threads' only if a barrier follows. The last is
+// a race like all others. For the first a warp remembers whether it has come
+// past a barrier with something unfenced.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Workgroup.h"
+#include "Float.h"
+#include "Lanewise.h"
+
+namespace hone::ptx {
+namespace {
+
+constexpr unsigned kGroupWarps = 4, kRows = 16, kDepth = 16;
+/// Of a row of shared memory that is swizzled, and of eight such rows.
+constexpr unsigned kRowBytes = 128, kRowsTogether = 8;
+constexpr unsigned kPiece = 8; ///< elements of 16 bytes
+
+/// Where a matrix is, as PTX's "Matrix Descriptor Format" says.
+struct Descriptor {
+  uint64_t start, leading, stride;
+  /// Bytes of element `k` of row or column `place`, `placesTogether`: places
+  /// are neighbours instead of terms.
+  uint64_t at(unsigned place, unsigned k, bool placesTogether) const {
+    const unsigned row = placesTogether ? k : place,
+                   along = placesTogether ? place : k;
+    const uint64_t logical =
+        start + row / kRowsTogether * stride + row % kRowsTogether * kRowBytes +
+        along / (kRowBytes / 2) * leading + along % (kRowBytes / 2) * 2;
+    // 16-byte pieces of a row change places with those of the other seven.
+    return logical ^ (logical >> 7 & 7) << 4;
+  }
+};
+
+/// False, and a fault: one that no compiler of ours writes.
+bool read(Warp &warp, const Instruction &instruction, uint32_t place,
+          Descriptor &result) {
+  const uint64_t *lanes = warp.lanes<uint64_t>(place);
+  const uint64_t bits = lanes[0];
+  for (unsigned lane = 1; lane < kLanes; ++lane)
+    if (lanes[lane] != bits) {
+      warp.fault(Fault::DivergentWarp, instruction, lane,
+                 "lanes have different descriptors");
+      return false;
+    }
+  auto field = [&](unsigned at) { return (bits >> at & 0x3fff) << 4; };
+  result = {field(0), field(16), field(32)};
+  constexpr uint64_t kSwizzle128 = 1;
+  if (bits >> 62 != kSwizzle128 || (bits >> 49 & 7) != 0) {
+    warp.fault(Fault::DivergentWarp, instruction, 0,
+               "only rows of 128 bytes that are swizzled are known");
+    return false;
+  }
+  return true;
+}
+
+// Operands: the descriptors; `elements` columns, isSigned: those of b are
+// neighbours. The accumulators are in Kernel::more.
+void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  if (!warp.takesPart(instruction, ~0u, mask))
+    return;
+  if (!warp.workgroup().isFenced()) {
+    warp.fault(Fault::Race, instruction, 0,
+               "shared memory was written before a barrier without "
+               "fence.proxy.async");
+    return;
+  }
+  Descriptor left, right;
+  if (!read(warp, instruction, instruction.operands[0], left) ||
+      !read(warp, instruction, instruction.operands[1], right))
+    return;
+  const unsigned columns = instruction.elements;
+  using Terms = std::array<double, kDepth>;
+  // Sixteen bytes at a time: eight terms of a place, or eight places of a term.
+  auto load = [&](const Descriptor &side, unsigned begin, bool placesTogether,
+                  std::vector<Terms> &to) {
+    const unsigned placesAtOnce = placesTogether ? kPiece : 1,
+                   termsAtOnce = placesTogether ? 1 : kPiece;
+    for (unsigned place = 0; place < to.size(); place += placesAtOnce)
+      for (unsigned k = 0; k < kDepth; k += termsAtOnce) {
+        const char *from =
+            warp.read(instruction, Space::Shared,
+                      side.at(begin + place, k, placesTogether), kPiece * 2,
+                      place % kLanes, /*byWarp=*/true);
+        if (!from)
+          return false;
+        uint16_t bits[kPiece];
+        memcpy(bits, from, sizeof bits);
+        for (unsigned i = 0; i < kPiece; ++i)
+          to[place + (placesTogether ? i : 0)][k + (placesTogether ? 0 : i)] =
+              fromBFloat16(bits[i]);
+      }
+    return true;
+  };
+  std::vector<Terms> a(kRows), b(columns);
+  if (!load(left, warp.number() % kGroupWarps * kRows, false, a) ||
+      !load(right, 0, instruction.isSigned, b))
+    return;
+  const uint32_t *places =
+      warp.workgroup().kernel.more.data() + instruction.immediate;
+  for (unsigned i = 0; i < columns / 2; ++i) {
+    float *sums = warp.lanes<float>(places[i]);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const unsigned row = lane / 4 + i / 2 % 2 * 8,
+                     column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      double sum = sums[lane];
+      for (unsigned k = 0; k < kDepth; ++k)
+        sum += a[row][k] * b[column][k];
+      sums[lane] = canonical(float(sum));
+    }
+  }
+}
+
+void runTogether(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  warp.takesPart(instruction, ~0u, mask);
+}
+
+bool decodeProduct(KernelBuilder &builder, const Statement &statement,
+                   Instruction &instruction) {
+  const std::vector<std::string_view> words = wordsOf(statement.opcode);
+  const std::vector<Operand> &operands = statement.operands;
+  instruction.warpWide = true;
+  if (words.size() < 2)
+    return false;
+  if (words[1] == "fence" || words[1] == "commit_group") {
+    instruction.run = runTogether;
+    return operands.empty();
+  }
+  if (words[1] == "wait_group") {
+    instruction.run = runTogether;
+    return operands.size() == 1 && operands[0].kind == Operand::Integer;
+  }
+  constexpr std::string_view shape = "m64n";
+  if (words.size() != 8 || words[1] != "mma_async" ||
+      words[4].substr(0, shape.size()) != shape || words[5] != "f32" ||
+      words[6] != "bf16" || words[7] != "bf16")
+    return false;
+  const unsigned columns =
+      unsigned(atoi(std::string(words[4].substr(shape.size())).c_str()));
+  if (words[4] != "m64n" + std::to_string(columns) + "k16" || columns % 8 ||
+      columns == 0 || columns > 248)
+    return false;
+  // d, a, b, whether d is added to, signs, and which sides are on their sides.
+  if (operands.size() != 8 || operands[0].kind != Operand::Vector ||
+      operands[0].parts.size() != columns / 2)
+    return builder.fail(statement.line, "a product of 64 rows has " +
+                                            std::to_string(columns / 2) +
+                                            " sums of a lane");
+  const uint64_t wanted[] = {1, 1, 1, 0};
+  for (unsigned i = 0; i < 4; ++i)
+    if (operands[3 + i].kind != Operand::Integer ||
+        operands[3 + i].bits != wanted[i])
+      return builder.fail(statement.line, "only sums that go on, of rows of a "
+                                          "whose terms are neighbours, are "
+                                          "executed");
+  if (operands[7].kind != Operand::Integer || operands[7].bits > 1)
+    return false;
+  std::vector<uint32_t> places(columns / 2);
+  for (unsigned i = 0; i < places.size(); ++i)
+    if (!builder.place(statement, operands[0].parts[i], 4, places[i]))
+      return false;
+  instruction.immediate = builder.keep(places);
+  instruction.elements = uint8_t(columns);
+  instruction.isSigned = operands[7].bits;
+  instruction.run = runProduct;
+  return builder.place(statement, operands[1], 8, instruction.operands[0]) &&
+         builder.place(statement, operands[2], 8, instruction.operands[1]);
+}
+
+void runFence(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  if (warp.takesPart(instruction, ~0u, mask))
+    warp.fenceAsync();
+}
+
+bool decodeFence(KernelBuilder &, const Statement &statement,
+                 Instruction &instruction) {
+  instruction.warpWide = true;
+  instruction.run = runFence;
+  return statement.operands.empty() &&
+         (statement.opcode == "fence.proxy.async" ||
+          statement.opcode == "fence.proxy.async.shared::cta");
+}
+
+} // namespace
+
+void addGroupMatrixOperations(Operations &table) {
+  table.add("wgmma", decodeProduct);
+  table.add("fence", decodeFence);
+}
+
+} // namespace hone::ptx
