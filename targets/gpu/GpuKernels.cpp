@@ -94,18 +94,28 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
-  auto cut = [&](Value result, bool canWiden) {
+  auto isBFloat16 = [](Value value) {
+    return cast<ShapedType>(value.getType()).getElementType().isBF16();
+  };
+  auto cut = [&](Operation *op, Value weight, bool canWiden) {
+    Value result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());
     if (!computeType(type.getElementType()).isF32())
       return;
-    if (canWiden && simt::hasWorkForLargeTiles(rows, type.getDimSize(1)))
+    // Numbers that become bfloat16 on the way are no group's.
+    bool isByGroups = device.groupMatrixUnits && isBFloat16(weight) &&
+                      isBFloat16(op->getOperand(0));
+    int64_t columns = type.getDimSize(1);
+    if (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
+                                : simt::hasWorkForLargeTiles(rows, columns)))
       blocks.rows = blocks.columns = simt::kMostPlaces;
     else
-      blocks.rows = simt::matrixTileRows(rows, type.getDimSize(1));
+      blocks.rows = simt::matrixTileRows(rows, columns);
   };
   llvm::TypeSwitch<Operation *>(op)
-      .Case<LinearOp, LinearAdjointOp>(
-          [&](auto linear) { cut(linear->getResult(0), /*canWiden=*/true); })
+      .Case<LinearOp, LinearAdjointOp>([&](auto linear) {
+        cut(linear, linear.getWeight(), /*canWiden=*/true);
+      })
       .Case([&](LinearCrossEntropyOp loss) {
         auto weight = cast<RankedTensorType>(loss.getWeight().getType());
         auto x = cast<RankedTensorType>(loss.getX().getType());
@@ -117,7 +127,7 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
       // Dropout between the two products of an adapter is applied to a whole
       // tile, so that has to be other products' tile, too.
       .Case<LoraLinearOp, LoraLinearAdjointOp>([&](auto linear) {
-        cut(linear->getResult(0), /*canWiden=*/!linear.getDropout());
+        cut(linear, linear.getWeight(), /*canWiden=*/!linear.getDropout());
       });
   return blocks;
 }

@@ -68,10 +68,17 @@ bool simt::hasWorkForNarrowTiles(int64_t rows, int64_t columns) {
          llvm::divideCeil(rows, kThreads / kNarrow) >= kMultiprocessors;
 }
 
-bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
+static int64_t largeTiles(int64_t rows, int64_t columns) {
   return llvm::divideCeil(rows, kMostPlaces) *
-             llvm::divideCeil(columns, kMostPlaces) >=
-         kMultiprocessors;
+         llvm::divideCeil(columns, kMostPlaces);
+}
+
+bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
+  return largeTiles(rows, columns) >= kMultiprocessors;
+}
+
+bool simt::hasWorkForGroups(int64_t rows, int64_t columns) {
+  return 2 * largeTiles(rows, columns) >= kMultiprocessors;
 }
 
 int64_t simt::matrixTileRows(int64_t rows, int64_t columns) {

@@ -485,6 +485,8 @@ TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
   EXPECT_TRUE(simt::hasWorkForLargeTiles(8192, 270));
   EXPECT_FALSE(simt::hasWorkForLargeTiles(8192, 256));
   EXPECT_FALSE(simt::hasWorkForLargeTiles(256, 4864));
+  EXPECT_TRUE(simt::hasWorkForGroups(256, 4864));
+  EXPECT_FALSE(simt::hasWorkForGroups(256, 896));
   EXPECT_EQ(simt::matrixTileRows(256, 4864), 64);
   EXPECT_EQ(simt::matrixTileRows(256, 896), 32);
   EXPECT_EQ(simt::matrixTileRows(1024, 896), 64);
