@@ -98,8 +98,10 @@ ids() {
 
 # assemble TEXT FOLDER: ptxas's code, under the name that it is looked for by.
 assemble() {
-  local log=$work/made/$(basename "$1").log
-  "$ptxas" -arch=sm_90 "$1" \
+  local log=$work/made/$(basename "$1").log architecture=sm_90
+  # What later devices do not run.
+  ! grep -q '^\.target sm_90a' "$1" || architecture=sm_90a
+  "$ptxas" -arch="$architecture" "$1" \
     -o "$2/$(sha256sum <"$1" | cut -c 1-16).sm_90.cubin" 2>"$log" ||
     say "ptxas refused a text of $2: $(tail -n 1 "$log")"
 }
@@ -115,14 +117,14 @@ code() {
   assemble "$text" "$2"
 }
 
-# program NAME CONFIG DTYPE BATCH TOKENS JSON
+# program NAME CONFIG DTYPE BATCH TOKENS ARCHITECTURE JSON
 program() {
-  local name=$1 config=$2 dtype=$3 batch=$4 tokens=$5 json=$6
+  local name=$1 config=$2 dtype=$3 batch=$4 tokens=$5 architecture=$6 json=$7
   local folder=$kit/programs/$name log=$work/made/$name started=$SECONDS
   mkdir -p "$folder"
   spec "../../models/$config" "$batch" "$tokens" >"$folder/spec.yaml"
   if ! (cd "$kit" && honec "programs/$name/spec.yaml" "${target[@]}" $host \
-    --set target.cpu=sm_90 --set weights.dtype="$dtype" --weights-manifest \
+    --set target.cpu="$architecture" --set weights.dtype="$dtype" --weights-manifest \
     -o "programs/$name") >"$log" 2>&1; then
     leave_out "$name" "honec: $(reason "$log")"
     rm -rf "$folder"
@@ -138,7 +140,7 @@ program() {
 
 vocabulary() { sed -n 's/.*"vocab_size": *\([0-9]*\).*/\1/p' "$1"; }
 
-while read -r name config dtype batch tokens; do
+while read -r name config dtype batch tokens architecture; do
   case $name in '' | '#'*) continue ;; esac
   json=$(config_of "$config")
   if [ -z "$json" ]; then
@@ -150,7 +152,7 @@ while read -r name config dtype batch tokens; do
   sequences=ids-$(vocabulary "$json")-$batch-$tokens
   [ -e "$kit/data/$sequences.jsonl" ] ||
     ids "$kit/data/$sequences.jsonl" "$(vocabulary "$json")" $((4 * batch)) "$tokens"
-  job program "$name" "$config" "$dtype" "$batch" "$tokens" "$json"
+  job program "$name" "$config" "$dtype" "$batch" "$tokens" "${architecture:-sm_90}" "$json"
 done <"$lists/programs"
 all_jobs
 while read -r name _; do

@@ -12,7 +12,7 @@ source=$(cd "$here/../.." && pwd)
 build=$(cd "${1:?usage: spills.sh BUILD [FOLDER [ARCHITECTURE...]]}" && pwd)
 lists=$(cd "${2:-$here}" && pwd)
 architectures=("${@:3}")
-[ ${#architectures[@]} -gt 0 ] || architectures=(sm_75 sm_80 sm_90)
+[ ${#architectures[@]} -gt 0 ] || architectures=(sm_75 sm_80 sm_90 sm_90a)
 shared=${HONE_SHARED:-$source/../shared}
 . "$here/program.sh"
 command -v ptxas >/dev/null || {
@@ -23,7 +23,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-while read -r name config dtype batch tokens; do
+while read -r name config dtype batch tokens _; do
   case $name in '' | '#'*) continue ;; esac
   json=$(config_of "$config")
   [ -n "$json" ] || {

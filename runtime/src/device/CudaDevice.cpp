@@ -33,11 +33,21 @@ static int neededVersion(const hone_module &module) {
   return int(1000 * (major + 4) + 10 * minor);
 }
 
-/// 80 of "nvptx64-nvidia-cuda:sm_80".
-static int neededCapability(const hone_module &module) {
+/// What "nvptx64-nvidia-cuda:sm_80" says of the devices that run it.
+struct NeededCapability {
+  int least = 0;       ///< 80
+  bool isOnly = false; ///< of "sm_90a", which later ones do not run
+  std::string name;    ///< "sm_80"
+};
+
+static NeededCapability neededCapability(const hone_module &module) {
   const char *at =
       module.device_target ? strstr(module.device_target, "sm_") : nullptr;
-  return at ? atoi(at + strlen("sm_")) : 0;
+  if (!at)
+    return {};
+  char *end = nullptr;
+  const long least = strtol(at + strlen("sm_"), &end, 10);
+  return {int(least), *end == 'a', at};
 }
 
 Result<std::unique_ptr<CudaDevice>>
@@ -53,12 +63,13 @@ CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
   if (number < 0 || size_t(number) >= devices.size())
     return DeviceName::missing(number, devices.size());
   const CudaDescription &description = devices[size_t(number)];
-  if (const int needed = neededCapability(module);
-      description.capability < needed)
+  if (const NeededCapability needed = neededCapability(module);
+      description.capability < needed.least ||
+      (needed.isOnly && description.capability > needed.least))
     return Status(ErrorCode::OldDevice, description.name.place(),
                   "is an sm_" + std::to_string(description.capability) +
-                      " and the program's kernels are for sm_" +
-                      std::to_string(needed),
+                      " and the program's kernels are for " + needed.name +
+                      (needed.isOnly ? " alone" : ""),
                   // Of sm_89 that is sm_80: honec knows which there are.
                   "compile with the newest target.cpu up to sm_" +
                       std::to_string(description.capability) +

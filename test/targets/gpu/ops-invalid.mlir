@@ -65,6 +65,22 @@ func.func @load_matrices_c4(%x: memref<8x68xbf16, #gpu.address_space<workgroup>>
 
 // -----
 
+func.func @multiply_group_c1(%x: memref<3x64x72xbf16, #gpu.address_space<workgroup>>, %w: memref<3x2x64xbf16, #gpu.address_space<workgroup>>, %i: index, %sum: f32) {
+  // expected-error @+1 {{expects shared memory with stages of rows of 64 elements but got 'memref<3x64x72xbf16}}
+  %a = simt.multiply_group %x[%i, %i], %w[%i] to %sum : memref<3x64x72xbf16, #gpu.address_space<workgroup>>, memref<3x2x64xbf16, #gpu.address_space<workgroup>>, f32
+  return
+}
+
+// -----
+
+func.func @multiply_group_c2(%x: memref<3x64x64xbf16, #gpu.address_space<workgroup>>, %w: memref<3x8x64xbf16, #gpu.address_space<workgroup>>, %i: index, %sum: f32) {
+  // expected-error @+1 {{expects 4 sums but got 1}}
+  %a = simt.multiply_group %x[%i, %i], %w[%i] to %sum : memref<3x64x64xbf16, #gpu.address_space<workgroup>>, memref<3x8x64xbf16, #gpu.address_space<workgroup>>, f32
+  return
+}
+
+// -----
+
 func.func @load_words_c2(%x: memref<8x68xbf16>, %i: index) {
   // expected-error @+1 {{expects rows of 'memory' to begin at multiples of 16 bytes}}
   %a:4 = simt.load_words %x[%i, %i] : memref<8x68xbf16>

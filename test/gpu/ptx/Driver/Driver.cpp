@@ -100,11 +100,12 @@ const Module *Driver::load(std::string_view text, std::string &log) {
   const Module *module = machine()->load(text, log);
   if (!module)
     return nullptr;
-  // sm_90a runs on 90 alone, which is all that this device can be.
+  // sm_90a runs on 90 alone.
   const int wanted = module->target.compare(0, 3, "sm_") == 0
                          ? atoi(module->target.c_str() + 3)
                          : 0;
-  if (wanted == 0 || wanted > options.capability)
+  if (wanted == 0 || wanted > options.capability ||
+      (module->target.back() == 'a' && wanted != options.capability))
     log = ".target " + module->target + " on a device of capability " +
           std::to_string(options.capability / 10) + "." +
           std::to_string(options.capability % 10);

@@ -176,6 +176,12 @@ TEST(CudaDevice, EachFailureHasItsCode) {
       "error.H1305.: .*is an sm_75 and the program's kernels are for "
       "sm_80");
   expectError<CudaDevice>(
+      moduleOf(".version 8.0\n.target sm_90a\n.address_size 64\n",
+               "nvptx64-nvidia-cuda:sm_90a"),
+      "HONE_PTX_CAPABILITY", "100",
+      "error.H1305.: .*is an sm_100 and the program's kernels are for "
+      "sm_90a alone");
+  expectError<CudaDevice>(
       kModule, "HONE_PTX_LOSE_AT_LAUNCH", "2",
       "error.H1307.: .*stopped: unspecified launch failure");
   expectError<CudaDevice>(kModule, "HONE_PTX_STICK_AT_LAUNCH", "1",
