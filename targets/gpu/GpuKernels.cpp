@@ -55,6 +55,14 @@ static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
       simt::productBytes(blocks.narrowRows, blocks.columns, device));
 }
 
+/// Whether numbers of `matrix` are bfloat16 in memory.
+static bool isInBFloat16(Value matrix) {
+  if (auto parameter = matrix.getDefiningOp<ParameterOp>())
+    if (StorageAttr stored = parameter.getStoredAttr())
+      return stored.getType() == StoredType::BFloat16;
+  return cast<ShapedType>(matrix.getType()).getElementType().isBF16();
+}
+
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
@@ -94,17 +102,14 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
-  auto isBFloat16 = [](Value value) {
-    return cast<ShapedType>(value.getType()).getElementType().isBF16();
-  };
   auto cut = [&](Operation *op, Value weight, bool canWiden) {
     Value result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());
     if (!computeType(type.getElementType()).isF32())
       return;
     // Numbers that become bfloat16 on the way are no group's.
-    bool isByGroups = device.groupMatrixUnits && isBFloat16(weight) &&
-                      isBFloat16(op->getOperand(0));
+    bool isByGroups = device.groupMatrixUnits && isInBFloat16(weight) &&
+                      isInBFloat16(op->getOperand(0));
     int64_t columns = type.getDimSize(1);
     if (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
                                 : simt::hasWorkForLargeTiles(rows, columns)))
