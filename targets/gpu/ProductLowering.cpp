@@ -31,14 +31,13 @@ std::optional<int64_t> simt::upperBound(Value value) {
 
 /// The tile of `op`, and of all products on its `c`.
 static TileShape shapeOf(tile::ProductOp op, bool byMatrices,
-                         const Team &team) {
+                         const DeviceFeatures &device) {
   int64_t rows = upperBound(op.getM()).value_or(kMostPlaces);
   int64_t columns = op.getColumns();
   if (op.getFewRows() && !byMatrices)
     if (std::optional<TileShape> narrow = TileShape::narrow(rows, columns))
       return *narrow;
-  return TileShape::of(rows, columns, byMatrices,
-                       team.state.device.groupMatrixUnits);
+  return TileShape::of(rows, columns, byMatrices, device.groupMatrixUnits);
 }
 
 int64_t simt::productBytes(int64_t rows, int64_t columns,
@@ -60,7 +59,7 @@ static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
   };
   if (!device.matrixUnits || !op.getRounded() || op.getFewRows())
     return false;
-  TileShape shape = shapeOf(op, /*byMatrices=*/true);
+  TileShape shape = shapeOf(op, /*byMatrices=*/true, device);
   bool isShort = upperBound(op.getK()).value_or(kMostPlaces) <= kMatrixTerms;
   int64_t bytes =
       kStagesInFlight * 2 * kStageBytes * (shape.rows + shape.columns);
@@ -77,7 +76,7 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
     if (auto product = dyn_cast<tile::ProductOp>(op)) {
       hasProducts = true;
       hasOthers |= !isSmallProduct(product, device) ||
-                   shapeOf(product, true).rows < kMostScalarPlaces;
+                   shapeOf(product, true, device).rows < kMostScalarPlaces;
     } else {
       hasOthers |= isa<tile::TileDialect, SimtDialect>(op->getDialect()) &&
                    !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
@@ -139,7 +138,7 @@ void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
     });
     return;
   }
-  TileShape shape = shapeOf(op, usesMatrixUnits(op, team), team);
+  TileShape shape = shapeOf(op, usesMatrixUnits(op, team), team.state.device);
   TileProduct product(op, shape, team);
   product.forEachTile([&](Value i, Value j) {
     product.finish(i, j, product.addTo(i, j, product.before(i, j)));
@@ -172,7 +171,7 @@ public:
                                    [&](tile::ProductOp op) {
                                      return usesMatrixUnits(op, team);
                                    }),
-                      team)),
+                      team.state.device)),
         first(products.front(), shape, team,
               OpBuilder(chain).saveInsertionPoint()),
         b(first.b) {}
