@@ -38,6 +38,9 @@ protected:
       {3, 1, 64, 0},
       {4, 2, 64, 13},
       {2, 1, 128, 0},
+      // More than a panel wide and no multiple of one, and heads in parts.
+      {7, 1, 96, 0},
+      {5, 1, 33, 1},
   };
 
   /// Without matrix units wide heads are as narrow ones are.
