@@ -103,7 +103,7 @@ done
 
 [[ " $* " == *" faults "* ]] || exit 0
 ways[faults]='train.max_grad_norm=0.05'
-options=(--steps 60 --save-every 1)
+options=(--steps 120 --save-every 1)
 compile one "${common[@]}" ${ways[faults]}
 compile shared "${common[@]}" ${ways[faults]} train.data_parallel=true
 rm -rf "$work"/*.run
@@ -117,9 +117,9 @@ pids() {
     echo "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') $pid"
   done | sort -n | awk '{print $2}'
 }
-# begun OUTPUT JOB: until it has saved a few times.
+# begun OUTPUT JOB: until it has saved.
 begun() {
-  until [[ -e $work/$1/checkpoint-000004 ]]; do
+  until compgen -G "$work/$1/checkpoint-*" >"$work/saved"; do
     kill -0 "$2" 2>/dev/null || fails "$1 ended early" "$work/$1.log"
     sleep 0.01
   done
