@@ -200,18 +200,20 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
               at.masked(turn, s.dots(staged, at.own(rowsAt), {stageAt, keys},
                                      keys, at.headDim));
           Pair maxima = {before[size], before[size + 1]};
-          Pair largest = {scores[0], scores[2]};
-          for (auto [i, score] : llvm::enumerate(scores)) {
-            Value &most = largest[i % kLaneSums / 2];
-            if (most != score)
-              most = arith::MaximumFOp::create(b, most, score);
+          auto greater = [&](Value x, Value y) -> Value {
+            return arith::MaximumFOp::create(b, x, y);
+          };
+          auto largest =
+              llvm::to_vector(ArrayRef(scores).take_front(kLaneSums));
+          for (size_t i = kLaneSums; i < scores.size(); ++i) {
+            Value &most = largest[i % kLaneSums];
+            most = greater(most, scores[i]);
           }
           Pair factors, totals, offsets;
           for (int64_t half : {0, 1}) {
             Value old = maxima[half];
-            Value most = s.join(largest[half], [&](Value x, Value y) {
-              return arith::MaximumFOp::create(b, x, y).getResult();
-            });
+            Value most = s.join(
+                greater(largest[2 * half], largest[2 * half + 1]), greater);
             maxima[half] = arith::MaximumFOp::create(b, old, most);
             // A row that has seen nothing has no maximum: -inf - -inf is no
             // number.

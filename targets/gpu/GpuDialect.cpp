@@ -172,6 +172,9 @@ static LogicalResult verifyAttention(Attention op, ValueRange likeKeys) {
   if (first && *first % kMatrixRows != 0)
     return op.emitOpError("expects the first row to be a multiple of ")
            << kMatrixRows << " but got " << *first;
+  // (C3)
+  if (double scale = op.getScale().convertToDouble(); !(scale > 0))
+    return op.emitOpError("expects a positive scale but got ") << scale;
   return success();
 }
 
@@ -185,7 +188,7 @@ LogicalResult AttentionQueryAdjointOp::verify() {
 }
 
 LogicalResult AttentionKeyAdjointOp::verify() {
-  // (C3)
+  // (C4)
   int64_t rows = getRows();
   if (rows != 16 && rows != 32 && rows != 64)
     return emitOpError("expects 16, 32 or 64 rows but got ") << rows;

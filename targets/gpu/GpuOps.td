@@ -248,6 +248,7 @@ class AttentionOfRows<string name> : Op<SimtDialect, name> {
     1. (C1) `q`, `k`, `v` and what is like them have elements of bfloat16, and
        heads of 64 or 128 features.
     2. (C2) `first` is a multiple of 16.
+    3. (C3) `scale` is positive: the largest product has the largest score.
   }];
   code declarations = [{
     /// Query heads that share a key head.
@@ -328,7 +329,7 @@ def AttentionKeyAdjointOp : AttentionOfRows<"attention_key_adjoint"> {
     that one's whose number among them is `b` modulo their count. Their sums are
     joined by halves.
   }] # constraints # [{
-    3. (C3) `rows` is 16, 32 or 64.
+    4. (C4) `rows` is 16, 32 or 64.
   }];
   let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
                        Arg<AnyMemRef, "", [MemRead]>:$q,

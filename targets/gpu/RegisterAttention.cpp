@@ -23,7 +23,8 @@ template <typename Op> static bool hasRegisters(Op op, KernelBuilder &k) {
   int64_t headDim = type.getDimSize(1) / static_cast<int64_t>(op.getHeads());
   // Products that round are on matrix units.
   return type.getElementType().isBF16() && k.rounds(k.getF32Type()) &&
-         (headDim == 64 || headDim == 128);
+         (headDim == 64 || headDim == 128) &&
+         op.getScale().convertToDouble() > 0;
 }
 
 /// Workgroups for each head.

@@ -147,7 +147,15 @@ func.func @attention_c2(%x: memref<99x64xbf16>, %starts: memref<99xi32>, %i: ind
 
 // -----
 
-func.func @attention_key_adjoint_c3(%x: memref<99x64xbf16>, %n: memref<1x99xf32>, %ends: memref<99xi32>, %i: index) {
+func.func @attention_c3(%x: memref<99x64xbf16>, %starts: memref<99xi32>, %i: index) {
+  // expected-error @+1 {{expects a positive scale but got}}
+  simt.attention %i part %i [%i, %i] %x, %x, %x, %starts to %x {heads = 1, kv_heads = 1, scale = 0.0 : f64} : memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<99xi32>, memref<99x64xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_key_adjoint_c4(%x: memref<99x64xbf16>, %n: memref<1x99xf32>, %ends: memref<99xi32>, %i: index) {
   // expected-error @+1 {{expects 16, 32 or 64 rows but got 48}}
   simt.attention_key_adjoint %i part %i [%i, %i] %x, %x, %x, %x, %n, %n, %n, %ends to %x, %x {heads = 1, kv_heads = 1, rows = 48, scale = 0.1 : f64} : index, index, index, index, memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<1x99xf32>, memref<1x99xf32>, memref<1x99xf32>, memref<99xi32>, memref<99x64xbf16>, memref<99x64xbf16>
   return
