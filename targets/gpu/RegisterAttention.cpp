@@ -16,7 +16,9 @@
 using namespace mlir;
 using namespace hone;
 
-static constexpr int64_t kMostKeyRows = 64;
+/// An H100 takes 275 us for 8 x 1,024 rows with 32, and 325 us with 64: of few
+/// workgroups some have most of the work.
+static constexpr int64_t kMostKeyRows = 32;
 
 template <typename Op> static bool hasRegisters(Op op, KernelBuilder &k) {
   auto type = cast<RankedTensorType>(op.getQ().getType());

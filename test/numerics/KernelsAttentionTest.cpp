@@ -219,7 +219,7 @@ TEST_P(RegisterAttentionTest, WindowReadsNothingElseBackward) {
 
 // A turn has up to 128 queries: there are three turns at least, and the last
 // ends inside a block of 16. No bit of y, of the normalizer, and of dq depends
-// on the rows of a workgroup. Workgroups of keys have 16, 32, and 64 of them
+// on the rows of a workgroup. Workgroups of keys have 16, 32, and 32 of them
 // here, and the fewer there are the more subgroups add up one's cotangents.
 void RegisterAttentionTest::checkWorkgroups(const Shape &shape) {
   constexpr int64_t rows = 300;
