@@ -20,7 +20,6 @@ import time
 VARIANTS = {
     "eager": {},
     "layers": {"compile_layers": True},
-    "captured": {"compile_layers": True, "capture": True},
     "compiled": {"compile": True},
     "graphs": {"compile": True, "mode": "reduce-overhead"},
     "checkpointing": {"checkpointing": True},

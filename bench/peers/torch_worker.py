@@ -80,10 +80,8 @@ def make_step(options):
     model.train()
     parameters = [p for p in model.parameters() if p.requires_grad]
     kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
-    captured = {"capturable": True} if options.get("capture") else {}
     optimizer = kind[options["optimizer"]](
-        parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True,
-        **captured)
+        parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True)
     if options.get("compile_layers"):
         # One layer is compiled, and serves all that are like it.
         for layer in model.get_base_model().model.layers:
@@ -96,42 +94,12 @@ def make_step(options):
     batches = itertools.cycle(
         [torch.tensor(batch, device=device) for batch in read_batches(options)])
 
-    def train_on(ids):
+    def step():
+        ids = next(batches)
+        optimizer.zero_grad(set_to_none=True)
         loss = loss_function(ids)
         loss.backward()
         optimizer.step()
-        return loss
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        return train_on(next(batches)).item()
-
-    return captured_step(train_on, optimizer, batches) if captured else step
-
-
-def captured_step(train_on, optimizer, batches):
-    """Whole steps as one CUDA graph, recorded after three that warm up, as
-    PyTorch's manual shows ("Whole-network capture")."""
-    ids, side = next(batches).clone(), torch.cuda.Stream()
-    graph, loss, count = torch.cuda.CUDAGraph(), None, 0
-
-    def step():
-        nonlocal loss, count
-        if count:
-            ids.copy_(next(batches))
-        count += 1
-        if count <= 3:
-            optimizer.zero_grad(set_to_none=True)
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                value = train_on(ids)
-            torch.cuda.current_stream().wait_stream(side)
-            return value.item()
-        if loss is None:
-            optimizer.zero_grad(set_to_none=True)
-            with torch.cuda.graph(graph):
-                loss = train_on(ids)
-        graph.replay()
         return loss.item()
 
     return step
