@@ -78,13 +78,27 @@ grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
 same one2 $run client server
 echo 'a program that sends what no schedule has: 76, and the server lives on'
 
+alone='a program gave no sign at the end; all have saved the last step'
 # Whose answer to the end may be lost, since who leads is gone then.
 patience=2
 begin 'end 1 unheard'
 ends client 0
-ends server 0 'a program gave no sign at the end; all have saved the last step'
+ends server 0 "$alone"
 same one2 $run client server
 echo 'an answer to the end that nobody acknowledges: 0'
+
+# Without an end: whoever has the mark has the result.
+begin 'result 1 mute'
+ends client 0 "$alone"
+ends server 0 "$alone"
+same one2 $run client server
+echo 'a result of which nobody is told: 0'
+
+begin 'end 1 kill'
+ends client 137
+ends server 0 "$alone"
+same one2 $run client server
+echo 'a leader that is killed before the end, for good: 0'
 
 patience=20
 begin 'end 1 excess'

@@ -276,9 +276,10 @@ Status Run::endTogether() {
 }
 
 Status Run::leaveOthers(Status status) const {
-  // What no schedule has is an error until the end.
-  if (status.errorCode() != ErrorCode::PeerLost ||
-      inputs.others->isInterrupted())
+  // Without its mark this one needs them; and what no schedule has is an error
+  // until the end.
+  if (status.isOk() || status.errorCode() == ErrorCode::MessageMisfit ||
+      inputs.others->isInterrupted() || !platform::exists(endMark()))
     return status;
   printf("a program gave no sign at the end; all have saved the last step\n");
   return Status::ok();
@@ -288,12 +289,14 @@ Status Run::follow(Progress &progress, ExitCode &outcome) {
   outcome = ExitCode::Success;
   while (!isEnded) {
     Result<Command> told = inputs.others->follow();
-    if (!told.isOk())
-      return told.status();
-    HONE_TRY(obey(told.value(), progress));
+    HONE_TRY(told.isOk() ? obey(told.value(), progress)
+                         : leaveOthers(told.status()));
+    isEnded |= !told.isOk();
   }
   progress.finish();
-  HONE_TRY(writeAdapters(/*isDone=*/true));
+  // A result with late updates was written before the mark.
+  if (inputs.module.config().stepsAfterLast() == 0)
+    HONE_TRY(writeAdapters(/*isDone=*/true));
   inputs.peak.sample();
   return Status::ok();
 }
