@@ -21,7 +21,7 @@ engine "$work/engine.so"
 start() {
   local own=()
   [[ $1 != 1 ]] || own=(--data "$data" --steps $steps --save-every 2)
-  "$work/of$2/module$1/train" --exchange test --exchange-at "$work/of$2" --timeout 20 \
+  "$work/of$2/module$1/train" --exchange test --exchange-at "$work/of$2" --timeout "$patience" \
     --output "$work/run$2/module$1" "${own[@]}" >>"$work/run$2/log$1" 2>&1 &
   running[$1]=$!
 }
@@ -98,8 +98,36 @@ echo 'other bits: with a delay more'
   { echo "async: other links: $(cd "$work/of5" && echo module?-module?)" >&2; exit 1; }
 echo 'links to neighbours, the first and the last module'
 
+# What comes late is in no checkpoint, also where the end is interrupted: module 2 is killed
+# there, and comes back with nothing to say.
+count=3 patience=3
+rm -rf "$work/run$count"
+mkdir "$work/run$count"
+for k in 1 3; do
+  start $k $count
+done
+HONE_TEST_EVENT='result 1 kill' start 2 $count
+{ wait "${running[2]}" || true; } 2>/dev/null
+HONE_TEST_EVENT='greeting 1 mute' start 2 $count
+for k in 1 2 3; do
+  wait "${running[$k]}" || true
+done
+grep -q 'began anew' "$work/run$count/log1" || fails 1 $count 'no interruption'
+for folder in "$work/run$count"/module?/checkpoint-*; do
+  ((10#${folder##*-} <= steps)) || { echo "async: $folder is of no step" >&2; exit 1; }
+done
+patience=20
+for k in 1 2 3; do
+  start $k $count
+done
+for k in 1 2 3; do
+  wait "${running[$k]}" || fails $k $count $?
+done
+same "$work/reference$count" "$work/run$count"/module*
+echo 'an end that is interrupted saves no late updates'
+
 # Kills, of three programs.
-count=3 programs=(1 2 3)
+programs=(1 2 3)
 fresh() {
   rm -rf "$work/run$count"
   mkdir "$work/run$count"

@@ -502,7 +502,7 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
     // All have what was saved last together; one that was stopped by a signal
     // has what this one has now.
     progress.note(printable(status.message().problem).c_str());
-    if (savedAt != completed)
+    if (savedAt != completed && completed <= steps)
       HONE_TRY(saveOwn());
     if (Status met = startTogether(); !met.isOk())
       return leaveSaved(std::move(met), progress);
