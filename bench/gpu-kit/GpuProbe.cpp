@@ -24,8 +24,8 @@
 using namespace hone::rt;
 using namespace hone::rt::cuda;
 
-/// The oldest driver that reads the text of programs for sm_90: PTX 7.8.
-static constexpr int kNeededVersion = 11080;
+/// The oldest driver that reads the text of programs for sm_90a: PTX 8.0.
+static constexpr int kNeededVersion = 12000;
 
 static const char kEmptyKernel[] = ".version 7.0\n.target sm_75\n"
                                    ".address_size 64\n"

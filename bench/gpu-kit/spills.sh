@@ -2,7 +2,8 @@
 # spills.sh BUILD [FOLDER [ARCHITECTURE...]] - what ptxas makes of the kit's
 # programs, or of those in FOLDER's list: for each architecture how many kernels
 # there are and the most registers of one. A kernel that spills registers is named,
-# and the exit code is 1.
+# and the exit code is 1. Of rows that differ in their architecture alone, the
+# first is enough.
 #
 # HONE_SHARED: where data/configs is.
 
@@ -22,9 +23,12 @@ command -v ptxas >/dev/null || {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
+declare -A seen=()
 
 while read -r name config dtype batch tokens _; do
   case $name in '' | '#'*) continue ;; esac
+  [ -z "${seen[$config $dtype $batch $tokens]:-}" ] || continue
+  seen[$config $dtype $batch $tokens]=$name
   json=$(config_of "$config")
   [ -n "$json" ] || {
     printf '%s: there is no config.json of %s; set HONE_SHARED\n' "$name" "$config"
