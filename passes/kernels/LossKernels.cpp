@@ -431,10 +431,9 @@ static void fillRow(KernelBuilder &k, Value row, double value) {
 
 /// dx = (dxSums - sum * W[target]) / (the sum with the target's term), for
 /// packed row `i`, where dx may be dxSums, of which each part of a tile has its
-/// own; `part` is one of a row. With
-/// smoothed labels also smoothing * (W[target] - headSum / vocabulary). With
-/// `streamed`, the pages of the target's weights go at once: rows are far
-/// apart.
+/// own; `part` is one of a row. With smoothed labels also
+/// smoothing * (W[target] - headSum / vocabulary). With `streamed`, the pages
+/// of the target's weights go at once: rows are far apart.
 static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                                bool streamed, Value dxSums, Value dx,
                                Value whole, Value headSum, Value part,

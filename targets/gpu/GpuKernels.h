@@ -1,6 +1,6 @@
 //===- GpuKernels.h - Ops that a GPU computes in its own way --------------===//
 //
-// Attention: its scores are never all there, see BlockAttention.cpp.
+// Attention, by blocks of scores (BlockAttention.cpp) or in registers; tiles.
 //
 //===----------------------------------------------------------------------===//
 

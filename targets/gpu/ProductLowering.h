@@ -13,7 +13,9 @@ void lowerProduct(tile::ProductOp op, const Team &team);
 /// What `value` is at most, if that can be seen.
 std::optional<int64_t> upperBound(mlir::Value value);
 
-/// Shared bytes of a product with a result of up to `rows` x `columns`.
+/// Shared bytes of a product with a result of up to `rows` x `columns`, without
+/// matrix units or with short stages: four of 64 x 64 are 36 KiB. Long stages
+/// of matrix units are twice as long, and take 64 KiB.
 int64_t productBytes(int64_t rows, int64_t columns,
                      const DeviceFeatures &device);
 
