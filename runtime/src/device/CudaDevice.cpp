@@ -65,16 +65,20 @@ CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
   const CudaDescription &description = devices[size_t(number)];
   if (const NeededCapability needed = neededCapability(module);
       description.capability < needed.least ||
-      (needed.isOnly && description.capability > needed.least))
-    return Status(ErrorCode::OldDevice, description.name.place(),
-                  "is an sm_" + std::to_string(description.capability) +
-                      " and the program's kernels are for " + needed.name +
-                      (needed.isOnly ? " alone" : ""),
-                  // Of sm_89 that is sm_80: honec knows which there are.
-                  "compile with the newest target.cpu up to sm_" +
-                      std::to_string(description.capability) +
-                      ", or for the processor if there is none, or take "
-                      "another --device");
+      (needed.isOnly && description.capability > needed.least)) {
+    const bool isNewer = description.capability > needed.least;
+    return Status(
+        ErrorCode::OldDevice, description.name.place(),
+        "is an sm_" + std::to_string(description.capability) +
+            " and the program's kernels are for " + needed.name +
+            (needed.isOnly ? " alone" : ""),
+        // Of sm_89 that is sm_80: honec knows which there are.
+        (isNewer ? "compile with target.cpu: sm_" + std::to_string(needed.least)
+                 : "compile with the newest target.cpu up to sm_" +
+                       std::to_string(description.capability) +
+                       ", or for the processor if there is none") +
+            ", or take another --device");
+  }
 
   std::unique_ptr<CudaDevice> device(new CudaDevice(driver, description));
   DeviceNumber handle = 0;

@@ -180,7 +180,7 @@ TEST(CudaDevice, EachFailureHasItsCode) {
                "nvptx64-nvidia-cuda:sm_90a"),
       "HONE_PTX_CAPABILITY", "100",
       "error.H1305.: .*is an sm_100 and the program's kernels are for "
-      "sm_90a alone");
+      "sm_90a alone\n  help: compile with target.cpu: sm_90, or take another");
   expectError<CudaDevice>(
       kModule, "HONE_PTX_LOSE_AT_LAUNCH", "2",
       "error.H1307.: .*stopped: unspecified launch failure");
