@@ -296,6 +296,8 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     MLIRContext *context = &getContext();
     mlir::gpu::GPUModuleOp module = getOperation();
     nameLanes(module);
+    bool hasGroups = false;
+    module.walk([&](simt::MultiplyGroupOp) { hasGroups = true; });
     // Shuffles move 32 bits.
     RewritePatternSet shuffles(context);
     populateGpuShufflePatterns(shuffles);
@@ -342,10 +344,13 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     });
     // Memory whose size a launch says is declared and not defined; upstream has
     // an array of no bytes.
-    module.walk([](LLVM::GlobalOp global) {
-      if (global.getAddrSpace() ==
+    module.walk([&](LLVM::GlobalOp global) {
+      if (global.getAddrSpace() !=
           static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
-        global.setLinkage(LLVM::Linkage::External);
+        return;
+      global.setLinkage(LLVM::Linkage::External);
+      if (hasGroups)
+        global.setAlignment(simt::MultiplyGroupOp::kAlignment);
     });
   }
 };

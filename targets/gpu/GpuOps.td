@@ -164,6 +164,8 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
   let extraClassDeclaration = [{
     /// Terms of a stage, and elements of a row.
     static constexpr int64_t kRow = 64;
+    /// Of eight rows in shared memory.
+    static constexpr int64_t kAlignment = 1024;
   }];
   let hasVerifier = 1;
 }
@@ -220,7 +222,7 @@ def StoreNumbersOp
     too; but it makes one of those that end two branches, and then they are not
     side by side.
 
-    1. (C1) The numbers are elements of `memory`, 2, 4, 8 or 16 bytes of them.
+    1. (C1) The numbers are elements of `memory`, 2, 4, 8 or 16 whole bytes.
     2. (C2) The place is at a multiple of so many bytes, as in `simt.copy`.
 
     Example:
@@ -295,8 +297,8 @@ def AttentionQueryAdjointOp : AttentionOfRows<"attention_query_adjoint"> {
   let summary = "the cotangent of a few queries of a head, in registers";
   let description = [{
     The rows are dealt out as by `simt.attention`, with 32 keys at a time, and
-    weights are computed again. Leaves for `simt.attention_key_adjoint` of each row, by head and row,
-    the product of `y` and `dy`, and the normalizer's two parts.
+    weights are computed again. Leaves for `simt.attention_key_adjoint`, by head
+    and row, the product of `y` and `dy`, and the normalizer's two parts.
   }] # constraints;
   let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
                        Arg<AnyMemRef, "", [MemRead]>:$q,

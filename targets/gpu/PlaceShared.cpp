@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/GpuPasses.h"
 #include "targets/gpu/Kernel.h"
 
@@ -30,6 +31,8 @@ struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
     Location loc = kernel.getLoc();
     int64_t bytes = 0;
     Value memory;
+    bool hasGroups = false;
+    kernel.walk([&](simt::MultiplyGroupOp) { hasGroups = true; });
     // Stages of products are bytes. They come first, so that their lines begin
     // where the banks do, whatever is beside them.
     SmallVector<BlockArgument> buffers(kernel.getWorkgroupAttributions());
@@ -44,6 +47,8 @@ struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
       if (buffer.use_empty())
         continue;
       auto type = cast<MemRefType>(buffer.getType());
+      if (hasGroups && type.getElementType().isInteger(8))
+        bytes = llvm::alignTo(bytes, simt::MultiplyGroupOp::kAlignment);
       if (!memory)
         memory = mlir::gpu::DynamicSharedMemoryOp::create(
             b, loc,

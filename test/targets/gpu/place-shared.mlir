@@ -33,4 +33,24 @@ gpu.func @bytes()
   %y = memref.load %b[%zero] : memref<256xi8, #gpu.address_space<workgroup>>
   gpu.return
 }
+
+// Those of `simt.multiply_group` begin at multiples of 1,024.
+// CHECK-LABEL: gpu.func @groups
+// CHECK-SAME: tile.shared_bytes = 17536
+// CHECK: %[[SECOND:.*]] = arith.constant 9216
+// CHECK: memref.view %{{.*}}[%[[SECOND]]][] {{.*}} to memref<8192xi8
+// CHECK: %[[LAST:.*]] = arith.constant 17408
+// CHECK: memref.view %{{.*}}[%[[LAST]]][] {{.*}} to memref<16xf64
+gpu.func @groups(%sum: f32)
+    workgroup(%x : memref<16xf64, #gpu.address_space<workgroup>>,
+              %a : memref<8320xi8, #gpu.address_space<workgroup>>,
+              %b : memref<8192xi8, #gpu.address_space<workgroup>>) kernel {
+  %zero = arith.constant 0 : index
+  %v = memref.load %x[%zero] : memref<16xf64, #gpu.address_space<workgroup>>
+  %left = memref.view %a[%zero][] : memref<8320xi8, #gpu.address_space<workgroup>> to memref<1x64x64xbf16, #gpu.address_space<workgroup>>
+  %right = memref.view %b[%zero][] : memref<8192xi8, #gpu.address_space<workgroup>> to memref<1x2x64xbf16, #gpu.address_space<workgroup>>
+  %after = simt.multiply_group %left[%zero, %zero], %right[%zero] to %sum
+      : memref<1x64x64xbf16, #gpu.address_space<workgroup>>, memref<1x2x64xbf16, #gpu.address_space<workgroup>>, f32
+  gpu.return
+}
 }
