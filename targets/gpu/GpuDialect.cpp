@@ -143,6 +143,9 @@ LogicalResult StoreNumbersOp::verify() {
     if (number.getType() != type.getElementType())
       return emitOpError("expects numbers of type ")
              << type.getElementType() << " but got " << number.getType();
+  Type element = type.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8)
+    return emitOpError("expects numbers of whole bytes but got ") << element;
   int64_t count = getNumbers().size();
   int64_t bytes = count * type.getElementTypeBitWidth() / 8;
   if (bytes < 2 || bytes > kChunkBytes || !llvm::isPowerOf2_64(bytes))

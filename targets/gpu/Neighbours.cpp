@@ -17,12 +17,12 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
 
-/// Bytes of a number.
+/// Bytes of a number, or 0 for one that has no whole bytes.
 static int64_t widthOf(Value memory) {
-  auto type = cast<MemRefType>(memory.getType());
-  return type.getElementType().isIntOrFloat()
-             ? llvm::divideCeil(type.getElementTypeBitWidth(), 8)
-             : 0;
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8)
+    return 0;
+  return element.getIntOrFloatBitWidth() / 8;
 }
 
 /// Of the access of `count` neighbours.
@@ -36,7 +36,7 @@ static bool hasEqualRows(Value memory, int64_t count) {
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.empty() ||
-      strides.back() != 1 || ShapedType::isDynamic(offset))
+      strides.back() != 1 || ShapedType::isDynamic(offset) || !widthOf(memory))
     return false;
   strides.back() = offset;
   return llvm::all_of(strides, [&](int64_t stride) {

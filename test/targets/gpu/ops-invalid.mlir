@@ -106,6 +106,14 @@ func.func @store_numbers_c1_type(%x: memref<8x64xbf16>, %i: index, %a: f32) {
 
 // -----
 
+func.func @store_numbers_c1_whole(%x: memref<8x64xi4>, %i: index, %a: i4) {
+  // expected-error @+1 {{expects numbers of whole bytes but got 'i4'}}
+  simt.store_numbers %a, %a, %a, %a to %x[%i, %i] : i4, i4, i4, i4 to memref<8x64xi4>
+  return
+}
+
+// -----
+
 func.func @store_numbers_c1_bytes(%x: memref<8x64xf32>, %i: index, %a: f32) {
   // expected-error @+1 {{expects 2, 4, 8 or 16 bytes of numbers but got 12}}
   simt.store_numbers %a, %a, %a to %x[%i, %i] : f32, f32, f32 to memref<8x64xf32>
