@@ -68,12 +68,13 @@ static int64_t rowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
 }
 
 /// Rows of a workgroup of keys, likewise: with more, queries are read less
-/// often. With fewer, more subgroups share the queries of each.
+/// often. With fewer, more subgroups share the queries of each, so that more of
+/// these are in shared memory: heads of 128 features have no room for them.
 static int64_t keyRowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
   int64_t rows = kMostKeyRows;
-  while (rows > simt::kMatrixRows &&
-         sizes.kvHeads * partsOf(sizes) * k.maxRows() <
-             rows * simt::kMultiprocessors)
+  int64_t fewest = sizes.headDim > 64 ? kMostKeyRows : simt::kMatrixRows;
+  while (rows > fewest && sizes.kvHeads * partsOf(sizes) * k.maxRows() <
+                              rows * simt::kMultiprocessors)
     rows /= 2;
   return rows;
 }
