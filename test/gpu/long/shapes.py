@@ -159,7 +159,7 @@ def run_case(seed, models, driver, folder):
             raise
         return what + "  " + str(refused).split("error[")[1].split("\n")[0], None
     call(["honec", spec, *options, "--set", "target.triple=nvptx64-nvidia-cuda",
-          "--set", f"target.cpu={random.Random(seed).choice(['sm_75', 'sm_80', 'sm_90'])}",
+          "--set", f"target.cpu={random.Random(seed).choice(['sm_75', 'sm_80', 'sm_90', 'sm_90a'])}",
           "-o", folder / "cuda"])
     machine = dict(os.environ, LD_LIBRARY_PATH=str(driver),
                    HONE_PTX_ORDER=["ascending", "descending", "random"][seed % 3],
