@@ -37,9 +37,10 @@ using namespace mlir;
 using namespace hone;
 
 /// Of a thread: with more, a multiprocessor has fewer workgroups at a time.
-/// Registers come by eights.
+/// Registers come by eights, and an instruction can name 255.
 static int32_t mostRegisters(int64_t workgroups) {
-  return int32_t(65536 / (workgroups * simt::kThreads) / 8 * 8);
+  int64_t each = 65536 / (workgroups * simt::kThreads) / 8 * 8;
+  return int32_t(std::min<int64_t>(each, 255));
 }
 
 /// Lanes and subgroups are what Hone says they are: threads in their order.
