@@ -145,24 +145,12 @@ SmallVector<Value> QueryRows::masked(Value turn, ValueRange scores) {
   Value isEdge =
       arith::OrIOp::create(b, s.isBelow(begin, firstOfAll),
                            s.isBelow(firstRow, s.addWord(begin, keys - 1)));
-  auto branch = scf::IfOp::create(
-      b, isEdge,
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> left;
-        Pair firstKeys = s.forBoth([&](int64_t half) {
-          return s.narrow(s.firstKey(starts, row(half), window));
-        });
-        for (auto [i, score] : llvm::enumerate(scores)) {
-          int64_t half = i % kLaneSums / 2;
-          Value key = s.columnOf(begin, int64_t(i));
-          left.push_back(b.select(s.both(s.isAtLeast(key, firstKeys[half]),
-                                         s.isAtLeast(lastKeys[half], key)),
-                                  score, s.real(-HUGE_VAL)));
-        }
-        scf::YieldOp::create(b, left);
-      },
-      [&](OpBuilder &, Location) { scf::YieldOp::create(b, scores); });
-  return llvm::to_vector_of<Value>(branch.getResults());
+  return s.masked(isEdge, begin, scores, [&] {
+    Pair firstKeys = s.forBoth([&](int64_t half) {
+      return s.narrow(s.firstKey(starts, row(half), window));
+    });
+    return std::pair(firstKeys, lastKeys);
+  });
 }
 
 void simt::lowerAttention(simt::AttentionOp op, const Team &team) {

@@ -90,9 +90,7 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
     int64_t rank = columnsOf(adapter.getB());
     bool isOfUnits = device.matrixUnits && settings.roundsProducts &&
                      simt::RowSums::isRank(rank) &&
-                     cast<RankedTensorType>(adapter.getX().getType())
-                         .getElementType()
-                         .isBF16();
+                     isInBFloat16(adapter.getX());
     if (isOfUnits) {
       blocks.columns = simt::RowSums::placesFor(columnsOf(adapter.getX()));
       blocks.narrowColumns =

@@ -12,8 +12,6 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace hone;
 using namespace hone::simt;
@@ -104,26 +102,13 @@ SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
   Value isEdge = arith::OrIOp::create(
       b, s.isBelow(query, finalRow),
       s.isBelow(lastOfAll, s.addWord(query, kMatrixRows - 1)));
-  auto branch = scf::IfOp::create(
-      b, isEdge,
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> left;
-        Pair lastQueries = s.forBoth([&](int64_t half) {
-          return lastOf(
-              arith::IndexCastOp::create(b, b.getIndexType(), keys[half]));
-        });
-        for (auto [i, score] : llvm::enumerate(scores)) {
-          int64_t half = i % kLaneSums / 2;
-          Value number = s.columnOf(query, int64_t(i));
-          left.push_back(
-              b.select(s.both(s.isAtLeast(number, keys[half]),
-                              s.isAtLeast(lastQueries[half], number)),
-                       score, s.real(-HUGE_VAL)));
-        }
-        scf::YieldOp::create(b, left);
-      },
-      [&](OpBuilder &, Location) { scf::YieldOp::create(b, scores); });
-  return llvm::to_vector_of<Value>(branch.getResults());
+  return s.masked(isEdge, query, scores, [&] {
+    Pair lastQueries = s.forBoth([&](int64_t half) {
+      return lastOf(
+          arith::IndexCastOp::create(b, b.getIndexType(), keys[half]));
+    });
+    return std::pair(keys, lastQueries);
+  });
 }
 
 void simt::lowerAttention(AttentionKeyAdjointOp op, const Team &team) {

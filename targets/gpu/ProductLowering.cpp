@@ -40,6 +40,13 @@ static TileShape shapeOf(tile::ProductOp op, bool byMatrices,
   return TileShape::of(rows, columns, byMatrices, device.groupMatrixUnits);
 }
 
+bool simt::areBFloat16(tile::ProductOp op) {
+  auto isBFloat16 = [](Value matrix) {
+    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
+  };
+  return isBFloat16(op.getA()) && isBFloat16(op.getW());
+}
+
 int64_t simt::productBytes(int64_t rows, int64_t columns,
                            const DeviceFeatures &device) {
   int64_t most = 0;
@@ -54,9 +61,6 @@ int64_t simt::productBytes(int64_t rows, int64_t columns,
 /// Whether three workgroups with such products have registers and memory: up to
 /// 16 sums of a thread, and stages of bfloat16.
 static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
-  auto isBFloat16 = [](Value matrix) {
-    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
-  };
   if (!device.matrixUnits || !op.getRounded() || op.getFewRows())
     return false;
   TileShape shape = shapeOf(op, /*byMatrices=*/true, device);
@@ -65,8 +69,7 @@ static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
       kStagesInFlight * 2 * kStageBytes * (shape.rows + shape.columns);
   return std::max(shape.rows, shape.columns) <= kMostScalarPlaces &&
          3 * bytes <= device.sharedBytes &&
-         (isShort || (op.getReadAhead() && isBFloat16(op.getA()) &&
-                      isBFloat16(op.getW())));
+         (isShort || (op.getReadAhead() && areBFloat16(op)));
 }
 
 /// Of heads with more features, a thread that has 32 keys' cotangents spills a

@@ -13,6 +13,10 @@ void lowerProduct(tile::ProductOp op, const Team &team);
 /// What `value` is at most, if that can be seen.
 std::optional<int64_t> upperBound(mlir::Value value);
 
+/// Whether both sides of `op` are bfloat16 in memory, so that a matrix unit
+/// reads them as they are.
+bool areBFloat16(tile::ProductOp op);
+
 /// Shared bytes of a product with a result of up to `rows` x `columns`, without
 /// matrix units or with short stages: four of 64 x 64 are 36 KiB. Long stages
 /// of matrix units are twice as long, and take 64 KiB.

@@ -34,9 +34,9 @@ static int64_t partsOf(const AttentionSizes &sizes) {
   return sizes.headDim / simt::kResultFeatures;
 }
 
-/// body(head, part, block) for each part of each of `heads`. What is begun last
-/// should be short: late rows of a sequence see the most keys, so queries begin
-/// with the last.
+/// body(head, part, block) for each part of each of `heads`. Workgroups that
+/// begin last should be short: late rows of a sequence see the most keys, so
+/// queries begin with the last.
 static void
 forEachPart(KernelBuilder &k, const AttentionSizes &sizes, int64_t heads,
             int64_t rows, bool lastFirst,

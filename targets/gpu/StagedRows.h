@@ -30,7 +30,7 @@ public:
   /// `memory` is shared, has one dimension, and is of bfloat16.
   StagedRows(TeamBuilder &b, mlir::Value memory);
 
-  /// Numbers of `rows` rows. What is staged begins at a multiple of kLine.
+  /// Numbers of `rows` rows. A stage begins at a multiple of kLine.
   static int64_t numbers(int64_t rows, int64_t features) {
     return rows * features;
   }

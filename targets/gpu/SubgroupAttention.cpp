@@ -6,6 +6,9 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace hone;
@@ -121,6 +124,27 @@ void SubgroupAttention::finish(ValueRange sums, int64_t half,
                            ValueRange{row, b.add(to.column, feature)});
     }
   });
+}
+
+SmallVector<Value>
+SubgroupAttention::masked(Value isEdge, Value first, ValueRange scores,
+                          function_ref<std::pair<Pair, Pair>()> range) {
+  auto branch = scf::IfOp::create(
+      b, isEdge,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> left;
+        auto [least, greatest] = range();
+        for (auto [i, score] : llvm::enumerate(scores)) {
+          int64_t half = i % kLaneSums / 2;
+          Value column = columnOf(first, int64_t(i));
+          left.push_back(b.select(both(isAtLeast(column, least[half]),
+                                       isAtLeast(greatest[half], column)),
+                                  score, real(-HUGE_VAL)));
+        }
+        scf::YieldOp::create(b, left);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, scores); });
+  return llvm::to_vector_of<Value>(branch.getResults());
 }
 
 Words SubgroupAttention::packed(ValueRange sums) {

@@ -104,6 +104,13 @@ public:
     return join(x, [&](Value p, Value q) { return b.add(p, q); });
   }
 
+  /// Scores of columns from the narrow number `first` on, where `isEdge` only
+  /// those from a row's least column to its greatest, which `range` has, both
+  /// narrow; the others are minus infinity.
+  llvm::SmallVector<Value>
+  masked(Value isEdge, Value first, ValueRange scores,
+         llvm::function_ref<std::pair<Pair, Pair>()> range);
+
   /// Four words for the left side of a product over 16 terms: what two
   /// neighbouring matrices of sums hold.
   Words packed(ValueRange sums);

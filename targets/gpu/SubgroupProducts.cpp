@@ -55,15 +55,11 @@ std::optional<ThinTile> ThinTile::of(int64_t rows, int64_t columns,
 
 std::optional<ThinTile> ThinTile::of(tile::ProductOp op,
                                      const DeviceFeatures &device) {
-  auto isBFloat16 = [](Value matrix) {
-    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
-  };
   std::optional<int64_t> rows = upperBound(op.getM());
   std::optional<int64_t> terms = getConstantIntValue(op.getK());
   if (!device.matrixUnits || !op.getRounded() || !op.getFewRows() ||
-      op.getTransposeA() || !op.getPrologue().empty() ||
-      !isBFloat16(op.getA()) || !isBFloat16(op.getW()) || !rows || !terms ||
-      *terms < 1)
+      op.getTransposeA() || !op.getPrologue().empty() || !areBFloat16(op) ||
+      !rows || !terms || *terms < 1)
     return std::nullopt;
   return of(*rows, op.getColumns(), *terms);
 }

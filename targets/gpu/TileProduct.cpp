@@ -46,18 +46,14 @@ static int64_t wideningOf(tile::ProductOp op, const TileShape &shape,
   if (!usesMatrixUnits(op, team) || !op.getReadAhead() || team.isSubgroup ||
       depth < kLineDepth)
     return 1;
-  auto isBFloat16 = [](Value matrix) {
-    return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
-  };
-  bool areBFloat16 = isBFloat16(op.getA()) && isBFloat16(op.getW());
   // float32 numbers on the way take the room.
   if (std::max(shape.rows, shape.columns) > kMostScalarPlaces ||
       depth < kWideDepth)
-    return areBFloat16 ? 2 : 1;
+    return areBFloat16(op) ? 2 : 1;
   constexpr int64_t kMostWidening = 4;
   int64_t bytes = kStagesInFlight * (shape.rows + shape.columns) *
                   kMostWidening * kStageBytes;
-  bool hasRoom = shape.rows < kMostScalarPlaces && areBFloat16 &&
+  bool hasRoom = shape.rows < kMostScalarPlaces && areBFloat16(op) &&
                  2 * bytes <= team.state.device.sharedBytes;
   return hasRoom ? kMostWidening : 2;
 }
