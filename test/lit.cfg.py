@@ -23,6 +23,14 @@ if "HONE_CHECK_GPU" not in os.environ:
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.hone_obj_root, "test")
 
+# Of tests that keep processors busy, so many run at a time; a folder of tests that
+# wait for each other's programs says that it is in no group. The slowest begin
+# first: .lit_test_times.txt has the seconds of a run of ./dev check, for a build
+# folder that has none of its own yet.
+if "busy" in lit_config.params:
+    lit_config.parallelism_groups["busy"] = int(lit_config.params["busy"])
+config.parallelism_group = "busy"
+
 golden = os.path.join(config.test_source_root, "reference", "golden")
 config.substitutions.append(("%golden", golden))
 config.substitutions.append(("%build", config.hone_obj_root))
