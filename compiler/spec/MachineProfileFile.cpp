@@ -5,6 +5,7 @@
 #include "base/Json.h"
 #include "base/MappedFile.h"
 #include "base/Sha256.h"
+#include "base/Utf8.h"
 
 #include <cmath>
 
@@ -13,20 +14,15 @@ using namespace hone;
 static constexpr const char *remedy =
     "write one with ./dev bench --profile FILE, or leave target.profile out";
 
-/// Whole characters of at most 80 bytes: a name may be as long as the file.
-static std::string shortened(const std::string &name) {
-  size_t end = 80;
-  if (name.size() <= end)
-    return name;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80)
-    --end;
-  return name.substr(0, end) + "...";
-}
+/// Bytes of a name in a message: it may be as long as the file.
+static constexpr size_t LongestShown = 80;
 
 static Status wrong(const std::string &path, const std::string &name,
                     const std::string &expected) {
   return Status(ErrorCode::BadProfile, path,
-                "expected '" + shortened(name) + "' to be " + expected, remedy);
+                "expected '" + rt::shortened(name, LongestShown) + "' to be " +
+                    expected,
+                remedy);
 }
 
 namespace {

@@ -87,6 +87,11 @@ static Status badFile(const std::string &place, std::string problem,
                 std::move(remedy));
 }
 
+/// A name of the file, for messages: it may be as long as the file.
+static std::string quoted(std::string_view name) {
+  return "\"" + shortened(name, 80) + "\"";
+}
+
 /// GPT-2's bytes_to_unicode: the printable characters of Latin-1 stand for
 /// themselves, the other bytes for U+0100 onwards in order.
 static uint32_t spellingOf(uint32_t byte) {
@@ -118,11 +123,11 @@ Status TokenizerBuilder::addToken(int64_t id, const std::string &name,
   if (size_t(id) >= out.tokens.size())
     out.tokens.resize(size_t(id) + 1);
   if (!out.tokens[size_t(id)].empty())
-    return badFile(at, "the id " + std::to_string(id) +
-                           " is given to two tokens, \"" +
-                           out.tokens[size_t(id)] + "\" and \"" + name + "\"");
+    return badFile(
+        at, "the id " + std::to_string(id) + " is given to two tokens, " +
+                quoted(out.tokens[size_t(id)]) + " and " + quoted(name));
   if (!ids.emplace(name, uint32_t(id)).second)
-    return badFile(at, "the token \"" + name + "\" has two ids");
+    return badFile(at, "the token " + quoted(name) + " has two ids");
   out.tokens[size_t(id)] = name;
   return Status::ok();
 }
@@ -142,15 +147,16 @@ Status TokenizerBuilder::addVocabulary(JsonReader &reader,
   for (reader.beginObject(); reader.nextMember(name);) {
     if (reader.peek(kind) && kind != Json::Kind::Number)
       reader.failAt(reader.lastValue(),
-                    "expected an integer id for \"" + name + "\" but found " +
-                        describe(kind),
+                    "expected an integer id for " + quoted(name) +
+                        " but found " + describe(kind),
                     GetAgain);
     Json id;
     if (!reader.value(id))
       break;
     if (!id.isInteger())
-      return badFile(placeOf(file, id), "expected an integer id for \"" + name +
-                                            "\" but found a fraction");
+      return badFile(placeOf(file, id), "expected an integer id for " +
+                                            quoted(name) +
+                                            " but found a fraction");
     HONE_TRY(addToken(id.integer(), name, file, &id));
   }
   if (out.tokens.empty())
@@ -179,8 +185,8 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
                    "expected an added token with a \"content\"");
   const std::string &name = content->string();
   const auto unsupported = [&](const std::string &problem) {
-    return unsupportedTokenizer(file, &token,
-                                "the added token \"" + name + "\" " + problem);
+    return unsupportedTokenizer(
+        file, &token, "the added token " + quoted(name) + " " + problem);
   };
   if (token.flag("single_word", false))
     return unsupported("has single_word, which is not supported");
@@ -188,7 +194,7 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
   const auto known = ids.find(name);
   if (known != ids.end() && known->second != id)
     return badFile(placeOf(file, token),
-                   "the added token \"" + name + "\" has the id " +
+                   "the added token " + quoted(name) + " has the id " +
                        std::to_string(id) + " but the vocabulary gives it " +
                        std::to_string(known->second));
   if (known == ids.end()) {
@@ -203,7 +209,7 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
     out.unreachable[size_t(id)] = true;
   } else if (added.count(id) != 0) {
     return badFile(placeOf(file, token),
-                   "the added token \"" + name + "\" is there twice");
+                   "the added token " + quoted(name) + " is there twice");
   }
   added[id] = out.added.size();
   out.added.push_back({uint32_t(id), flags, name});
@@ -238,8 +244,8 @@ Status TokenizerBuilder::addToSettings(const Json &list,
     if (other != 0 || token->flag("single_word", false))
       return unsupportedTokenizer(
           file, token,
-          "the added token \"" + same.text +
-              "\" is another one in tokenizer.json (lstrip, rstrip, "
+          "the added token " + quoted(same.text) +
+              " is another one in tokenizer.json (lstrip, rstrip, "
               "single_word, normalized)");
     same.flags |= flags & AddedToken::Special;
   }
@@ -267,8 +273,9 @@ Status TokenizerBuilder::normalizeAdded(const std::string &file) {
     if (!isNew)
       return unsupportedTokenizer(file, nullptr,
                                   "the normalizer makes one of the added "
-                                  "tokens \"" +
-                                      same->second + "\" and \"" + name + "\"");
+                                  "tokens " +
+                                      quoted(same->second) + " and " +
+                                      quoted(name));
   }
   return Status::ok();
 }
@@ -298,9 +305,9 @@ std::string TokenizerBuilder::addMerge(std::string_view left,
   for (int i = 0; i < 3; ++i) {
     const auto at = ids.find(names[i]);
     if (at == ids.end())
-      return "the merge of \"" + std::string(left) + "\" and \"" +
-             std::string(right) + "\" needs the token \"" +
-             std::string(names[i]) + "\", which the vocabulary does not have";
+      return "the merge of " + quoted(left) + " and " + quoted(right) +
+             " needs the token " + quoted(names[i]) +
+             ", which the vocabulary does not have";
     found[i] = at->second;
   }
   out.merges.push_back({found[0], found[1], found[2]});
@@ -382,8 +389,9 @@ Status TokenizerBuilder::checkModelSettings(const Json &model,
   const Json *type = model.find("type");
   if (type != nullptr && type->isString() && type->string() != "BPE")
     return unsupportedTokenizer(file, type,
-                                "the tokenizer model \"" + type->string() +
-                                    "\" is not supported; expected BPE with "
+                                "the tokenizer model " +
+                                    quoted(type->string()) +
+                                    " is not supported; expected BPE with "
                                     "vocab and merges");
   for (const auto &[key, value] : model.object()) {
     bool known = value.isNull() ||
@@ -398,7 +406,7 @@ Status TokenizerBuilder::checkModelSettings(const Json &model,
       known = true, out.ignoreMerges = value.boolean();
     if (!known)
       return unsupportedTokenizer(
-          file, &value, "the BPE setting \"" + key + "\" is not supported");
+          file, &value, "the BPE setting " + quoted(key) + " is not supported");
   }
   return Status::ok();
 }
@@ -543,8 +551,8 @@ Result<int64_t> TokenizerBuilder::specialToken(const char *key) const {
   const auto found = ids.find(token->string());
   if (found == ids.end())
     return badFile(placeOf(file, *token),
-                   std::string(key) + " is \"" + token->string() +
-                       "\", which is not a token of this tokenizer");
+                   std::string(key) + " is " + quoted(token->string()) +
+                       ", which is not a token of this tokenizer");
   return int64_t(found->second);
 }
 
@@ -644,9 +652,7 @@ bool TokenizerBuilder::findJoined() {
     if (isByte[merge.left] || isByte[merge.right] || left.empty() ||
         right.empty())
       return false;
-    size_t last = left.size() - 1, first = 0;
-    while (last > 0 && (uint8_t(left[last]) & 0xC0) == 0x80)
-      --last;
+    size_t last = utf8CharacterStart(left, left.size() - 1), first = 0;
     const uint32_t before = decodeUtf8(left, last);
     out.joined.emplace_back(before, decodeUtf8(right, first));
   }

@@ -97,3 +97,25 @@ TEST(Utf8, FindsTheFirstInvalidByte) {
   EXPECT_EQ(findInvalidUtf8("ab\xE4\xB8"), 2u);            // cut off
   EXPECT_EQ(findInvalidUtf8("\x80"), 0u);
 }
+
+TEST(Utf8, MessagesEndWithACharacter) {
+  EXPECT_EQ(shortened("four", 4), "four");
+  EXPECT_EQ(shortened("fives", 4), "five...");
+  for (uint32_t point : {0xE9, 0x4E2D, 0x10FFFF}) {
+    const std::string text = utf8({'a', point, 'b'});
+    const size_t end = text.size() - 1; // of `point`
+    EXPECT_EQ(shortened(text, end), text.substr(0, end) + "...");
+    for (size_t most = 1; most < end; ++most)
+      EXPECT_EQ(shortened(text, most), "a...") << most;
+  }
+  // What is no text is cut where it must be.
+  EXPECT_EQ(shortened(std::string(9, '\x80'), 8),
+            std::string(8, '\x80') + "...");
+}
+
+TEST(Utf8, ACharacterBeginsBeforeItsContinuationBytes) {
+  const std::string text = utf8({'a', 0x4E2D, 'b'});
+  const size_t starts[] = {0, 1, 1, 1, 4};
+  for (size_t at = 0; at < text.size(); ++at)
+    EXPECT_EQ(utf8CharacterStart(text, at), starts[at]) << at;
+}

@@ -447,6 +447,14 @@ TEST(TokenizerBuilder, NamesTheDamage) {
                       "expected an id from 0");
   expectChangeRefused("gpt2", "\"!\":1", "\"!\":\"1\"",
                       "expected an integer id");
+  // A name may be as long as the file.
+  std::string name;
+  for (int i = 0; i < 100; ++i)
+    name += "\u20ac";
+  expectChangeRefused("gpt2", "\"!\":1", "\"" + name + "\":-1,\"!\":1",
+                      "expected an id from 0");
+  expectChangeRefused("gpt2", "\"!\":1", "\"" + name + "\":\"1\",\"!\":1",
+                      "for \"" + name.substr(0, 78) + "...\" but found");
 }
 
 /// Splits a golden byte-level tokenizer into vocab.json and merges.txt.

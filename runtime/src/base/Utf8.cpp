@@ -29,6 +29,19 @@ size_t findInvalidUtf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string_view utf8Prefix(std::string_view text, size_t most) {
+  if (text.size() <= most)
+    return text;
+  const size_t start = utf8CharacterStart(text, most);
+  // No character has more than three bytes after its first.
+  return text.substr(0, most - start <= 3 ? start : most);
+}
+
+std::string shortened(std::string_view text, size_t most) {
+  const std::string_view prefix = utf8Prefix(text, most);
+  return std::string(prefix) + (prefix.size() < text.size() ? "..." : "");
+}
+
 void appendUtf8(std::string &out, uint32_t point) {
   const auto put = [&](uint32_t byte) { out.push_back(char(byte)); };
   if (point < 0x80) {

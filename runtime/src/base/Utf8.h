@@ -51,6 +51,25 @@ inline size_t utf8SequenceLength(std::string_view text, size_t at) {
 /// The offset of the first byte that begins no well-formed sequence, or npos.
 size_t findInvalidUtf8(std::string_view text);
 
+/// Whether `byte` goes on with a character that an earlier one begins.
+inline bool isUtf8Continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+/// Where the character begins that has the byte `at`, an offset in `text`.
+inline size_t utf8CharacterStart(std::string_view text, size_t at) {
+  while (at > 0 && isUtf8Continuation(text[at]))
+    --at;
+  return at;
+}
+
+/// The whole characters of the first `most` bytes. Text that is not well formed
+/// may be cut anywhere.
+std::string_view utf8Prefix(std::string_view text, size_t most);
+
+/// For messages: `text`, or its prefix of at most `most` bytes and "...".
+std::string shortened(std::string_view text, size_t most);
+
 /// Bytes of the sequence that `lead` begins, 1 to 4. `lead` is a valid lead.
 inline size_t utf8Length(unsigned char lead) {
   return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;

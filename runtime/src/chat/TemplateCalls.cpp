@@ -2,6 +2,7 @@
 
 #include "chat/TemplateInterpreter.h"
 
+#include "base/Utf8.h"
 #include "chat/TemplateLexer.h"
 
 #include <algorithm>
@@ -264,7 +265,7 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
     if (read.ec == std::errc() && read.ptr == end)
       return Value::integer(number);
     if (digits.find_first_of("0123456789") != std::string_view::npos)
-      return fail(node, "'" + std::string(digits.substr(0, 40)) +
+      return fail(node, "'" + shortened(digits, 40) +
                             "' as an integer is not supported");
     return standard;
   }

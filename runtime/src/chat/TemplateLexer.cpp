@@ -40,9 +40,7 @@ std::string_view pythonStrip(std::string_view text, bool left, bool right) {
     text.remove_prefix(space);
   }
   while (right && !text.empty()) {
-    size_t start = text.size() - 1;
-    while (start > 0 && (uint8_t(text[start]) & 0xC0) == 0x80)
-      --start;
+    const size_t start = utf8CharacterStart(text, text.size() - 1);
     if (pythonSpaceAt(text, start) == 0)
       break;
     text = text.substr(0, start);

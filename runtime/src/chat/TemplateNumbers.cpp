@@ -7,6 +7,8 @@
 
 #include "chat/TemplateInterpreter.h"
 
+#include "base/Utf8.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -245,8 +247,8 @@ TemplateValue TemplateInterpreter::applyNumberFilter(
       return makeReal(node, number);
     // "inf" and "1_000" are floats to Python, too.
     if (text.find_first_of("0123456789nNiI") != std::string_view::npos)
-      return fail(node, "'" + std::string(text.substr(0, 40)) +
-                            "' as a float is not supported");
+      return fail(node,
+                  "'" + shortened(text, 40) + "' as a float is not supported");
   }
   if (filter == TemplateFilter::Float && !value.isNumber() &&
       !value.isUndefined())

@@ -21,16 +21,12 @@ size_t characterBytes(std::string_view text) {
 }
 
 size_t characterCount(std::string_view text) {
-  return size_t(std::count_if(text.begin(), text.end(), [](char c) {
-    return (uint8_t(c) & 0xC0) != 0x80;
-  }));
+  return text.size() -
+         size_t(std::count_if(text.begin(), text.end(), isUtf8Continuation));
 }
 
 static std::string_view lastCharacter(std::string_view text) {
-  size_t start = text.size() - 1;
-  while (start > 0 && (uint8_t(text[start]) & 0xC0) == 0x80)
-    --start;
-  return text.substr(start);
+  return text.substr(utf8CharacterStart(text, text.size() - 1));
 }
 
 /// Whether `character` is one of `characters`: as a substring it would also

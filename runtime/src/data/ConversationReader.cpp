@@ -2,6 +2,8 @@
 
 #include "data/ConversationReader.h"
 
+#include "base/Utf8.h"
+
 namespace hone::rt {
 
 static constexpr struct {
@@ -63,7 +65,7 @@ static bool readRole(JsonReader &reader, ChatTurn &turn) {
   return refuse(reader, start,
                 "expected a turn of system, user, assistant or tool but found "
                 "the role \"" +
-                    name.substr(0, 64) + "\"");
+                    shortened(name, 64) + "\"");
 }
 
 /// Of a content: each takes about 600 bytes as a template sees it.
@@ -90,14 +92,14 @@ static bool readParts(JsonReader &reader, ChatTurn &turn) {
         hasText = reader.string(turn.parts.back());
       else if (!isEmptyValue(reader))
         return refuse(reader, reader.lastValue(),
-                      "a part of a content has \"" + key.substr(0, 64) +
+                      "a part of a content has \"" + shortened(key, 64) +
                           "\", which is not supported");
     }
     if (reader.ok() && (type != "text" || !hasText))
       return refuse(reader, start,
                     "expected a part of a content with {\"type\": \"text\", "
                     "\"text\"} but found the type \"" +
-                        type.substr(0, 64) + "\"");
+                        shortened(type, 64) + "\"");
   }
   return reader.ok();
 }

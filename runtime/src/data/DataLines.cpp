@@ -7,6 +7,7 @@
 
 #include "data/DataLines.h"
 
+#include "base/Utf8.h"
 #include "data/ConversationReader.h"
 
 #include <algorithm>
@@ -253,7 +254,7 @@ bool DataLines::isObject(std::string_view line) {
 }
 
 void DataLines::noteIgnored(const std::string &key) {
-  const std::string start = key.substr(0, 64);
+  const std::string start = shortened(key, 64);
   if (ignored.size() < 16 &&
       std::find(ignored.begin(), ignored.end(), start) == ignored.end())
     ignored.push_back(start);

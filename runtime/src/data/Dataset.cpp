@@ -246,7 +246,7 @@ Status Preparation::checkUtf8() {
   for (uint64_t at = 0; at < content.size();) {
     std::string_view part = content.substr(at, MappedFile::VisitBytes);
     while (at + part.size() < content.size() && !part.empty() &&
-           (uint8_t(content[at + part.size()]) & 0xC0) == 0x80 &&
+           isUtf8Continuation(content[at + part.size()]) &&
            part.size() > MappedFile::VisitBytes - 4)
       part.remove_suffix(1);
     const size_t invalid = findInvalidUtf8(part);

@@ -194,7 +194,7 @@ Status TableRecords::readHeader() {
         std::find(names.begin(), names.end() - 1, record) != names.end() - 1) {
       broken = true;
       return bad(ErrorCode::BadLine, line,
-                 "the column \"" + record.substr(0, 64) + "\" is there twice",
+                 "the column \"" + shortened(record, 64) + "\" is there twice",
                  "keep one of the two");
     }
     std::string key = jsonString(record);

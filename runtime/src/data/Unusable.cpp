@@ -2,6 +2,8 @@
 
 #include "data/Unusable.h"
 
+#include "base/Utf8.h"
+
 namespace hone::rt {
 
 bool UnusableSamples::isOfSample(const Status &status) {
@@ -30,9 +32,10 @@ void UnusableSamples::add(const Status &status) {
       return;
     }
   Message first = status.message();
-  first.problem = first.problem.substr(0, 256);
-  first.place = first.place.substr(
-      first.place.size() > 256 ? first.place.size() - 256 : 0);
+  first.problem = shortened(first.problem, 256);
+  if (first.place.size() > 256)
+    first.place.erase(
+        0, utf8CharacterStart(first.place, first.place.size() - 256));
   reasons.push_back({*status.errorCode(), 1, std::move(first)});
 }
 

@@ -8,6 +8,7 @@
 #include "formats/Safetensors.h"
 #include "base/ByteCount.h"
 #include "base/JsonReader.h"
+#include "base/Utf8.h"
 #include "platform/Files.h"
 
 #include <algorithm>
@@ -54,16 +55,8 @@ std::string describeShape(const std::vector<int64_t> &shape) {
 /// A name from a file, safe to print: quoted, escaped, at most 200 bytes.
 static std::string quote(std::string_view name) {
   static constexpr size_t Shown = 200;
-  std::string text;
-  if (name.size() <= Shown) {
-    text += jsonString(name);
-    return text;
-  }
-  size_t cut = Shown;
-  while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0) == 0x80)
-    --cut;
-  text += jsonString(name.substr(0, cut));
-  return text + "...";
+  const std::string_view prefix = utf8Prefix(name, Shown);
+  return jsonString(prefix) + (prefix.size() < name.size() ? "..." : "");
 }
 
 static Status badFile(const std::string &place, const std::string &problem) {

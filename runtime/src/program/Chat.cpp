@@ -3,6 +3,7 @@
 #include "program/Chat.h"
 
 #include "base/OutputFile.h"
+#include "base/Utf8.h"
 #include "data/ConversationFile.h"
 #include "platform/Files.h"
 #include "platform/System.h"
@@ -97,7 +98,7 @@ bool Chat::obey(const std::string &line) {
   else if (name == "/help")
     fputs(Help, stderr);
   else
-    say("there is no command " + name.substr(0, 64) +
+    say("there is no command " + shortened(name, 64) +
         ", and nothing was sent; /help lists them. To send a text that begins "
         "with /, put a space before it");
   return true;

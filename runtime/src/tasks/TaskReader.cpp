@@ -78,7 +78,7 @@ Status TaskReader::findLabel(const std::string &text, size_t &out) const {
     return bad(expected + "-1, which test sets have for labels that are kept "
                           "secret",
                "give the train or the validation split");
-  return bad(expected + "'" + text.substr(0, 64) + "'", FormatRemedy);
+  return bad(expected + "'" + shortened(text, 64) + "'", FormatRemedy);
 }
 
 /// What an example must have, it has.
@@ -170,11 +170,11 @@ Status TaskReader::readHeader() {
   for (size_t i = 0; i < task.fields.size(); ++i)
     if (!has(Use::Text, i))
       return bad(what + anyOf(task.fields[i].names) + ", but found '" +
-                     std::string(row.substr(0, 128)) + "'",
+                     shortened(row, 128) + "'",
                  "name the columns, with a tab between two");
   if (!has(Use::Label, 0))
     return bad(what + anyOf(task.labelNames) + ", but found '" +
-                   std::string(row.substr(0, 128)) + "'",
+                   shortened(row, 128) + "'",
                "give the train or the validation split: test sets have no "
                "labels");
   if (at >= content.size())
@@ -264,7 +264,7 @@ bool TaskReader::readMembers(JsonReader &reader, TaskExample &example,
     const bool isText = use.kind == Use::Text;
     if (isText ? bool(seen[use.field]) : hasLabel)
       return reader.failAt(ErrorCode::BadExample, reader.lastToken(),
-                           "the key \"" + key.substr(0, 64) +
+                           "the key \"" + shortened(key, 64) +
                                "\", or another name of it, is there twice",
                            "keep one of the two");
     if (isText)

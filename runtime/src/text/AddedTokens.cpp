@@ -135,7 +135,7 @@ size_t AddedTokens::decidedEnd(std::string_view all) const {
   size_t end = all.size() - std::min(all.size(), longest);
   while (end > 0) {
     const size_t last = characterBefore(all, end, 0);
-    if (end < all.size() && (uint8_t(all[end]) & 0xC0) != 0x80 &&
+    if (end < all.size() && !isUtf8Continuation(all[end]) &&
         !isSpace(all, last, /*normalized=*/true))
       break;
     end = last;

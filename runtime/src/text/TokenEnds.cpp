@@ -2,17 +2,15 @@
 
 #include "text/TokenEnds.h"
 
+#include "base/Utf8.h"
+
 #include <algorithm>
 
 namespace hone::rt {
 
-static bool isContinuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 /// Of the one that has the byte at `at`.
 size_t TokenEnds::endOfCharacter(size_t at) const {
-  for (++at; at < text.size() && isContinuation(text[at]);)
+  for (++at; at < text.size() && isUtf8Continuation(text[at]);)
     ++at;
   return at;
 }
@@ -35,9 +33,7 @@ size_t TokenEnds::endOf(size_t bytes) {
   last = std::min(last - runBegin, run.size() - 1);
   if (run == text.substr(begin, end - begin))
     return endOfCharacter(begin + last);
-  size_t lastCharacter = run.size() - 1;
-  while (lastCharacter > 0 && isContinuation(run[lastCharacter]))
-    --lastCharacter;
+  const size_t lastCharacter = utf8CharacterStart(run, run.size() - 1);
   return last >= lastCharacter ? end : endOfCharacter(begin);
 }
 

@@ -199,8 +199,7 @@ static std::string_view charactersAt(std::string_view text, size_t at,
                                      size_t size) {
   size_t end = at + std::min(size, text.size() - at);
   for (int more = 0;
-       more < 3 && end < text.size() && (uint8_t(text[end]) & 0xC0) == 0x80;
-       ++more)
+       more < 3 && end < text.size() && isUtf8Continuation(text[end]); ++more)
     ++end;
   return text.substr(at, end - at);
 }
