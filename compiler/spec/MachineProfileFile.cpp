@@ -4,8 +4,12 @@
 
 #include "base/Json.h"
 #include "base/MappedFile.h"
+#include "base/NearestName.h"
 #include "base/Sha256.h"
 #include "base/Utf8.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 
@@ -23,6 +27,23 @@ static Status wrong(const std::string &path, const std::string &name,
                 "expected '" + rt::shortened(name, LongestShown) + "' to be " +
                     expected,
                 remedy);
+}
+
+/// An unknown key is a misspelt one, whose value a plan would go without.
+static Status checkKeys(const rt::Json &object, const std::string &path,
+                        const std::string &place,
+                        const std::vector<std::string> &known) {
+  for (const auto &[key, value] : object.object()) {
+    if (llvm::is_contained(known, key))
+      continue;
+    const std::string nearest = rt::nearestName(std::string(key), known);
+    return Status(ErrorCode::BadProfile, path,
+                  "'" + rt::shortened(place + std::string(key), LongestShown) +
+                      "' is no key of a profile",
+                  nearest.empty() ? "its keys are " + llvm::join(known, ", ")
+                                  : "did you mean '" + nearest + "'?");
+  }
+  return Status::ok();
 }
 
 namespace {
@@ -81,6 +102,10 @@ static Status readFamilies(const rt::Json &parsed, const std::string &path,
         {"byte", &family.byte},
         {"fill", &family.fill},
         {"launch", &family.launch}};
+    std::vector<std::string> known;
+    for (auto [term, seconds] : terms)
+      known.push_back(term);
+    HONE_TRY(checkKeys(each, path, place + ".", known));
     for (auto [term, seconds] : terms)
       HONE_TRY(readCost(each, path, place + ".", term, *seconds));
   }
@@ -96,25 +121,32 @@ Result<MachineCosts> hone::readProfile(const std::string &path,
   HONE_ASSIGN(rt::Json parsed, rt::Json::parse(file.value().bytes(), path));
   MachineCosts costs;
   costs.rates = rates;
-  const std::pair<const char *, double *> all[] = {
+  const struct {
+    const char *name;
+    double *value;
+    Bounds bounds = ofRates;
+    bool isNeeded = true;
+  } all[] = {
       {"flops_per_second", &costs.rates.flopsPerSecond},
-      {"bfloat16_flops_per_second", &costs.rates.bfloat16FlopsPerSecond},
+      {"bfloat16_flops_per_second", &costs.rates.bfloat16FlopsPerSecond,
+       ofRates, false},
       {"other_flops_per_second", &costs.rates.otherFlopsPerSecond},
       {"bytes_per_second", &costs.rates.bytesPerSecond},
       {"fills_per_second", &costs.rates.fillsPerSecond},
-      {"disk_bytes_per_second", &costs.diskBytesPerSecond},
-      {"launch_seconds", &costs.rates.launchSeconds}};
-  for (auto [name, rate] : all) {
-    const rt::Json *value = parsed.isObject() ? parsed.find(name) : nullptr;
-    if (!value && (rate == &costs.rates.bfloat16FlopsPerSecond ||
-                   rate == &costs.diskBytesPerSecond ||
-                   rate == &costs.rates.launchSeconds))
-      continue;
-    const Bounds &bounds =
-        rate == &costs.rates.launchSeconds ? ofLaunches : ofRates;
-    if (!value)
-      return wrong(path, name, bounds.expected);
-    HONE_TRY(readNumber(*value, path, name, bounds, *rate));
+      {"disk_bytes_per_second", &costs.diskBytesPerSecond, ofRates, false},
+      {"launch_seconds", &costs.rates.launchSeconds, ofLaunches, false}};
+  std::vector<std::string> known = {"step_seconds", "threads", "families"};
+  for (const auto &each : all)
+    known.push_back(each.name);
+  if (parsed.isObject())
+    HONE_TRY(checkKeys(parsed, path, "", known));
+  for (const auto &each : all) {
+    const rt::Json *value =
+        parsed.isObject() ? parsed.find(each.name) : nullptr;
+    if (value)
+      HONE_TRY(readNumber(*value, path, each.name, each.bounds, *each.value));
+    else if (each.isNeeded)
+      return wrong(path, each.name, each.bounds.expected);
   }
   HONE_TRY(readFamilies(parsed, path, costs));
   costs.digest = rt::Sha256::hex(file.value().bytes());

@@ -21,9 +21,9 @@
 namespace hone {
 
 /// Errors: as MappedFile::open, Json::parse; BadProfile for what is not such an
-/// object of numbers: rates are positive, costs of families not negative, and
-/// times of a step that follow from them finite. What the file may leave out
-/// and does is that of `rates`.
+/// object of numbers, or has another key: rates are positive, costs of families
+/// not negative, and times of a step that follow from them finite. What the
+/// file may leave out and does is that of `rates`.
 Result<MachineCosts> readProfile(const std::string &path,
                                  MachineProfile rates = {});
 

@@ -11,10 +11,14 @@ static const std::string rates =
     R"("flops_per_second": 1, "other_flops_per_second": 1,
        "bytes_per_second": 1, "fills_per_second": 1)";
 
-static std::string problemOf(const std::string &profile) {
+static rt::Message messageOf(const std::string &profile) {
   TemporaryFolder folder;
   auto costs = readProfile(folder.write("profile.json", profile));
-  return costs.isOk() ? "" : costs.status().message().problem;
+  return costs.isOk() ? rt::Message() : costs.status().message();
+}
+
+static std::string problemOf(const std::string &profile) {
+  return messageOf(profile).problem;
 }
 
 TEST(MachineProfileFile, NamesTheRangeOfARate) {
@@ -40,4 +44,16 @@ TEST(MachineProfileFile, CutsALongNameBetweenCharacters) {
   const std::string name(80 - std::string("families.").size(), 'x');
   EXPECT_EQ(problemOf("{" + rates + R"(, "families": {")" + name + R"(": 1}})"),
             "expected 'families." + name + "' to be an object");
+}
+
+TEST(MachineProfileFile, RefusesAKeyThatItDoesNotKnow) {
+  rt::Message message = messageOf("{" + rates + R"(, "launch_second": 1})");
+  EXPECT_EQ(message.problem, "'launch_second' is no key of a profile");
+  EXPECT_EQ(message.remedy, "did you mean 'launch_seconds'?");
+  message = messageOf("{" + rates + R"(, "families": {"f": {"flops": 1}}})");
+  EXPECT_EQ(message.problem, "'families.f.flops' is no key of a profile");
+  EXPECT_EQ(message.remedy, "did you mean 'flop'?");
+  message = messageOf("{" + rates + R"(, "notes": 1})");
+  EXPECT_EQ(message.remedy.substr(0, 40),
+            "its keys are step_seconds, threads, fami");
 }
