@@ -12,11 +12,11 @@
 #include "compiler/hone-make-model/RandomWeights.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/weights/PackedWeights.h"
+#include "formats/JsonFile.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
@@ -85,12 +85,8 @@ static Status makePacked(const Options &options) {
 }
 
 static Status makeModel(const Options &options) {
-  auto buffer = llvm::MemoryBuffer::getFile(options.config, /*IsText=*/true);
-  if (!buffer)
-    return Status(ErrorCode::CannotRead, options.config,
-                  "cannot be read: " + buffer.getError().message(),
-                  "the first argument is a config.json");
-  std::string text = (*buffer)->getBuffer().str();
+  HONE_ASSIGN(const rt::MappedFile file, rt::openJsonFile(options.config));
+  const std::string text(file.bytes());
   HONE_ASSIGN(std::unique_ptr<HuggingFaceModel> parsed,
               HuggingFaceModel::parse(text, options.config));
   const HuggingFaceModel &model = *parsed;

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "formats/JsonFile.h"
-#include "base/MappedFile.h"
 
 namespace hone::rt {
 
@@ -18,13 +17,18 @@ Status badJson(ErrorCode code, const std::string &path, const Json *value,
   return Status(code, place, problem, remedy);
 }
 
-Result<Json> readJsonFile(const std::string &path) {
+Result<MappedFile> openJsonFile(const std::string &path) {
   HONE_ASSIGN(MappedFile file, MappedFile::open(path));
   if (file.size() > MaxJsonFileBytes)
     return badJson(ErrorCode::BadJson, path, nullptr,
                    "expected at most " + std::to_string(MaxJsonFileBytes) +
                        " bytes, found " + std::to_string(file.size()),
                    "check that this is the right file");
+  return file;
+}
+
+Result<Json> readJsonFile(const std::string &path) {
+  HONE_ASSIGN(const MappedFile file, openJsonFile(path));
   Result<Json> json = Json::parse(file.bytes(), path);
   if (json.isOk() && !json.value().isObject())
     return badJson(ErrorCode::BadJson, path, &json.value(),

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/Json.h"
+#include "base/MappedFile.h"
 #include "base/Status.h"
 
 #include <cstdint>
@@ -16,6 +17,9 @@
 namespace hone::rt {
 
 static constexpr uint64_t MaxJsonFileBytes = 1 << 20;
+
+/// Maps a file of at most MaxJsonFileBytes. Errors: NoInput, BadData, IoError.
+Result<MappedFile> openJsonFile(const std::string &path);
 
 /// Reads a file of at most MaxJsonFileBytes whose root is an object. Errors:
 /// NoInput, BadData, IoError.
