@@ -22,4 +22,8 @@ class TargetKernels;
 std::unique_ptr<mlir::Pass> createConvertToTiles(const tile::Blocks &blocks,
                                                  const TargetKernels *kernels);
 
+/// hone-verify-tiles for a target; `kernels` may be null.
+std::unique_ptr<mlir::Pass> createVerifyTiles(bool hasFloat64,
+                                              const TargetKernels *kernels);
+
 } // namespace hone

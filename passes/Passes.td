@@ -338,8 +338,8 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
     Changes nothing. In all functions but those of the host:
 
     1. There is no op and no type beside those of tile, arith, math, memref, scf
-       and func: no pointer and no vector. Inside of `tile.parallel`, kernels
-       that a target has of its own may have ops of simt or cpu, too.
+       and func: no pointer and no vector. Inside of `tile.parallel`, there may
+       be ops of the dialect `own`, too.
     2. Memory is read and written inside of `tile.parallel`.
     3. `tile.prefetch` and `tile.release` stand outside of it.
     4. Without `float64`, nothing computes in f64.
@@ -349,7 +349,9 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
   let dependentDialects = ["::hone::tile::TileDialect"];
   let options = [
     Option<"float64", "float64", "bool", /*default=*/"true",
-           "whether the target computes in f64">
+           "whether the target computes in f64">,
+    Option<"own", "own", "std::string", /*default=*/"",
+           "the dialect of the kernels that the target has of its own">
   ];
 }
 

@@ -83,7 +83,7 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options,
 
 static void buildLower(OpPassManager &pm, const Target &target) {
   pm.addPass(createConvertToTiles(target.blocks(), target.kernels()));
-  pm.addPass(createVerifyTiles({target.hasFloat64()}));
+  pm.addPass(createVerifyTiles(target.hasFloat64(), target.kernels()));
   // From here on there are functions of tile ops on memory, for any target.
   target.buildLoweringPipeline(pm);
   // From here on the module is in the LLVM dialect and calls nothing but the

@@ -124,7 +124,7 @@ llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
 
   mlir::PassManager lowering(module.getContext());
   lowering.addPass(createConvertToTiles(target.blocks(), target.kernels()));
-  lowering.addPass(createVerifyTiles({target.hasFloat64()}));
+  lowering.addPass(createVerifyTiles(target.hasFloat64(), target.kernels()));
   target.buildLoweringPipeline(lowering);
   if (failed(lowering.run(module)))
     return llvm::createStringError("the module cannot be lowered");

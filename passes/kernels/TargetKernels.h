@@ -18,6 +18,9 @@ class TargetKernels {
 public:
   virtual ~TargetKernels() = default;
 
+  /// The dialect of what they are made of beside tile ops; empty: nothing.
+  virtual llvm::StringRef dialect() const { return {}; }
+
   /// Emits what computes `op`, which keeps to the rules of hone-verify-tiles;
   /// false, with nothing emitted, leaves the op to the kernels of all targets.
   virtual bool emit(mlir::Operation *op, KernelBuilder &k) const = 0;

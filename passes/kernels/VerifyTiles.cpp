@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/Tile/TileDialect.h"
+#include "passes/kernels/TargetKernels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,11 +27,9 @@ static bool isKnownDialect(StringRef name) {
   return llvm::is_contained(known, name);
 }
 
-/// The dialects that a target's own kernels are made of beside tile ops. They
-/// compute inside of loops, and no other target gets any.
-static bool isOfOwnKernel(Operation *op) {
-  return llvm::is_contained({"simt", "cpu"},
-                            op->getDialect()->getNamespace()) &&
+/// Kernels of a target's own compute inside of loops.
+static bool isOfOwnKernel(Operation *op, StringRef own) {
+  return op->getDialect()->getNamespace() == own &&
          op->getParentOfType<tile::ParallelOp>();
 }
 
@@ -101,11 +100,16 @@ static LogicalResult verifyEach(tile::EachOp each) {
   return failure(walked.wasInterrupted());
 }
 
-static LogicalResult verifyOp(Operation *op, bool float64) {
+static LogicalResult verifyOp(Operation *op, bool float64, StringRef own) {
   // 1
-  if (!isKnownDialect(op->getDialect()->getNamespace()) && !isOfOwnKernel(op))
-    return op->emitOpError("expects to be of a dialect that every target "
-                           "knows");
+  if (!isKnownDialect(op->getDialect()->getNamespace()) &&
+      !isOfOwnKernel(op, own)) {
+    InFlightDiagnostic diag =
+        op->emitOpError("expects to be of a dialect that every target knows");
+    if (!own.empty())
+      diag << ", or of '" << own << "' inside of 'tile.parallel'";
+    return diag;
+  }
   for (Type type : op->getResultTypes())
     if (!isKnownDialect(type.getDialect().getNamespace()) ||
         isa<VectorType>(type))
@@ -144,8 +148,8 @@ struct VerifyTiles : public hone::impl::VerifyTilesBase<VerifyTiles> {
       if (function->hasAttr(tile::TileDialect::kHostAttrName))
         continue;
       WalkResult walked = function.walk([&](Operation *op) {
-        return failed(verifyOp(op, float64)) ? WalkResult::interrupt()
-                                             : WalkResult::advance();
+        return failed(verifyOp(op, float64, own)) ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
       });
       if (walked.wasInterrupted())
         return signalPassFailure();
@@ -155,3 +159,9 @@ struct VerifyTiles : public hone::impl::VerifyTilesBase<VerifyTiles> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass> hone::createVerifyTiles(bool hasFloat64,
+                                              const TargetKernels *kernels) {
+  return createVerifyTiles(
+      {hasFloat64, kernels ? kernels->dialect().str() : ""});
+}

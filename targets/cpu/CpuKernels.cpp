@@ -3,11 +3,16 @@
 #include "targets/cpu/CpuKernels.h"
 
 #include "dialects/Hone/Sizes.h"
+#include "targets/cpu/CpuDialect.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
+
+llvm::StringRef CpuKernels::dialect() const {
+  return cpu::CpuDialect::getDialectNamespace();
+}
 
 bool CpuKernels::emit(Operation *op, KernelBuilder &k) const {
   return llvm::TypeSwitch<Operation *, bool>(op)

@@ -11,6 +11,7 @@ public:
   /// `hasPairs`: an instruction multiplies pairs of bfloat16.
   explicit CpuKernels(bool hasPairs) : hasPairs(hasPairs) {}
 
+  llvm::StringRef dialect() const override;
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
   int64_t attentionIterations() const override { return 4; }
   bool roundsThinProducts() const override { return hasPairs; }

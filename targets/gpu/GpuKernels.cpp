@@ -14,6 +14,10 @@
 using namespace mlir;
 using namespace hone;
 
+llvm::StringRef GpuKernels::dialect() const {
+  return simt::SimtDialect::getDialectNamespace();
+}
+
 bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
   bool isByMatrices =
       device.matrixUnits &&

@@ -15,6 +15,7 @@ class GpuKernels : public TargetKernels {
 public:
   explicit GpuKernels(const simt::DeviceFeatures &device) : device(device) {}
 
+  llvm::StringRef dialect() const override;
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
   tile::Blocks blocksOf(mlir::Operation *op, int64_t rows,
                         const KernelSettings &settings) const override;

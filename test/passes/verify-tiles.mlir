@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --hone-verify-tiles="float64=false" --verify-diagnostics
+// RUN: hone-opt %s --split-input-file --hone-verify-tiles="float64=false own=simt" --verify-diagnostics
 
 // What runs on the host is no kernel; numbers that decide may be read.
 func.func @hone_scalar_f() attributes {tile.entry, tile.host} {
@@ -58,8 +58,32 @@ func.func private @release(%x: memref<4x4xf32>, %n: index) {
 // -----
 
 func.func private @pointer(%p: !llvm.ptr) {
-  // expected-error @+1 {{'llvm.load' op expects to be of a dialect that every target knows}}
+  // expected-error @+1 {{'llvm.load' op expects to be of a dialect that every target knows, or of 'simt' inside of 'tile.parallel'}}
   %v = llvm.load %p : !llvm.ptr -> f32
+  return
+}
+
+// -----
+
+// What a target has of its own computes inside of loops,
+func.func private @own(%x: memref<8x64xbf16>, %n: index) {
+  tile.parallel (%i) in (%n) {
+    %a:4 = simt.load_words %x[%i, %i] : memref<8x64xbf16>
+  }
+  // expected-error @+1 {{'simt.load_words' op expects to be of a dialect that every target knows, or of 'simt' inside of 'tile.parallel'}}
+  %b:4 = simt.load_words %x[%n, %n] : memref<8x64xbf16>
+  return
+}
+
+// -----
+
+// and another target has not got it.
+func.func private @of_another_target(%panel: memref<4x64xf32>, %w: memref<8x4xf32>, %n: index) {
+  tile.parallel (%i) in (%n) {
+    // expected-error @+1 {{'cpu.fill' op expects to be of a dialect that every target knows, or of 'simt'}}
+    cpu.fill %panel, %w[%i, %i] size(%n, %n) transpose
+        : memref<4x64xf32>, memref<8x4xf32>
+  }
   return
 }
 

@@ -243,7 +243,7 @@ static OwningOpRef<ModuleOp> tilesFor(StringRef target, ModuleOp placed) {
   OwningOpRef<ModuleOp> module = placed.clone();
   PassManager passes(placed.getContext());
   passes.addPass(createConvertToTiles(chosen->blocks(), chosen->kernels()));
-  passes.addPass(createVerifyTiles());
+  passes.addPass(createVerifyTiles(/*hasFloat64=*/true, chosen->kernels()));
   if (failed(passes.run(*module)))
     exit(1);
   return module;
