@@ -54,7 +54,8 @@ TargetRequest TargetRequest::parse(llvm::StringRef text) {
     return request;
   }
   auto [triple, cpu] = text.split(':');
-  request.triple = triple.str();
+  // createTarget refuses a colon that nothing follows.
+  request.triple = (cpu.empty() ? text : triple).str();
   request.cpu = cpu.str();
   return request;
 }
@@ -72,6 +73,10 @@ void Target::setNumerics(mlir::ModuleOp module) const {
 
 llvm::Expected<std::unique_ptr<Target>>
 hone::createTarget(const TargetRequest &request) {
+  for (llvm::StringRef text : {request.triple, request.host})
+    if (text.ends_with(":"))
+      return llvm::createStringError(
+          "target '" + text + "' expects a CPU after ':' but ends there");
   std::string known;
   for (const RegisteredTarget &registered : targets) {
     llvm::Expected<std::unique_ptr<Target>> target = registered.create(request);

@@ -34,6 +34,20 @@ TEST(Target, RefusesWhatNoneKnows) {
             std::string::npos);
 }
 
+TEST(Target, RefusesAColonThatNothingFollows) {
+  TargetRequest onGpu = TargetRequest::parse("nvptx64-nvidia-cuda:sm_80");
+  onGpu.host = "x86_64-linux-gnu:";
+  for (const TargetRequest &request :
+       {TargetRequest::parse("nvptx64-nvidia-cuda:"),
+        TargetRequest::parse("aarch64-linux-gnu:"), onGpu}) {
+    auto target = createTarget(request);
+    ASSERT_FALSE(bool(target)) << request.triple;
+    const std::string message = llvm::toString(target.takeError());
+    EXPECT_NE(message.find(":' expects a CPU after ':'"), std::string::npos)
+        << message;
+  }
+}
+
 TEST(TargetRequest, ReadsLevelsAndTriples) {
   EXPECT_EQ(TargetRequest::parse("native").triple, "native");
   TargetRequest level = TargetRequest::parse("x86-64-v3");
