@@ -80,116 +80,139 @@ static std::string findNameLike(ModuleOp module, StringRef prefix) {
   return "";
 }
 
+static Status refuse(const Spec &spec, const rt::Setting &setting,
+                     const std::string &problem, const std::string &remedy) {
+  return Status(ErrorCode::BadSpecValue, spec.placeOf(setting.key()), problem,
+                remedy);
+}
+
+/// What LayerParts::cut found; its errors are of layers that share a prefix.
+static Status takeCut(FailureOr<LayerParts> found, const Spec &spec,
+                      const rt::Setting &setting, LayerParts &cut) {
+  if (failed(found))
+    return refuse(spec, setting,
+                  "expected layers with prefixes of their own on both sides of "
+                  "each cut",
+                  "cut the model elsewhere");
+  cut = std::move(*found);
+  return Status::ok();
+}
+
+/// Cuts the model into the parts of `spec`, which has some.
+static Status cutIntoParts(ModuleOp module, const Spec &spec, EntryOp loss,
+                           LayerParts &cut) {
+  const int64_t count = Layers::of(loss).count();
+  const size_t parts = spec.parts.size();
+  const rt::PartSettings &lowest = spec.parts[0], &last = spec.parts.back(),
+                         &below = spec.parts[parts - 2];
+  if (count < int64_t(parts))
+    return refuse(spec, lowest.layers,
+                  "expected a model of " +
+                      (parts == 2 ? "two" : std::to_string(parts)) +
+                      " layers or more, one for each part, but it has " +
+                      std::to_string(count),
+                  "remove parts");
+  if (cutsOf(spec).back() >= count)
+    return refuse(spec, below.layers,
+                  "expected to leave layers to " + last.section +
+                      ", but the model has layers 0-" +
+                      std::to_string(count - 1) + " and found '" +
+                      below.layers + "'",
+                  "lower the last layer, or remove parts");
+  if (auto range = parseLayerRange(last.layers);
+      range && range->last != count - 1)
+    return refuse(spec, last.layers,
+                  "expected layers up to " + std::to_string(count - 1) +
+                      ", the model's last, but found '" + last.layers + "'",
+                  "leave " + last.layers.key() + " out to have all the others");
+  for (const auto &part : spec.parts)
+    if (std::string taken = findNameLike(module, part->prefix); !taken.empty())
+      return refuse(spec, part->layers,
+                    "expected a part whose name the model does not use, but "
+                    "it has '" +
+                        taken + "'",
+                    "give the part another name than '" + part->part + "'");
+  return takeCut(cutParts(spec, loss), spec, lowest.layers, cut);
+}
+
+/// Cuts the model where train.module_cuts says.
+static Status cutIntoModules(const Spec &spec, EntryOp loss, LayerParts &cut) {
+  const int64_t count = Layers::of(loss).count();
+  const rt::Words &modules = spec.train.module_cuts;
+  std::vector<int64_t> ends;
+  for (const std::string &end : modules)
+    ends.push_back(parseLayerRange(end)->last);
+  if (ends.back() >= count)
+    return refuse(spec, modules,
+                  "expected cuts below the model's " + std::to_string(count) +
+                      " layers but found " + modules.back(),
+                  "lower it");
+  return takeCut(LayerParts::cut(loss, ends, spec.programs()), spec, modules,
+                 cut);
+}
+
+static Status checkNothingIsShared(const Spec &spec, EntryOp loss,
+                                   const LayerParts &cut,
+                                   const ParameterTable &parameters) {
+  if (cut.names().empty())
+    return Status::ok();
+  const std::string shared = findShared(loss, cut, parameters);
+  if (shared.empty())
+    return Status::ok();
+  const bool isOfParts = spec.hasParts();
+  return refuse(
+      spec,
+      isOfParts ? static_cast<const rt::Setting &>(spec.parts[0].layers)
+                : spec.train.modules,
+      std::string("expected ") + (isOfParts ? "parts" : "modules") +
+          " that share nothing that trains, but '" + shared + "' is read in " +
+          (cut.names().size() == 2 ? "both" : "two"),
+      std::string("remove ") +
+          (isOfParts ? "parts" : spec.train.modules.key()) +
+          ", train adapters, or set " + spec.weights.untie.key() +
+          " if it is the head's, too");
+}
+
+/// That each module trains something, and each part.
+static Status checkAllTrain(const Spec &spec, const LayerParts &cut,
+                            const ParameterTable &parameters) {
+  const auto trains = [&](StringRef name) {
+    return llvm::any_of(parameters.layers(), [&](const TrainableLayer &layer) {
+      return cut.has(name, layer.prefix);
+    });
+  };
+  if (!spec.hasParts())
+    for (const std::string &name : cut.names())
+      if (!trains(name))
+        return refuse(spec, spec.train.modules,
+                      "expected parameters to train in every module, but " +
+                          name + " has none",
+                      "lower it, or set " + spec.train.module_cuts.key());
+  for (const rt::MethodSettings *method : spec.methods())
+    if (StringRef part = partOf(spec, *method); !part.empty() && !trains(part))
+      return refuse(spec, spec.parts[placeOf(spec, *method)].layers,
+                    "expected parameters to train in parts." + part.str() +
+                        " but there are none",
+                    "cut the model elsewhere, or remove parts");
+  return Status::ok();
+}
+
 Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
   FailureOr<EntryOp> loss = findLossEntry(module);
   if (failed(loss))
     return Status::ok(); // reported when the step is derived
-  auto refuse = [&](const rt::Setting &setting, const std::string &problem,
-                    const std::string &remedy) {
-    return Status(ErrorCode::BadSpecValue, spec.placeOf(setting.key()), problem,
-                  remedy);
-  };
   LayerParts cut;
-  const int64_t count = Layers::of(*loss).count();
-  if (spec.hasParts()) {
-    const size_t parts = spec.parts.size();
-    const rt::PartSettings &lowest = spec.parts[0], &last = spec.parts.back(),
-                           &below = spec.parts[parts - 2];
-    if (count < int64_t(parts))
-      return refuse(lowest.layers,
-                    "expected a model of " +
-                        (parts == 2 ? "two" : std::to_string(parts)) +
-                        " layers or more, one for each part, but it has " +
-                        std::to_string(count),
-                    "remove parts");
-    if (cutsOf(spec).back() >= count)
-      return refuse(below.layers,
-                    "expected to leave layers to " + last.section +
-                        ", but the model has layers 0-" +
-                        std::to_string(count - 1) + " and found '" +
-                        below.layers + "'",
-                    "lower the last layer, or remove parts");
-    if (auto range = parseLayerRange(last.layers);
-        range && range->last != count - 1)
-      return refuse(last.layers,
-                    "expected layers up to " + std::to_string(count - 1) +
-                        ", the model's last, but found '" + last.layers + "'",
-                    "leave " + last.layers.key() +
-                        " out to have all the others");
-    for (const auto &part : spec.parts)
-      if (std::string taken = findNameLike(module, part->prefix);
-          !taken.empty())
-        return refuse(part->layers,
-                      "expected a part whose name the model does not use, but "
-                      "it has '" +
-                          taken + "'",
-                      "give the part another name than '" + part->part + "'");
-    FailureOr<LayerParts> found = cutParts(spec, *loss);
-    if (failed(found))
-      return refuse(lowest.layers,
-                    "expected layers with prefixes of their own on both sides "
-                    "of each cut",
-                    "cut the model elsewhere");
-    cut = std::move(*found);
-  }
-  const rt::Words &modules = spec.train.module_cuts;
-  if (!modules.empty() && spec.train.modules > 1) {
-    std::vector<int64_t> ends;
-    for (const std::string &end : modules)
-      ends.push_back(parseLayerRange(end)->last);
-    if (ends.back() >= count)
-      return refuse(modules,
-                    "expected cuts below the model's " + std::to_string(count) +
-                        " layers but found " + modules.back(),
-                    "lower it");
-    FailureOr<LayerParts> found = LayerParts::cut(*loss, ends, spec.programs());
-    if (failed(found))
-      return refuse(modules,
-                    "expected layers with prefixes of their own on both sides "
-                    "of each cut",
-                    "cut the model elsewhere");
-    cut = std::move(*found);
-  }
+  if (spec.hasParts())
+    HONE_TRY(cutIntoParts(module, spec, *loss, cut));
+  if (!spec.train.module_cuts.empty() && spec.train.modules > 1)
+    HONE_TRY(cutIntoModules(spec, *loss, cut));
   FailureOr<ParameterTable> parameters = ParameterTable::build(module);
   if (failed(parameters))
     return Status::ok(); // the same
-  if (std::string shared = cut.names().empty()
-                               ? std::string()
-                               : findShared(*loss, cut, *parameters);
-      !shared.empty())
-    return refuse(
-        spec.hasParts() ? static_cast<const rt::Setting &>(spec.parts[0].layers)
-                        : spec.train.modules,
-        std::string("expected ") + (spec.hasParts() ? "parts" : "modules") +
-            " that share nothing that trains, but '" + shared +
-            "' is read in " + (cut.names().size() == 2 ? "both" : "two"),
-        std::string("remove ") +
-            (spec.hasParts() ? "parts" : spec.train.modules.key()) +
-            ", train adapters, or set " + spec.weights.untie.key() +
-            " if it is the head's, too");
-  for (const std::string &name : cut.names())
-    if (!spec.hasParts() &&
-        llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
-          return cut.has(name, layer.prefix);
-        }))
-      return refuse(spec.train.modules,
-                    "expected parameters to train in every module, but " +
-                        name + " has none",
-                    "lower it, or set " + modules.key());
-  for (const rt::MethodSettings *method : spec.methods()) {
-    StringRef part = partOf(spec, *method);
-    auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
-    if (!part.empty() &&
-        llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
-          return isOwn(layer.prefix);
-        }))
-      return refuse(spec.parts[placeOf(spec, *method)].layers,
-                    "expected parameters to train in parts." + part.str() +
-                        " but there are none",
-                    "cut the model elsewhere, or remove parts");
-  }
+  HONE_TRY(checkNothingIsShared(spec, *loss, cut, *parameters));
+  HONE_TRY(checkAllTrain(spec, cut, *parameters));
   return checkMethods(spec, [&](const rt::MethodSettings &own) {
     return countLayers(*loss, cut, partOf(spec, own));
   });
