@@ -4,6 +4,8 @@
 
 #include "base/Utf8.h"
 
+#include <algorithm>
+
 namespace hone::rt {
 
 static constexpr struct {
@@ -128,6 +130,12 @@ static bool readContent(JsonReader &reader, const std::string &key,
 /// Of a conversation's calls and tools: each value takes about 250 bytes.
 static constexpr uint64_t MostTreeValues = 4096;
 
+static bool isListOfObjects(const Json &value) {
+  return value.isArray() &&
+         std::all_of(value.array().begin(), value.array().end(),
+                     [](const Json &each) { return each.isObject(); });
+}
+
 bool readTools(JsonReader &reader, const std::string &place, Json &tools) {
   const uint64_t start = reader.lastValue();
   reader.limitTree(MostTreeValues);
@@ -149,11 +157,7 @@ bool readTools(JsonReader &reader, const std::string &place, Json &tools) {
     tools = Json();
     return true;
   }
-  bool isList = tools.isArray();
-  if (isList)
-    for (const Json &tool : tools.array())
-      isList &= tool.isObject();
-  return isList ||
+  return isListOfObjects(tools) ||
          reader.failAt(start, "expected \"tools\" to be a list of objects",
                        "write tools as a list of JSON schemas");
 }
@@ -165,15 +169,12 @@ static bool readCalls(JsonReader &reader, ChatTurn &turn) {
     return false;
   if (turn.calls.isNull())
     return true;
-  bool isList = turn.calls.isArray();
-  if (isList)
-    for (const Json &call : turn.calls.array())
-      isList &= call.isObject();
-  return isList || refuse(reader, start,
-                          "expected \"tool_calls\" to be a list of objects");
+  return isListOfObjects(turn.calls) ||
+         refuse(reader, start,
+                "expected \"tool_calls\" to be a list of objects");
 }
 
-/// Whether all calls of the conversation have the role that may call.
+/// Calls are an assistant's, and without any there is content.
 static bool checkTurn(JsonReader &reader, uint64_t start, ChatTurn &turn,
                       bool hasContent) {
   const bool calls = !turn.calls.array().empty();
@@ -189,95 +190,130 @@ static bool checkTurn(JsonReader &reader, uint64_t start, ChatTurn &turn,
   return true;
 }
 
-static bool readTurn(JsonReader &reader, const KeyMap &map, ChatTurn &turn,
-                     const std::function<void(const std::string &)> &ignored) {
-  const uint64_t start = reader.lastValue();
+namespace {
+/// Reads one turn, key by key; the JSON reader keeps the error.
+class TurnReader {
+public:
+  TurnReader(JsonReader &reader, ChatTurn &turn) : reader(reader), turn(turn) {}
+
+  bool read(const KeyMap &map,
+            const std::function<void(const std::string &)> &ignored);
+
+private:
+  enum class Key { Role, Content, Reasoning, Calls, Text, Refused, Ignored };
+  static Key kindOf(const std::string &key);
+
+  bool readKey(Key kind, const std::string &key);
+  bool readText(const std::string &key);
+  bool readReasoning(const std::string &key);
+  bool repeated(const std::string &key) {
+    return reader.failAt(keyStart, "the key \"" + key + "\" is there twice",
+                         "keep one of the two");
+  }
+
+  JsonReader &reader;
+  ChatTurn &turn;
+  uint64_t keyStart = 0;
   bool hasRole = false, hasContent = false;
+};
+} // namespace
+
+TurnReader::Key TurnReader::kindOf(const std::string &key) {
+  if (key == "role" || key == "from")
+    return Key::Role;
+  if (key == "content" || key == "value")
+    return Key::Content;
+  if (key == "reasoning_content" || key == "thinking" || key == "reasoning")
+    return Key::Reasoning;
+  if (key == "tool_calls")
+    return Key::Calls;
+  if (key == "tool_call_id" || key == "name")
+    return Key::Text;
+  return std::find(std::begin(Refused), std::end(Refused), key) ==
+                 std::end(Refused)
+             ? Key::Ignored
+             : Key::Refused;
+}
+
+bool TurnReader::readText(const std::string &key) {
+  const ChatKey which = key == "name" ? ChatKey::Name : ChatKey::CallId;
+  Json::Kind kind;
+  if (!reader.peek(kind))
+    return false;
+  if (turn.keys.find(char(which)) != std::string::npos)
+    return repeated(key);
+  if (kind == Json::Kind::String) {
+    turn.keys.push_back(char(which));
+    return reader.string(which == ChatKey::Name ? turn.name : turn.callId);
+  }
+  return isEmptyValue(reader) ||
+         refuse(reader, keyStart, "expected \"" + key + "\" to be a string");
+}
+
+bool TurnReader::readReasoning(const std::string &key) {
+  Json::Kind kind;
+  if (!reader.peek(kind))
+    return false;
+  if (kind != Json::Kind::String)
+    return isEmptyValue(reader) ||
+           refuse(reader, keyStart, "\"" + key + "\" is not supported");
+  turn.hasReasoning = true;
+  turn.keys.push_back(char(key == "thinking"    ? ChatKey::Thinking
+                           : key == "reasoning" ? ChatKey::Reasoning
+                                                : ChatKey::ReasoningContent));
+  return reader.string(turn.reasoning);
+}
+
+bool TurnReader::readKey(Key kind, const std::string &key) {
+  switch (kind) {
+  case Key::Role:
+    hasRole = true;
+    turn.keys.push_back(char(ChatKey::Role));
+    return readRole(reader, turn);
+  case Key::Content:
+    hasContent = true;
+    turn.keys.push_back(char(ChatKey::Content));
+    return readContent(reader, key, turn);
+  case Key::Reasoning:
+    return readReasoning(key);
+  case Key::Calls:
+    if (turn.calls.isArray())
+      return repeated(key);
+    if (!readCalls(reader, turn))
+      return false;
+    if (turn.calls.isArray())
+      turn.keys.push_back(char(ChatKey::Calls));
+    return true;
+  case Key::Text:
+    return readText(key);
+  case Key::Refused:
+    return isEmptyValue(reader) ||
+           refuse(reader, keyStart, "\"" + key + "\" is not supported");
+  case Key::Ignored:
+    return reader.skip();
+  }
+  return false;
+}
+
+bool TurnReader::read(const KeyMap &map,
+                      const std::function<void(const std::string &)> &ignored) {
+  const uint64_t start = reader.lastValue();
   std::string given;
   for (reader.beginObject(); reader.nextMember(given);) {
-    const uint64_t keyStart = reader.lastToken();
+    keyStart = reader.lastToken();
     const std::string *name = map.nameOf(given);
     const std::string &key = name ? *name : given;
-    if (name == nullptr) {
-      ignored(given);
-      if (!reader.skip())
-        return false;
-      continue;
-    }
-    const bool isRole = key == "role" || key == "from";
-    const bool isContent = key == "content" || key == "value";
-    const bool isReasoning =
-        key == "reasoning_content" || key == "thinking" || key == "reasoning";
-    if ((isRole && hasRole) || (isContent && hasContent) ||
-        (isReasoning && turn.hasReasoning))
+    const Key kind = name ? kindOf(key) : Key::Ignored;
+    if (kind == Key::Ignored)
+      ignored(key);
+    if ((kind == Key::Role && hasRole) ||
+        (kind == Key::Content && hasContent) ||
+        (kind == Key::Reasoning && turn.hasReasoning))
       return reader.failAt(keyStart,
                            "the turn has \"" + key + "\" and one like it",
                            "keep one of the two");
-    if (isRole) {
-      hasRole = true;
-      turn.keys.push_back(char(ChatKey::Role));
-      if (!readRole(reader, turn))
-        return false;
-      continue;
-    }
-    if (isContent) {
-      hasContent = true;
-      turn.keys.push_back(char(ChatKey::Content));
-      if (!readContent(reader, key, turn))
-        return false;
-      continue;
-    }
-    if (key == "tool_calls") {
-      if (turn.calls.isArray())
-        return reader.failAt(keyStart, "the key \"tool_calls\" is there twice",
-                             "keep one of the two");
-      if (!readCalls(reader, turn))
-        return false;
-      if (turn.calls.isArray())
-        turn.keys.push_back(char(ChatKey::Calls));
-      continue;
-    }
-    if (key == "tool_call_id" || key == "name") {
-      const ChatKey which = key == "name" ? ChatKey::Name : ChatKey::CallId;
-      Json::Kind kind;
-      if (!reader.peek(kind))
-        return false;
-      if (turn.keys.find(char(which)) != std::string::npos)
-        return reader.failAt(keyStart, "the key \"" + key + "\" is there twice",
-                             "keep one of the two");
-      if (kind == Json::Kind::String) {
-        turn.keys.push_back(char(which));
-        if (!reader.string(which == ChatKey::Name ? turn.name : turn.callId))
-          return false;
-      } else if (!isEmptyValue(reader)) {
-        return refuse(reader, keyStart,
-                      "expected \"" + key + "\" to be a string");
-      }
-      continue;
-    }
-    bool isRefused = false;
-    for (const char *each : Refused)
-      isRefused |= key == each;
-    if (!isRefused && !isReasoning) {
-      ignored(key);
-      if (!reader.skip())
-        return false;
-      continue;
-    }
-    Json::Kind kind;
-    if (!reader.peek(kind))
+    if (!readKey(kind, key))
       return false;
-    if (isReasoning && kind == Json::Kind::String) {
-      turn.hasReasoning = true;
-      turn.keys.push_back(char(key == "thinking" ? ChatKey::Thinking
-                               : key == "reasoning"
-                                   ? ChatKey::Reasoning
-                                   : ChatKey::ReasoningContent));
-      if (!reader.string(turn.reasoning))
-        return false;
-    } else if (!isEmptyValue(reader)) {
-      return refuse(reader, keyStart, "\"" + key + "\" is not supported");
-    }
   }
   if (!reader.ok())
     return false;
@@ -305,7 +341,7 @@ bool readTurns(JsonReader &reader, size_t most, const KeyMap &map,
                                " turns but found a longer one",
                            "split it into several");
     turns.emplace_back();
-    if (!readTurn(reader, map, turns.back(), ignored))
+    if (!TurnReader(reader, turns.back()).read(map, ignored))
       return false;
   }
   return reader.ok();
