@@ -296,34 +296,52 @@ static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   return facts;
 }
 
-/// Reads placement `placement` of `module`. `trainsModel`: the run's result is
-/// a model.
-static PlacedMemory readPlacement(ModuleOp module, unsigned placement,
-                                  bool trainsModel) {
-  PlacedMemory plan;
-  plan.arenaBytes =
-      placedNumber(module, HoneDialect::getArenaBytesAttrName(),
-                   HoneDialect::getFewerArenaBytesAttrName(), placement);
-  int64_t regions = 0;
-  llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
+namespace {
+/// Bytes of regions, which are there during the whole step.
+struct RegionBytes {
+  llvm::SmallVector<int64_t> byClass =
+      llvm::SmallVector<int64_t>(getMaxEnumValForMemoryClass() + 1);
+  int64_t total = 0;
+
+  void add(MemoryClass memoryClass, int64_t bytes) {
+    byClass[static_cast<unsigned>(memoryClass)] += bytes;
+    total += bytes;
+  }
+  int64_t of(MemoryClass memoryClass) const {
+    return byClass[static_cast<unsigned>(memoryClass)];
+  }
+};
+
+/// The call during which most is in use beside them.
+struct WorstCall {
+  Usage usage;
+  std::string name;
+};
+} // namespace
+
+/// Regions beyond the arena, for which only some runs have memory, are not
+/// summed: `plan` takes their bytes.
+static RegionBytes sumRegions(ModuleOp module, unsigned placement,
+                              PlacedMemory &plan) {
+  RegionBytes regions;
   for (RegionOp region : module.getOps<RegionOp>()) {
-    int64_t bytes = ArenaPlan::align(region.getBytes());
-    if (region.offsetIn(placement) >= plan.arenaBytes) {
-      bool accumulates = region.getMemoryClass() == MemoryClass::Accumulation;
-      (accumulates ? plan.accumulationBytes : plan.dumpBytes) += bytes;
-      continue;
-    }
-    byClass[static_cast<unsigned>(region.getMemoryClass())] += bytes;
-    regions += bytes;
+    const int64_t bytes = ArenaPlan::align(region.getBytes());
+    if (region.offsetIn(placement) < plan.arenaBytes)
+      regions.add(region.getMemoryClass(), bytes);
+    else if (region.getMemoryClass() == MemoryClass::Accumulation)
+      plan.accumulationBytes += bytes;
+    else
+      plan.dumpBytes += bytes;
   }
+  regions.add(MemoryClass::Batch, otherBatchBytes(module));
+  return regions;
+}
 
-  if (int64_t others = otherBatchBytes(module)) {
-    byClass[static_cast<unsigned>(MemoryClass::Batch)] += others;
-    regions += others;
-  }
-
-  Usage worst;
-  std::string worstCall;
+/// Follows the step through its calls. Each is a moment of `timeline`, where
+/// `regions` are in use, too.
+static WorstCall findWorst(ModuleOp module, unsigned placement, int64_t regions,
+                           std::vector<MemoryPlan::Moment> &timeline) {
+  WorstCall worst;
   for (const StepRun &run : runsOfStep(module, placement)) {
     UsageSweep sweep(heldValues(run.entry), placement);
     for (CallOp call : EntryOp(run.entry).getBody().getOps<CallOp>()) {
@@ -332,50 +350,68 @@ static PlacedMemory readPlacement(ModuleOp module, unsigned placement,
       std::string name = (call.getBlock() + " " + call.getPrefix()).str();
       if (StringAttr part = EntryOp(run.entry).getPartAttr())
         name = (part.getValue() + ": " + name).str();
-      plan.timeline.push_back({name, regions + usage.total()});
-      if (usage.total() <= worst.total())
-        continue;
-      worst = usage;
-      worstCall = name;
+      timeline.push_back({name, regions + usage.total()});
+      if (usage.total() > worst.usage.total())
+        worst = {usage, name};
     }
   }
+  return worst;
+}
+
+/// The plan's rows, in the order in which they are printed.
+static std::vector<MemoryPlan::Row> describeRows(const RegionBytes &regions,
+                                                 const WorstCall &worst,
+                                                 bool isStep,
+                                                 bool trainsModel) {
+  std::vector<MemoryPlan::Row> rows;
   auto add = [&](MemoryClass memoryClass, int64_t bytes, std::string note) {
-    plan.rows.push_back(
+    rows.push_back(
         {stringifyMemoryClass(memoryClass).str(), bytes, std::move(note)});
   };
-  auto regionBytes = [&](MemoryClass memoryClass) {
-    return byClass[static_cast<unsigned>(memoryClass)];
+  auto addSome = [&](MemoryClass memoryClass, std::string note) {
+    if (int64_t bytes = regions.of(memoryClass))
+      add(memoryClass, bytes, std::move(note));
   };
+  const Usage &usage = worst.usage;
   if (trainsModel)
-    plan.rows.push_back(
-        {"parameters", regionBytes(MemoryClass::Adapter), "all that train"});
+    rows.push_back(
+        {"parameters", regions.of(MemoryClass::Adapter), "all that train"});
   else
-    add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
+    add(MemoryClass::Adapter, regions.of(MemoryClass::Adapter),
         "trainable parameters");
-  const bool isStep = !generates(module);
   if (isStep)
     add(MemoryClass::Gradient,
-        regionBytes(MemoryClass::Gradient) + worst.gradient,
-        worst.gradient ? "of one layer" : "");
-  if (int64_t bytes = regionBytes(MemoryClass::Accumulation))
-    add(MemoryClass::Accumulation, bytes, "one layer's gradient of a batch");
-  if (int64_t bytes = regionBytes(MemoryClass::Comparison))
-    add(MemoryClass::Comparison, bytes, "the gradient that another has beside");
+        regions.of(MemoryClass::Gradient) + usage.gradient,
+        usage.gradient ? "of one layer" : "");
+  addSome(MemoryClass::Accumulation, "one layer's gradient of a batch");
+  addSome(MemoryClass::Comparison, "the gradient that another has beside");
   if (isStep)
-    add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
-  if (int64_t bytes = regionBytes(MemoryClass::Cache))
-    add(MemoryClass::Cache, bytes, "keys and values of all positions");
-  add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
-      "inputs and outputs");
-  if (worst.boundary > 0)
-    plan.rows.push_back(
-        {"boundary", worst.boundary,
-         isStep ? "values that cross between parts" : "logits"});
-  if (isStep || worst.kept > 0)
-    add(MemoryClass::Kept, worst.kept,
+    add(MemoryClass::Optimizer, regions.of(MemoryClass::Optimizer), "");
+  addSome(MemoryClass::Cache, "keys and values of all positions");
+  add(MemoryClass::Batch, regions.of(MemoryClass::Batch), "inputs and outputs");
+  if (usage.boundary > 0)
+    rows.push_back({"boundary", usage.boundary,
+                    isStep ? "values that cross between parts" : "logits"});
+  if (isStep || usage.kept > 0)
+    add(MemoryClass::Kept, usage.kept,
         isStep ? "from forward to backward" : "from block to block");
-  add(MemoryClass::Working, worst.working, "most in " + worstCall);
-  plan.lowerBound = regions + worst.total();
+  add(MemoryClass::Working, usage.working, "most in " + worst.name);
+  return rows;
+}
+
+/// Reads placement `placement` of `module`. `trainsModel`: the run's result is
+/// a model.
+static PlacedMemory readPlacement(ModuleOp module, unsigned placement,
+                                  bool trainsModel) {
+  PlacedMemory plan;
+  plan.arenaBytes =
+      placedNumber(module, HoneDialect::getArenaBytesAttrName(),
+                   HoneDialect::getFewerArenaBytesAttrName(), placement);
+  const RegionBytes regions = sumRegions(module, placement, plan);
+  const WorstCall worst =
+      findWorst(module, placement, regions.total, plan.timeline);
+  plan.rows = describeRows(regions, worst, !generates(module), trainsModel);
+  plan.lowerBound = regions.total + worst.usage.total();
   if (plan.arenaBytes > plan.lowerBound)
     plan.rows.push_back(
         {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
