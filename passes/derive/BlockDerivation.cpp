@@ -345,27 +345,24 @@ static BlockOp writeForward(BlockOp block, StringRef variant,
   return writer.finish(results);
 }
 
-FailureOr<SplitDerivation> deriveSplit(BlockOp block,
-                                       const ActiveInputs &active,
-                                       const ResidualPolicy &policy,
-                                       StringRef variant) {
-  ActivityAnalysis activity(block, active);
-  auto demand = ResidualDemand::analyse(
-      block, activity, [&](unsigned count, bool trains) {
-        return policy.chooseAlternative(count, trains);
-      });
-  if (failed(demand))
-    return failure();
-
-  SplitDerivation result;
-  result.forward = block;
-  result.activeArguments = setBits(active.arguments);
-  result.activeResults = setBits(activity.activeResults());
-
-  // Kept values: not arguments, which the caller has, nor results of the
-  // block, which the caller has too.
-  SmallVector<Value> kept, callerHas;
+namespace {
+/// What a backward gets from the forward, and what it makes again itself.
+struct Residuals {
+  SmallVector<Value> kept;
   SmallVector<Operation *> keptAuxiliaries, recomputedAuxiliaries;
+
+  bool any() const { return !kept.empty() || !keptAuxiliaries.empty(); }
+};
+} // namespace
+
+/// Chooses among what the adjoints read. The caller has the arguments and the
+/// results of the block, so they are not kept.
+static FailureOr<Residuals> chooseResiduals(BlockOp block,
+                                            const ActivityAnalysis &activity,
+                                            const ResidualDemand &demand,
+                                            const ResidualPolicy &policy) {
+  Residuals residuals;
+  bool callerHasSome = false;
   int64_t widest = 0;
   for (BlockArgument argument : block.getBody().getArguments())
     widest = std::max(widest, elementsAtRows(argument.getType(), 1));
@@ -373,34 +370,40 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   // In the order of the block, so that what is kept makes later values cheap.
   for (Operation &op : block.getBody().front())
     for (Value value : op.getResults()) {
-      if (!llvm::is_contained(demand->values(), value))
+      if (!llvm::is_contained(demand.values(), value))
         continue;
-      bool isCheap = canRecomputeCheaply(value, kept);
+      bool isCheap = canRecomputeCheaply(value, residuals.kept);
       if (!policy.keepsInnerValue(isNarrow(value.getType()), isCheap))
         continue;
       if (llvm::is_contained(returned(block), value))
-        callerHas.push_back(value);
+        callerHasSome = true;
       else
-        kept.push_back(value);
+        residuals.kept.push_back(value);
     }
-  for (Operation *op : demand->auxiliaries()) {
-    Type type = cast<AdjointOpInterface>(op).getAuxiliaryType();
-    (policy.keepsAuxiliary(trains(op, activity), isNarrow(type))
-         ? keptAuxiliaries
-         : recomputedAuxiliaries)
-        .push_back(op);
-  }
-  if (!kept.empty() || !keptAuxiliaries.empty())
-    result.forward =
-        writeForward(block, variant, policy, kept, keptAuxiliaries);
-  if (!callerHas.empty())
+  if (callerHasSome)
     return block.emitOpError("returns a value that its own adjoint reads; "
                              "'full' cannot keep it twice");
+  for (Operation *op : demand.auxiliaries()) {
+    Type type = cast<AdjointOpInterface>(op).getAuxiliaryType();
+    (policy.keepsAuxiliary(trains(op, activity), isNarrow(type))
+         ? residuals.keptAuxiliaries
+         : residuals.recomputedAuxiliaries)
+        .push_back(op);
+  }
+  return residuals;
+}
 
+/// Writes the backward of `block`, given `residuals`, and notes in `result`
+/// which arguments it reads.
+static LogicalResult writeBackward(BlockOp block, StringRef variant,
+                                   const ActivityAnalysis &activity,
+                                   const ResidualDemand &demand,
+                                   const ResidualPolicy &policy,
+                                   const Residuals &residuals,
+                                   SplitDerivation &result) {
   SmallVector<Type> inputs(block.getArgumentTypes());
-  auto forwardTypes = result.forward.getResultTypes();
-  result.numKept = forwardTypes.size() - block.getResultTypes().size();
-  llvm::append_range(inputs, forwardTypes.take_back(result.numKept));
+  llvm::append_range(inputs,
+                     result.forward.getResultTypes().take_back(result.numKept));
   for (unsigned index : result.activeResults)
     inputs.push_back(block.getResultTypes()[index]);
 
@@ -408,27 +411,27 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   unsigned next = 0;
   for (BlockArgument argument : block.getBody().getArguments())
     writer.map(argument, writer.body().getArgument(next++));
-  for (Value value : kept) {
+  for (Value value : residuals.kept) {
     Value argument = writer.body().getArgument(next++);
     if (isRounded(value, policy))
       writer.mapRounded(value, argument);
     else
       writer.map(value, argument);
   }
-  for (Operation *op : keptAuxiliaries)
+  for (Operation *op : residuals.keptAuxiliaries)
     writer.mapAuxiliary(op, writer.body().getArgument(next++));
-  SmallVector<Value> recomputed(demand->values());
+  SmallVector<Value> recomputed(demand.values());
   if (policy.recomputesWholeBlock())
     llvm::append_range(recomputed, returned(block));
-  for (Operation *op :
-       recomputation(block, writer, recomputed, recomputedAuxiliaries))
-    writer.clone(op, llvm::is_contained(recomputedAuxiliaries, op));
+  for (Operation *op : recomputation(block, writer, recomputed,
+                                     residuals.recomputedAuxiliaries))
+    writer.clone(op, llvm::is_contained(residuals.recomputedAuxiliaries, op));
   llvm::DenseMap<Value, Value> cotangents;
   for (unsigned index : result.activeResults)
     cotangents[returned(block)[index]] = writer.body().getArgument(next++);
 
   SmallVector<Value> results;
-  if (failed(writer.writeAdjoints(activity, *demand, cotangents)) ||
+  if (failed(writer.writeAdjoints(activity, demand, cotangents)) ||
       failed(collectArgumentCotangents(block, result.activeArguments,
                                        cotangents, results)))
     return failure();
@@ -443,6 +446,37 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
       result.arguments.push_back(index);
   writer.body().eraseArguments(unread);
   result.backward = writer.finish(results);
+  return success();
+}
+
+FailureOr<SplitDerivation> deriveSplit(BlockOp block,
+                                       const ActiveInputs &active,
+                                       const ResidualPolicy &policy,
+                                       StringRef variant) {
+  ActivityAnalysis activity(block, active);
+  auto demand = ResidualDemand::analyse(
+      block, activity, [&](unsigned count, bool trains) {
+        return policy.chooseAlternative(count, trains);
+      });
+  if (failed(demand))
+    return failure();
+  FailureOr<Residuals> residuals =
+      chooseResiduals(block, activity, *demand, policy);
+  if (failed(residuals))
+    return failure();
+
+  SplitDerivation result;
+  result.forward = block;
+  result.activeArguments = setBits(active.arguments);
+  result.activeResults = setBits(activity.activeResults());
+  if (residuals->any())
+    result.forward = writeForward(block, variant, policy, residuals->kept,
+                                  residuals->keptAuxiliaries);
+  result.numKept =
+      result.forward.getResultTypes().size() - block.getResultTypes().size();
+  if (failed(writeBackward(block, variant, activity, *demand, policy,
+                           *residuals, result)))
+    return failure();
   return result;
 }
 
