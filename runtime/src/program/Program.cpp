@@ -398,59 +398,43 @@ static Status followRanks(Setup &setup) {
        setup.options.evaluates() ? &setup.evalData : nullptr, setup.peak});
 }
 
-static Status execute(const hone_module &compiled,
-                      const std::vector<std::string> &arguments, ProcessUse use,
-                      FindTask *findTask, ExitCode &outcome) {
-  Setup setup;
-  HONE_ASSIGN(Module module, Module::open(compiled));
-  setup.module = std::move(module);
-  const Options defaults = Options::defaults(setup.module.config());
-  HONE_ASSIGN(Options parsed, Options::parse(arguments, defaults));
-  const Options &options = setup.options = parsed;
-
-  if (findTask)
-    setup.task = findTask(options.settings.train.task);
-
+/// Answers --help, --version and --list-devices; false: none was given.
+static Result<bool> answer(const Options &options, const Options &defaults,
+                           const Module &module) {
   if (options.help)
-    return printUsage(Options::usage(defaults));
-  if (options.version)
-    return printVersion("train", setup.module);
-  if (options.listDevices) {
-    HONE_ASSIGN(std::string devices, listDevices(setup.module.abi()));
+    HONE_TRY(printUsage(Options::usage(defaults)));
+  else if (options.version)
+    HONE_TRY(printVersion("train", module));
+  else if (options.listDevices) {
+    HONE_ASSIGN(std::string devices, listDevices(module.abi()));
     fputs(devices.c_str(), stdout);
-    return flushOutput();
-  }
-  if (options.pauses() && setup.module.abi().device_target)
+    HONE_TRY(flushOutput());
+  } else
+    return false;
+  return true;
+}
+
+/// That the program can do what the command line asks for.
+static Status checkOptions(const Options &options, const Module &module) {
+  if (options.pauses() && module.abi().device_target)
     return Status(ErrorCode::OptionsDisagree, options.pauseOption(),
                   "a step on a GPU runs to its end",
                   "leave it out; a signal saves after the step");
-  if (!options.replay.empty() && !setup.module.canReplay())
-    return setup.module.config().hasParts()
-               ? Status(ErrorCode::OptionsDisagree, "--replay",
-                        "runs of parts with methods of their own have no "
-                        "replay.hone",
-                        "train again, or start from the run with --adapter")
-               : Status(
-                     ErrorCode::OptionsDisagree, "--replay",
-                     "this program's method, " +
-                         setup.module.config().train.method +
-                         ", has gradients that a few numbers cannot reproduce",
-                     "use the program that made the run");
-  const TrainSettings &shape = options.settings.train;
-  setup.module.place(shape.batch_size * shape.max_seq_length);
-  HONE_ASSIGN(EnginePlace place, placeOf(options));
-  if (place.rank > 0)
-    becomeFollower(setup.options);
-  HONE_ASSIGN(RunPlan planned, planRun(setup.module, setup.options, place));
-  const RunPlan &plan = planned;
-  if (options.plan) {
-    fputs(plan.render().c_str(), stdout);
-    fputs(describePauses(setup.module, options).c_str(), stdout);
-    return flushOutput();
-  }
-  if (use == ProcessUse::Alone)
-    setup.peak = PeakMeter(plan);
+  if (options.replay.empty() || module.canReplay())
+    return Status::ok();
+  if (module.config().hasParts())
+    return Status(ErrorCode::OptionsDisagree, "--replay",
+                  "runs of parts with methods of their own have no replay.hone",
+                  "train again, or start from the run with --adapter");
+  return Status(ErrorCode::OptionsDisagree, "--replay",
+                "this program's method, " + module.config().train.method +
+                    ", has gradients that a few numbers cannot reproduce",
+                "use the program that made the run");
+}
 
+/// Opens the weights, and checks what comes with them.
+static Status openModel(Setup &setup) {
+  const Options &options = setup.options;
   HONE_ASSIGN(setup.model, openModelFiles(setup.module, options.weights));
   HONE_TRY(checkGivenFiles(options, weightsPath(options.weights),
                            setup.model.weights.layout()));
@@ -460,6 +444,72 @@ static Status execute(const hone_module &compiled,
   HONE_TRY(checkWeights(setup.model, setup.module, *setup.pool,
                         options.noVerify, verified));
   fputs(verified.c_str(), stdout);
+  return Status::ok();
+}
+
+/// Makes tokens of all data that the run reads.
+static Status openAllData(Setup &setup) {
+  const Options &options = setup.options;
+  const bool trains = !options.evalOnly && options.replay.empty();
+  if (trains) {
+    HONE_TRY(openData(setup, options.data, setup.data));
+    if (!options.data.empty())
+      HONE_TRY(divideData(setup));
+  }
+  HONE_TRY(openData(setup, options.evalData, setup.evalData));
+  if (trains && options.dumpGradients.empty() && !options.data.empty())
+    showSamples(setup.data,
+                setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
+                uint64_t(options.showSamples),
+                platform::isTerminal(platform::StandardOutput));
+  return Status::ok();
+}
+
+/// Trains, or does what an option asks for in place of it.
+static Status work(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
+  const Options &options = setup.options;
+  if (setup.ranks && !setup.ranks->leads())
+    return followRanks(setup);
+  if (options.evalOnly)
+    return evaluateOnly(setup);
+  if (!options.dumpGradients.empty())
+    return dumpGradients(setup);
+  if (!options.replay.empty())
+    return replayRun(setup.module, options,
+                     setup.model.weights.layout().has_value(), *setup.trainer);
+  return train(setup, plan, outcome);
+}
+
+static Status execute(const hone_module &compiled,
+                      const std::vector<std::string> &arguments, ProcessUse use,
+                      FindTask *findTask, ExitCode &outcome) {
+  Setup setup;
+  HONE_ASSIGN(setup.module, Module::open(compiled));
+  const Options defaults = Options::defaults(setup.module.config());
+  HONE_ASSIGN(setup.options, Options::parse(arguments, defaults));
+  const Options &options = setup.options;
+  if (findTask)
+    setup.task = findTask(options.settings.train.task);
+
+  HONE_ASSIGN(const bool isAnswered, answer(options, defaults, setup.module));
+  if (isAnswered)
+    return Status::ok();
+  HONE_TRY(checkOptions(options, setup.module));
+  const TrainSettings &shape = options.settings.train;
+  setup.module.place(shape.batch_size * shape.max_seq_length);
+  HONE_ASSIGN(EnginePlace place, placeOf(options));
+  if (place.rank > 0)
+    becomeFollower(setup.options);
+  HONE_ASSIGN(const RunPlan plan, planRun(setup.module, setup.options, place));
+  if (options.plan) {
+    fputs(plan.render().c_str(), stdout);
+    fputs(describePauses(setup.module, options).c_str(), stdout);
+    return flushOutput();
+  }
+  if (use == ProcessUse::Alone)
+    setup.peak = PeakMeter(plan);
+
+  HONE_TRY(openModel(setup));
   // Before anything is written.
   HONE_ASSIGN(setup.others, openTogether(setup.module, options));
   HONE_TRY(Trainer::checkPeers(setup.module, setup.others.get()));
@@ -468,18 +518,7 @@ static Status execute(const hone_module &compiled,
     HONE_TRY(setup.output.claim(options.output));
     HONE_TRY(checkModelStays(setup));
   }
-  if (!options.evalOnly && options.replay.empty()) {
-    HONE_TRY(openData(setup, options.data, setup.data));
-    if (!options.data.empty())
-      HONE_TRY(divideData(setup));
-  }
-  HONE_TRY(openData(setup, options.evalData, setup.evalData));
-  if (!options.evalOnly && options.replay.empty() &&
-      options.dumpGradients.empty() && !options.data.empty())
-    showSamples(setup.data,
-                setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
-                uint64_t(options.showSamples),
-                platform::isTerminal(platform::StandardOutput));
+  HONE_TRY(openAllData(setup));
   HONE_ASSIGN(setup.ranks,
               RankGroup::open(setup.module, options, place,
                               {{"data", setup.data.name()},
@@ -493,15 +532,8 @@ static Status execute(const hone_module &compiled,
   }
   if (setup.ranks)
     setup.trainer->shareWith(setup.ranks->shared());
-  Status done =
-      setup.ranks && !setup.ranks->leads() ? followRanks(setup)
-      : options.evalOnly                   ? evaluateOnly(setup)
-      : !options.dumpGradients.empty()     ? dumpGradients(setup)
-      : !options.replay.empty()
-          ? replayRun(setup.module, options,
-                      setup.model.weights.layout().has_value(), *setup.trainer)
-          : train(setup, plan, outcome);
-  return done.isOk() ? setup.peak.verdict() : done;
+  HONE_TRY(work(setup, plan, outcome));
+  return setup.peak.verdict();
 }
 
 /// Apart from startProcess(), which refuses a stack that this does not fit on.
