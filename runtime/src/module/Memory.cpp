@@ -52,7 +52,7 @@ static void appendRow(std::string &out, const std::string &name, uint64_t bytes,
                       const char *note) {
   char line[160];
   snprintf(line, sizeof(line), "  %-18s%10.2f MiB%s%s\n", name.c_str(),
-           double(bytes) / (1024 * 1024), *note ? "   " : "", note);
+           inMebibytes(bytes), *note ? "   " : "", note);
   out += line;
 }
 

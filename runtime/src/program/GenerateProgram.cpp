@@ -7,6 +7,7 @@
 
 #include "program/GenerateProgram.h"
 
+#include "base/ByteCount.h"
 #include "device/HostDevice.h"
 #include "generate/Generator.h"
 #include "module/Memory.h"
@@ -24,12 +25,11 @@
 namespace hone::rt {
 
 static void reportMemory(const RunPlan &plan, const PeakMeter &peak) {
-  constexpr double mib = 1024 * 1024;
   fprintf(stderr,
           "peak         %.1f of %.1f MiB planned\n"
           "resident     %.1f of %.1f MiB planned with mapped files\n",
-          double(peak.anonymous()) / mib, double(plan.total) / mib,
-          double(peak.resident()) / mib, double(plan.resident) / mib);
+          inMebibytes(peak.anonymous()), inMebibytes(plan.total),
+          inMebibytes(peak.resident()), inMebibytes(plan.resident));
 }
 
 /// The program's rows of the plan, for its threads.
@@ -42,15 +42,9 @@ static RunPlan planFor(const Module &module, GenerateOptions &options) {
                        unsigned(options.threads));
 }
 
-Status runGeneration(const hone_module &compiled,
-                     const std::vector<std::string> &arguments, ProcessUse use,
-                     ExitCode &outcome) {
-  HONE_ASSIGN(const Module module, Module::open(compiled));
-  HONE_ASSIGN(GenerateOptions options, GenerateOptions::parse(arguments));
-  if (options.help)
-    return printUsage(GenerateOptions::usage());
-  if (options.version)
-    return printVersion("generate", module);
+/// That the program can do what the command line asks for.
+static Status checkOptions(const GenerateOptions &options,
+                           const Module &module) {
   if (!options.adapter.empty() && module.abi().trainable_count == 0)
     return Status(ErrorCode::OptionsDisagree, "--adapter",
                   "the program was compiled with lora: none, and "
@@ -65,6 +59,19 @@ Status runGeneration(const hone_module &compiled,
             ", which were compiled in, but got " +
             std::to_string(int64_t(options.promptRows)),
         "leave it out, or compile with a larger generate.prompt_rows");
+  return Status::ok();
+}
+
+Status runGeneration(const hone_module &compiled,
+                     const std::vector<std::string> &arguments, ProcessUse use,
+                     ExitCode &outcome) {
+  HONE_ASSIGN(const Module module, Module::open(compiled));
+  HONE_ASSIGN(GenerateOptions options, GenerateOptions::parse(arguments));
+  if (options.help)
+    return printUsage(GenerateOptions::usage());
+  if (options.version)
+    return printVersion("generate", module);
+  HONE_TRY(checkOptions(options, module));
   const RunPlan plan = planFor(module, options);
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
@@ -105,7 +112,9 @@ Status runGeneration(const hone_module &compiled,
               Generator::create(module, files.weights, device));
   Generator &generator = *made;
   TextWriter writer(generator, options, config, tokenizer,
-                    options.promptRows == 0 ? most : options.promptRows, peak);
+                    options.promptRows == 0 ? int64_t(module.abi().max_rows)
+                                            : options.promptRows,
+                    peak);
   HONE_TRY(writer.start());
   if (const std::string other =
           options.adapter.empty() ? ""

@@ -2,6 +2,7 @@
 
 #include "program/ModelFiles.h"
 
+#include "base/ByteCount.h"
 #include "module/WeightDigests.h"
 
 #include <chrono>
@@ -59,7 +60,7 @@ Status checkWeights(const ModelFiles &files, const Module &module, Pool &pool,
   Status status = verifyWeights(files.weights.file(), abi, pool);
   char line[96];
   snprintf(line, sizeof(line), "verified     %.1f MiB of weights in %.2f s\n",
-           double(abi.weight_file_bytes) / (1024 * 1024),
+           inMebibytes(abi.weight_file_bytes),
            std::chrono::duration<double>(Clock::now() - start).count());
   report = line;
   return status;

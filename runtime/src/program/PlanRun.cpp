@@ -58,7 +58,7 @@ std::string describePauses(const Module &module, const Options &options) {
            "  %-18s%10.2f MiB   on the disk, with --for, --suspend or "
            "--suspend-every\n"
            "  %-18s%10.4f s     at most, by estimate, which these wait for\n",
-           "suspended step", double(bytes) / (1024 * 1024), "a kernel",
+           "suspended step", inMebibytes(bytes), "a kernel",
            module.config().longestLaunchSeconds);
   return text;
 }

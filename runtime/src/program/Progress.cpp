@@ -7,6 +7,7 @@
 
 #include "program/Progress.h"
 
+#include "base/ByteCount.h"
 #include "platform/Files.h"
 
 #include <cinttypes>
@@ -46,17 +47,16 @@ int Progress::render(char *out, int size, const StepRecord &record,
   int width = snprintf(total, sizeof(total), "%" PRIu64, steps);
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "  norm %.3g", record.gradientNorm);
-  constexpr double mib = 1024 * 1024;
   if (record.offloadedBytes > 0)
     snprintf(offloaded, sizeof(offloaded), "  offloaded %.1f MiB",
-             double(record.offloadedBytes) / mib);
+             inMebibytes(record.offloadedBytes));
   return snprintf(out, size_t(size),
                   "step %*" PRIu64 "/%s  loss %.4f%s  lr %.1e  %.0f tok/s  "
                   "peak %.1f/%.1f MiB%s  eta %s",
                   width + 1, record.step, total, record.loss, norm,
                   record.learningRate, rate,
-                  double(record.peakAnonymousBytes) / mib,
-                  double(plannedBytes) / mib, offloaded, left);
+                  inMebibytes(record.peakAnonymousBytes),
+                  inMebibytes(plannedBytes), offloaded, left);
 }
 
 void Progress::step(const StepRecord &record, double now, double seconds) {

@@ -148,16 +148,15 @@ std::string describeRun(const Module &module, const Options &options,
 std::string describeOutcome(const Module &module, const Options &options,
                             const Run &run, const RunPlan &plan) {
   char peak[128], resident[128], step[64], speed[64];
-  constexpr double mib = 1024 * 1024;
   const uint64_t budgeted = run.peak().budgeted();
   snprintf(peak, sizeof(peak),
            "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
-           double(budgeted) / mib, double(plan.budgeted()) / mib, budgeted,
+           inMebibytes(budgeted), inMebibytes(plan.budgeted()), budgeted,
            plan.budgeted());
   snprintf(resident, sizeof(resident),
            "%.1f of %.1f MiB planned with mapped files (%" PRIu64 " of %" PRIu64
            " bytes)",
-           double(run.peak().resident()) / mib, double(plan.resident) / mib,
+           inMebibytes(run.peak().resident()), inMebibytes(plan.resident),
            run.peak().resident(), plan.resident);
   snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
   // Accumulated batches are one step.
@@ -196,7 +195,7 @@ std::string describeOutcome(const Module &module, const Options &options,
     snprintf(host, sizeof(host),
              "%.1f MiB planned; %.1f MiB with the driver's, which are in no "
              "plan",
-             double(plan.total) / mib, double(run.peak().anonymous()) / mib);
+             inMebibytes(plan.total), inMebibytes(run.peak().anonymous()));
     memory = row("device", peak) + row("host", host);
   }
   if (const uint64_t bytes = run.offloadedBytes())
