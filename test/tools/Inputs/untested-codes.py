@@ -9,8 +9,10 @@ import re
 import sys
 
 catalogue, tests = map(pathlib.Path, sys.argv[1:])
-names = dict(re.findall(r"^HONE_ERROR\((H\d{4}), (\w+),", catalogue.read_text(),
-                        re.MULTILINE))
+parts = re.findall(r'^#include "base/(.+)"', catalogue.read_text(), re.MULTILINE)
+names = dict(re.findall(r"^HONE_ERROR\((H\d{4}), (\w+),",
+                        "".join((catalogue.parent / part).read_text()
+                                for part in parts), re.MULTILINE))
 expected = set()
 for path in tests.rglob("*"):
     if path.suffix in (".cpp", ".h", ".sh", ".test"):
