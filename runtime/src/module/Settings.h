@@ -206,7 +206,8 @@ struct TrainSettings : MethodSettings {
   /// In a binary of bfloat16: what was chosen.
   Word bfloat16_products{*this, "bfloat16_products", "auto", Bits::Numerics,
       SetBy::Spec,
-      "with compute_dtype bfloat16, how products with weights and in attention "
+      "with compute_dtype bfloat16, how products with weights, in attention "
+      "and, with lora.dtype bfloat16, an adapter's h = x A^T and u = dy B "
       "multiply: pairs rounds all operands to bfloat16 and multiplies two at "
       "once; widened converts bfloat16 to float32 without loss; auto takes the "
       "faster one on target.cpu", {{"auto", "pairs",
