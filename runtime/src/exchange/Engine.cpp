@@ -1,11 +1,14 @@
 //===- Engine.cpp - Which library carries messages ------------------------===//
 
 #include "exchange/Engine.h"
+#include "exchange/Pieces.h"
 
 #include "platform/Files.h"
 #include "platform/System.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 
 /// Gives way to that of an engine which is linked into the program.
 extern "C" __attribute__((weak)) const hone_engine *hone_exchange_engine(void) {
@@ -14,20 +17,23 @@ extern "C" __attribute__((weak)) const hone_engine *hone_exchange_engine(void) {
 
 namespace hone::rt {
 
-static Status refuse(const std::string &path, const std::string &problem) {
-  return Status(ErrorCode::NoEngine, path, problem,
+static Status refuse(std::string_view path, Pieces problem) {
+  return failed(ErrorCode::NoEngine, {path}, problem,
                 "put the engine there that came with this version of Hone");
 }
 
 static Result<const hone_engine *> checked(const std::string &path,
                                            const hone_engine *engine) {
   if (engine->version != HONE_ENGINE_VERSION ||
-      engine->size != sizeof(hone_engine))
-    return refuse(
-        path, "expects version " + std::to_string(HONE_ENGINE_VERSION) +
-                  " of " + std::to_string(sizeof(hone_engine)) +
-                  " bytes but got version " + std::to_string(engine->version) +
-                  " of " + std::to_string(engine->size));
+      engine->size != sizeof(hone_engine)) {
+    char problem[160];
+    snprintf(problem, sizeof(problem),
+             "expects version %d of %zu bytes but got version %" PRIu32
+             " of %" PRIu32,
+             HONE_ENGINE_VERSION, sizeof(hone_engine), engine->version,
+             engine->size);
+    return refuse(path, {problem});
+  }
   return engine;
 }
 
@@ -38,18 +44,18 @@ static Result<void *> load(const std::string &path, const std::string &name) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
   if (!isName)
-    return refuse("--exchange " + name,
-                  "expects a name of letters a-z, digits and -");
+    return refuse(joined({"--exchange ", name}),
+                  {"expects a name of letters a-z, digits and -"});
   if (!platform::exists(path))
-    return refuse(path, "there is no such engine");
+    return refuse(path, {"there is no such engine"});
   std::string reason;
   void *library = platform::openLibrary(path.c_str(), reason);
   if (!library)
-    return refuse(path, "cannot be loaded: " + reason);
+    return refuse(path, {"cannot be loaded: ", reason});
   auto *ask = reinterpret_cast<const char *(*)()>(
       platform::findSymbol(library, "hone_exchange_problem"));
   if (const char *problem = ask ? ask() : ""; *problem)
-    return refuse(path, problem);
+    return refuse(path, {problem});
   return library;
 }
 
@@ -60,20 +66,20 @@ static const hone_engine *linkedEngine(const std::string &name) {
 }
 
 static std::string pathOf(const std::string &folder, const std::string &name) {
-  return folder + "/hone-exchange-" + name + ".so";
+  return joined({folder, "/hone-exchange-", name, ".so"});
 }
 
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name) {
   if (const hone_engine *linked = linkedEngine(name))
-    return checked("--exchange " + name, linked);
+    return checked(joined({"--exchange ", name}), linked);
   const std::string path = pathOf(folder, name);
   HONE_ASSIGN(void *library, load(path, name));
   auto *find = reinterpret_cast<const hone_engine *(*)()>(
       platform::findSymbol(library, "hone_exchange_engine"));
   const hone_engine *engine = find ? find() : nullptr;
   if (!engine)
-    return refuse(path, "is no engine: it has no hone_exchange_engine");
+    return refuse(path, {"is no engine: it has no hone_exchange_engine"});
   return checked(path, engine);
 }
 
@@ -87,7 +93,7 @@ Status checkAddress(const std::string &folder, const std::string &name,
   char why[1024] = "";
   if (!check || check(address.c_str(), why, sizeof(why)) == 0)
     return Status::ok();
-  return Status(ErrorCode::NoMeeting, option, why,
+  return failed(ErrorCode::NoMeeting, {option}, {why},
                 "put it right; honec --explain H0827 says what programs need "
                 "to meet");
 }
@@ -105,7 +111,7 @@ Result<EnginePlace> findPlace(const std::string &folder,
   char why[256] = "";
   if (!find || find(&place.rank, &place.ranks, why, sizeof(why)) == 0)
     return place;
-  return Status(ErrorCode::NoMeeting, path, why,
+  return failed(ErrorCode::NoMeeting, {path}, {why},
                 "start the program with mpirun, or without --exchange");
 }
 

@@ -2,6 +2,7 @@
 
 #include "exchange/Ensemble.h"
 
+#include "exchange/Pieces.h"
 #include "platform/System.h"
 
 #include <algorithm>
@@ -114,10 +115,10 @@ static uint64_t newestCommon(const Saved &own,
 /// Where a round begins, or that nothing is common.
 static Result<Ensemble::Start> startAt(uint64_t step, uint64_t steps) {
   if (step == kNothing)
-    return Status(
-        ErrorCode::NoCommonStep, "--output",
-        "expects a checkpoint of one step in the folders of all "
-        "programs, but there is none",
+    return failed(
+        ErrorCode::NoCommonStep, {"--output"},
+        {"expects a checkpoint of one step in the folders of all "
+         "programs, but there is none"},
         "give each program the folder of the same run, or new ones to "
         "all");
   return Ensemble::Start{step, steps};
@@ -167,6 +168,7 @@ Result<Ensemble::Start>
 Ensemble::followRound(const std::vector<int64_t> &saved) {
   HONE_TRY(leader().awaitGreeting());
   const auto from = std::chrono::steady_clock::now();
+  const std::string what = joined({"a round of '", leader().peer(), "'"});
   uint64_t round = 0;
   for (;;) {
     seen = events.load(); // before it is looked for what they are
@@ -174,9 +176,8 @@ Ensemble::followRound(const std::vector<int64_t> &saved) {
     if (round != entered && round != 0)
       break;
     HONE_TRY(about.patience.check(
-        "a round of '" + leader().peer() + "'",
-        std::chrono::duration_cast<std::chrono::milliseconds>(
-            std::chrono::steady_clock::now() - from)));
+        what, std::chrono::duration_cast<std::chrono::milliseconds>(
+                  std::chrono::steady_clock::now() - from)));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   uint64_t begin[2] = {};
@@ -237,9 +238,10 @@ Result<Command> Ensemble::follow() {
   }
   ++commands;
   if (told[0] > uint64_t(Command::Kind::Result))
-    return Status(ErrorCode::MessageMisfit, comes.describe(),
-                  "expects a command but got number " + std::to_string(told[0]),
-                  "compile all parts in one call");
+    return failed(
+        ErrorCode::MessageMisfit, {comes.describe()},
+        {"expects a command but got number ", std::to_string(told[0])},
+        "compile all parts in one call");
   return Command{Command::Kind(told[0]), told[1]};
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exchange/Pieces.h"
 #include "exchange/Session.h"
 
 #include <algorithm>
@@ -21,9 +22,10 @@ static constexpr milliseconds kMostGreeting{60000};
 static constexpr const char *kIncarnation = ".incarnation";
 
 void Session::encodeGreeting(bool asks) {
-  std::string text = kIncarnation + ("=" + std::to_string(incarnation)) + "\n";
+  std::string text =
+      joined({kIncarnation, "=", std::to_string(incarnation), "\n"});
   for (const auto &[key, value] : self.equal)
-    text += key + "=" + value + "\n";
+    text += joined({key, "=", value, "\n"});
   Frame frame;
   frame.kind = FrameKind::Greeting;
   frame.run = self.run;
@@ -113,11 +115,8 @@ void Session::handleGreeting(const Frame &frame) {
     const std::string &here = mine == self.equal.end() ? none : mine->second;
     if (here == there)
       continue;
-    if (!differences.empty())
-      differences += ", ";
-    for (const char *text :
-         {key.c_str(), " (here ", here.c_str(), ", there ", there.c_str(), ")"})
-      differences += text;
+    differences += joined({differences.empty() ? "" : ", ", key, " (here ",
+                           here, ", there ", there, ")"});
   }
   owesGreeting |= hasGreeting && frame.size == 1;
   isKnown = frame.size == 0;
@@ -125,8 +124,8 @@ void Session::handleGreeting(const Frame &frame) {
   if (differences.empty())
     isGreeted = true;
   else
-    failure = Status(ErrorCode::PartsDiffer, "the program '" + self.peer + "'",
-                     "differs in " + differences,
+    failure = failed(ErrorCode::PartsDiffer, {"the program '", self.peer, "'"},
+                     {"differs in ", differences},
                      "compile all parts in one call, and start all programs "
                      "with the same options");
 }

@@ -2,10 +2,13 @@
 
 #include "exchange/Session.h"
 
+#include "exchange/Pieces.h"
 #include "platform/System.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -92,7 +95,7 @@ Result<std::unique_ptr<Session>> Session::start(Peer peer) {
   session->frameOut.reset(new char[most]);
   if (std::error_code error =
           session->thread.start(kStack, runThread, session.get()))
-    return Status(ErrorCode::NoThread, "exchange", error.message(),
+    return failed(ErrorCode::NoThread, {"exchange"}, {error.message()},
                   "allow one thread more");
   session->isStarted = true;
   return session;
@@ -102,11 +105,11 @@ Status Session::awaitGreeting() {
   std::unique_lock<std::mutex> lock(mutex);
   const Clock::time_point begin = Clock::now();
   while (!isGreeted && failure.isOk()) {
-    std::string what = "the program '" + self.peer + "' at " + self.address;
-    if (!reason.empty())
-      what += " (" + reason + ")";
+    const bool hasReason = !reason.empty();
     HONE_TRY(self.patience.check(
-        what, std::chrono::duration_cast<milliseconds>(Clock::now() - begin)));
+        joined({"the program '", self.peer, "' at ", self.address,
+                hasReason ? " (" : "", reason, hasReason ? ")" : ""}),
+        std::chrono::duration_cast<milliseconds>(Clock::now() - begin)));
     changed.wait_for(lock, self.patience.slice());
   }
   return failure;
@@ -255,9 +258,10 @@ Status Session::problemOf(const Transport::Message &message) const {
 
 Status Session::goOn(const std::string &what, Clock::time_point begin) {
   if (isInterrupted())
-    return Status(ErrorCode::PeerLost, what,
-                  refusal.empty() ? "another program of the model began anew"
-                                  : "it sent what does not fit: " + refusal,
+    return failed(ErrorCode::PeerLost, {what},
+                  {refusal.empty() ? "another program of the model began anew"
+                                   : "it sent what does not fit: ",
+                   refusal},
                   "give the same command again");
   Status status = self.patience.check(
       what, std::chrono::duration_cast<milliseconds>(
@@ -291,8 +295,8 @@ Status Session::wait(const Transport::Message &message) {
     HONE_TRY(failure);
     HONE_TRY(goOn(message.describe(), begin));
     if (hasFarewell)
-      return Status(ErrorCode::PeerLost, message.describe(),
-                    "the other program has ended",
+      return failed(ErrorCode::PeerLost, {message.describe()},
+                    {"the other program has ended"},
                     "see what it said, and give the same commands again");
     changed.wait_for(lock, self.patience.slice());
   }
@@ -309,7 +313,7 @@ Status Session::drain() {
   const Clock::time_point begin = Clock::now();
   while (hasOpenSends() && !hasFarewell) {
     HONE_TRY(failure);
-    HONE_TRY(goOn("the last answer to '" + self.peer + "'", begin));
+    HONE_TRY(goOn(joined({"the last answer to '", self.peer, "'"}), begin));
     changed.wait_for(lock, self.patience.slice());
   }
   return Status::ok();
@@ -374,21 +378,20 @@ void Session::run() {
 }
 
 Status Session::refusalOf(int number, const char *why) const {
-  const std::string place = "the program '" + self.peer + "'";
   switch (number) {
   case EACCES:
-    return Status(ErrorCode::NotAdmitted, place,
-                  "does not admit this one: " + std::string(why),
+    return failed(ErrorCode::NotAdmitted, {"the program '", self.peer, "'"},
+                  {"does not admit this one: ", why},
                   "have its owner add the name to the file of --admit");
   case EBUSY:
-    return Status(ErrorCode::PeerBusy, place,
-                  "trains with another program: " + std::string(why),
+    return failed(ErrorCode::PeerBusy, {"the program '", self.peer, "'"},
+                  {"trains with another program: ", why},
                   "wait for its run to end, or start a program of your own");
   case EINVAL:
-    return Status(ErrorCode::NoMeeting,
-                  "--exchange " + std::string(self.engine->name) + " for " +
-                      place,
-                  why, "see the engine's page for what it needs");
+    return failed(ErrorCode::NoMeeting,
+                  {"--exchange ", self.engine->name, " for the program '",
+                   self.peer, "'"},
+                  {why}, "see the engine's page for what it needs");
   default:
     return Status::ok();
   }
@@ -606,11 +609,10 @@ void Session::handle(const Frame &frame) {
     sends.clear(); // nobody needs them
     return;
   case FrameKind::Refusal:
-    failure =
-        Status(ErrorCode::MessageMisfit, "the program '" + self.peer + "'",
-               "refuses what this one sent: " +
-                   std::string(frame.payload, frame.payloadBytes),
-               "compile all parts in one call");
+    failure = failed(
+        ErrorCode::MessageMisfit, {"the program '", self.peer, "'"},
+        {"refuses what this one sent: ", {frame.payload, frame.payloadBytes}},
+        "compile all parts in one call");
     return;
   case FrameKind::Ack:
     if (auto own = sends.find(frame.name); own != sends.end()) {
@@ -647,21 +649,20 @@ void Session::handleCredit(const Frame &frame) {
 }
 
 void Session::refuse(const Frame &frame, const char *problem) {
-  const std::string where =
-      frame.name.schedule >= kCommand
-          ? ""
-          : " in schedule " + std::to_string(frame.name.schedule) + ", step " +
-                std::to_string(frame.name.step + 1);
-  refuse(Status(
-      ErrorCode::MessageMisfit, "a frame of the program '" + self.peer + "'",
-      std::string("expects what a schedule has but got ") + problem + where,
-      "compile all parts in one call, and let nobody else reach "
-      "the programs"));
+  char where[64] = "";
+  if (frame.name.schedule < kCommand)
+    snprintf(where, sizeof(where), " in schedule %" PRIu32 ", step %" PRIu64,
+             frame.name.schedule, frame.name.step + 1);
+  refuse(failed(ErrorCode::MessageMisfit,
+                {"a frame of the program '", self.peer, "'"},
+                {"expects what a schedule has but got ", problem, where},
+                "compile all parts in one call, and let nobody else reach "
+                "the programs"));
 }
 
 void Session::refuse(Status why) {
   const Message told = why.message();
-  refusal = told.place + ": " + told.problem;
+  refusal = joined({told.place, ": ", told.problem});
   owesRefusal = true;
   if (self.outlives && self.events)
     ++*self.events;

@@ -10,6 +10,7 @@
 #include "base/OutputFile.h"
 #include "base/Sha256.h"
 #include "exchange/Engine.h"
+#include "exchange/Pieces.h"
 #include "platform/Files.h"
 #include "platform/System.h"
 
@@ -24,23 +25,23 @@ static std::string runOf(const std::string &output) {
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   if (path.front() != '/')
-    path = platform::resolve(".") + "/" + path;
+    path = joined({platform::resolve("."), "/", path});
   return Sha256::hex(path).substr(0, 16);
 }
 
 /// Of --connect, "HOST:1" or "server=HOST:1,...": each program's name, "" for
 /// any, and where it is.
-static std::vector<std::pair<std::string, std::string>>
-dialled(const std::string &connect) {
-  std::vector<std::pair<std::string, std::string>> out;
+static std::vector<std::pair<std::string_view, std::string_view>>
+dialled(std::string_view connect) {
+  std::vector<std::pair<std::string_view, std::string_view>> out;
   for (size_t begin = 0; begin <= connect.size();) {
     const size_t end = std::min(connect.find(',', begin), connect.size());
-    const std::string one = connect.substr(begin, end - begin);
+    const std::string_view one = connect.substr(begin, end - begin);
     const size_t equals = one.find('=');
-    if (equals != std::string::npos && equals < one.find(':'))
-      out.emplace_back(one.substr(0, equals), one.substr(equals + 1));
-    else
-      out.emplace_back("", one);
+    const bool isNamed =
+        equals != std::string_view::npos && equals < one.find(':');
+    out.emplace_back(one.substr(0, isNamed ? equals : 0),
+                     one.substr(isNamed ? equals + 1 : 0));
     begin = end + 1;
   }
   return out;
@@ -53,39 +54,42 @@ Status meetOverNetwork(Options &options) {
       {&options.keys, serves || connects}, {&options.admit, serves}};
   for (auto [word, isRead] : needed)
     if (!word->empty() && !isRead)
-      return Status(ErrorCode::MissingOption, word->spelling(),
-                    word == &options.admit
-                        ? "expects --serve but got none"
-                        : "expects --serve or --connect but got neither",
-                    "add it, or leave " + word->spelling() + " out");
+      return failed(ErrorCode::MissingOption, {word->spelling()},
+                    {word == &options.admit
+                         ? "expects --serve but got none"
+                         : "expects --serve or --connect but got neither"},
+                    joined({"add it, or leave ", word->spelling(), " out"}));
   if (!serves && !connects)
     return Status::ok();
   const std::string given =
       (serves ? options.serve : options.connect).spelling();
   for (const Word *word : {&options.exchange, &options.exchangeAt})
     if (!word->empty())
-      return Status(ErrorCode::OptionsDisagree, word->spelling(),
-                    given + " already says how programs meet",
+      return failed(ErrorCode::OptionsDisagree, {word->spelling()},
+                    {given, " already says how programs meet"},
                     "give one of the two");
   for (const Word *word : {&options.serve, &options.keys, &options.admit})
     if (word->find(',') != std::string::npos)
-      return Status(ErrorCode::WrongOption, word->spelling(),
-                    "expects no comma but got '" + *word + "'",
+      return failed(ErrorCode::WrongOption, {word->spelling()},
+                    {"expects no comma but got '", *word, "'"},
                     "give another path or address");
   std::string where;
+  auto add = [&](Pieces key, std::string_view value) {
+    where += joined({where.empty() ? "" : ",", joined(key), "=", value});
+  };
   if (serves)
-    where += ",serve=" + options.serve;
+    add({"serve"}, options.serve);
   if (connects)
     for (const auto &[name, place] : dialled(options.connect))
-      where += (name.empty() ? ",connect=" : ",connect." + name + "=") + place;
+      add({"connect", name.empty() ? "" : ".", name}, place);
   if (!options.keys.empty())
-    where += ",keys=" + options.keys;
+    add({"keys"}, options.keys);
   if (!options.admit.empty())
-    where += ",admit=" + options.admit;
+    add({"admit"}, options.admit);
   if (connects && !options.output.empty())
-    where += ",run=" + runOf(options.output);
+    add({"run"}, runOf(options.output));
   options.exchange = "grpc";
-  options.exchangeAt = where.substr(1);
+  options.exchangeAt = where;
   return Status::ok();
 }
 
@@ -94,7 +98,7 @@ static Status checkConnect(const Options &options,
                            const std::vector<std::string> &peers) {
   const std::string option = options.connect.spelling();
   const auto given = dialled(options.connect);
-  auto has = [&](auto end, const std::string &name) {
+  auto has = [&](auto end, std::string_view name) {
     return std::any_of(given.begin(), end,
                        [&](const auto &one) { return one.first == name; });
   };
@@ -104,26 +108,26 @@ static Status checkConnect(const Options &options,
         std::find(peers.begin(), peers.end(), one.first) == peers.end()) {
       std::string all;
       for (const std::string &peer : peers)
-        all += (all.empty() ? "'" : ", '") + peer + "'";
-      return Status(ErrorCode::NoMeeting, option,
-                    "expects programs that this one meets, " + all +
-                        ", but got '" + one.first + "'",
+        all += joined({all.empty() ? "'" : ", '", peer, "'"});
+      return failed(ErrorCode::NoMeeting, {option},
+                    {"expects programs that this one meets, ", all,
+                     ", but got '", one.first, "'"},
                     "name those that serve");
     }
     if (has(each, one.first))
-      return Status(ErrorCode::NoMeeting, option,
-                    "expects each program once but got another place, '" +
-                        one.second + "'",
+      return failed(ErrorCode::NoMeeting, {option},
+                    {"expects each program once but got another place, '",
+                     one.second, "'"},
                     "write NAME=HOST:PORT once for each program that serves");
   }
   if (!options.serve.empty() || has(given.end(), ""))
     return Status::ok();
   for (const std::string &peer : peers)
     if (!has(given.end(), peer))
-      return Status(ErrorCode::NoMeeting, option,
-                    "expects the address of '" + peer +
-                        "' too, since this program does not serve",
-                    "add " + peer + "=HOST:PORT, or --serve");
+      return failed(ErrorCode::NoMeeting, {option},
+                    {"expects the address of '", peer,
+                     "' too, since this program does not serve"},
+                    joined({"add ", peer, "=HOST:PORT, or --serve"}));
   return Status::ok();
 }
 

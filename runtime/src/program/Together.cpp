@@ -11,6 +11,7 @@
 
 #include "base/OutputFile.h"
 #include "exchange/Engine.h"
+#include "exchange/Pieces.h"
 #include "module/Schedule.h"
 #include "platform/Files.h"
 #include "platform/System.h"
@@ -82,9 +83,9 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   about.peers = peersOf(module);
   const bool leads = about.self == about.leader;
   if (leads && options.data.empty())
-    return Status(ErrorCode::MissingOption, "command line",
-                  "expects --data but got none: '" + about.self +
-                      "' has the data for all programs",
+    return failed(ErrorCode::MissingOption, {"command line"},
+                  {"expects --data but got none: '", about.self,
+                   "' has the data for all programs"},
                   "add --data FILE; --help lists the options");
   const std::pair<bool, const char *> ofLeader[] = {
       {!options.data.empty(), "--data"},
@@ -93,10 +94,10 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
       {options.evalEvery > 0, "--eval-every"}};
   for (auto [isGiven, name] : ofLeader)
     if (isGiven && !leads)
-      return Status(ErrorCode::OptionsDisagree, name,
-                    "the program '" + about.leader + "' has the data, and '" +
-                        about.self + "' is given what it needs",
-                    std::string("leave ") + name + " out");
+      return failed(ErrorCode::OptionsDisagree, {name},
+                    {"the program '", about.leader, "' has the data, and '",
+                     about.self, "' is given what it needs"},
+                    joined({"leave ", name, " out"}));
   HONE_ASSIGN(about.engine, engineOf(options));
   about.address = options.exchangeAt;
   HONE_TRY(checkMeeting(options, about.peers));
@@ -306,9 +307,10 @@ Status Run::obey(const Command &command, Progress &progress) {
                        command.kind != Command::Kind::Best &&
                        command.kind != Command::Kind::LeaveBest;
   if (hasStep && command.step != completed)
-    return Status(ErrorCode::MessageMisfit, "a command of the leading program",
-                  "expects one after step " + std::to_string(completed) +
-                      " but got one after " + std::to_string(command.step),
+    return failed(ErrorCode::MessageMisfit,
+                  {"a command of the leading program"},
+                  {"expects one after step ", std::to_string(completed),
+                   " but got one after ", std::to_string(command.step)},
                   "compile all parts in one call");
   Trainer::StepResult result;
   const double before = steadySeconds();

@@ -1,0 +1,20 @@
+//===- Pieces.cpp - Messages that are put together in one place -----------===//
+
+#include "exchange/Pieces.h"
+
+namespace hone::rt {
+
+std::string joined(Pieces pieces) {
+  std::string out;
+  for (std::string_view piece : pieces)
+    out += piece;
+  return out;
+}
+
+Status failed(ErrorCode code, Pieces place, Pieces problem,
+              std::string_view remedy) {
+  return Status(code,
+                Message{joined(place), joined(problem), std::string(remedy)});
+}
+
+} // namespace hone::rt
