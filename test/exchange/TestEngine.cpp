@@ -9,9 +9,10 @@
 // greeting, validated (the peer has all that it needs to save), or a command to
 // the others (step, evaluate, loss, save, durable, end, best, result), sent or
 // received, or to-PEER, a message of a schedule to it; COUNT which of them;
-// WHAT is kill; mute: from then on it lives but sends no messages; unheard: it
-// sends no acknowledgements and no farewell; or excess: it sends the
-// frame with a message that ends in its middle, which no schedule has.
+// WHAT is kill; sent: the same once the frame has left; mute: from then on it
+// lives but sends no messages; unheard: it sends no acknowledgements and no
+// farewell; or excess: it sends the frame with a message that ends in its
+// middle, which no schedule has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -124,16 +125,17 @@ struct Event {
   std::mutex mutex;
   std::string when;
   unsigned count = 0;
-  bool isKill = false, isExcess = false, isUnheard = false, isSilent = false;
-  uint64_t run = 0, command = 0;     ///< counted last
-  uint64_t validated = ~uint64_t(0); ///< the same
+  bool isKill = false, isSent = false, isExcess = false, isUnheard = false;
+  bool isSilent = false, isLast = false; ///< from now on; of all frames
+  uint64_t run = 0, command = 0;         ///< counted last
+  uint64_t validated = ~uint64_t(0);     ///< the same
 
   Event() {
     char name[16] = "", what[16] = "";
     if (const char *text = getenv("HONE_TEST_EVENT"))
       if (sscanf(text, "%15s %u %15s", name, &count, what) == 3)
         when = name, isKill = !strcmp(what, "kill"),
-        isExcess = !strcmp(what, "excess"),
+        isSent = !strcmp(what, "sent"), isExcess = !strcmp(what, "excess"),
         isUnheard = !strcmp(what, "unheard");
   }
   /// "" for a frame that is none of them, or one of which there was a copy.
@@ -172,7 +174,8 @@ struct Event {
       return false;
     if (isKill)
       raise(SIGKILL);
-    isSilent = !isExcess;
+    isLast = isSent;
+    isSilent = !isExcess && !isSent;
     return isExcess;
   }
 };
@@ -278,8 +281,12 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     append(link->out, &length, sizeof(length));
     append(link->out, frame.data(), size);
   }
-  if (!bad.draw(bad.cut))
-    return flush(link) ? 0 : -1;
+  if (!bad.draw(bad.cut)) {
+    const bool isAlive = flush(link);
+    if (event().isLast && link->out.empty())
+      raise(SIGKILL);
+    return isAlive ? 0 : -1;
+  }
   if (const int file = open(link->cuts.c_str(),
                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
       file >= 0) {

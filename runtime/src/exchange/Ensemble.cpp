@@ -15,6 +15,8 @@ namespace hone::rt {
 
 /// A step that is none: nothing is common.
 static constexpr uint64_t kNothing = UINT64_MAX;
+/// For the greeting of a program that needs nothing any more, at most.
+static constexpr std::chrono::milliseconds kMostMoment{5000};
 
 static constexpr const char *kSaved = "saved", *kBegin = "begin",
                             *kTold = "command", *kDone = "done";
@@ -73,11 +75,11 @@ Transport::Message Ensemble::control(const Session &session,
 }
 
 Result<Ensemble::Start> Ensemble::beginRound(const std::vector<int64_t> &saved,
-                                             uint64_t steps) {
+                                             uint64_t steps, bool isNeeded) {
   for (;;) {
     seen = events.load();
     Result<Start> start =
-        leads() ? leadRound(saved, steps) : followRound(saved);
+        leads() ? leadRound(saved, steps, isNeeded) : followRound(saved);
     if (start.isOk() || !isInterrupted())
       return start;
   }
@@ -140,10 +142,13 @@ Status Ensemble::askAll(uint64_t round, std::vector<Saved> &others) {
 }
 
 Result<Ensemble::Start> Ensemble::leadRound(const std::vector<int64_t> &saved,
-                                            uint64_t steps) {
+                                            uint64_t steps, bool isNeeded) {
   const uint64_t round = ++rounds;
+  Patience toGreet = about.patience;
+  if (!isNeeded && (toGreet.timeout > kMostMoment || !toGreet.timeout.count()))
+    toGreet.timeout = kMostMoment;
   for (auto &session : sessions)
-    HONE_TRY(session->awaitGreeting());
+    HONE_TRY(session->awaitGreeting(toGreet));
   std::vector<Saved> others(sessions.size());
   Status status = askAll(round, others);
   if (!status.isOk()) {
@@ -175,6 +180,8 @@ Ensemble::followRound(const std::vector<int64_t> &saved) {
     round = leader().askedRound();
     if (round != entered && round != 0)
       break;
+    if (leader().hasLeft())
+      return leader().ended(what);
     HONE_TRY(about.patience.check(
         what, std::chrono::duration_cast<std::chrono::milliseconds>(
                   std::chrono::steady_clock::now() - from)));

@@ -54,8 +54,10 @@ public:
 
   /// Begins at the newest step that all have, of those that are `saved`, newest
   /// first. A program without one has the beginning, step 0. `steps` is the
-  /// leader's. Errors: as Session::open; NoCommonStep.
-  Result<Start> beginRound(const std::vector<int64_t> &saved, uint64_t steps);
+  /// leader's. A leader that nobody needs waits but a moment for those that are
+  /// there. Errors: as Session::open; NoCommonStep.
+  Result<Start> beginRound(const std::vector<int64_t> &saved, uint64_t steps,
+                           bool isNeeded = true);
 
   /// Tells all others. Errors: as Session::wait.
   Status lead(Command command);
@@ -84,7 +86,8 @@ private:
   explicit Ensemble(About about) : about(std::move(about)) {}
   /// Asks all for `round`, and what they have saved.
   Status askAll(uint64_t round, std::vector<Saved> &others);
-  Result<Start> leadRound(const std::vector<int64_t> &saved, uint64_t steps);
+  Result<Start> leadRound(const std::vector<int64_t> &saved, uint64_t steps,
+                          bool isNeeded);
   Result<Start> followRound(const std::vector<int64_t> &saved);
   Session &leader() { return *sessions.front(); }
   Session &of(const Message &message);

@@ -2,7 +2,7 @@
 //
 //   offset size
 //   0      4    "HONE"
-//   4      2    protocol, 2
+//   4      2    protocol, 3
 //   6      2    kind
 //   8      8    run
 //   16     4    schedule
@@ -30,7 +30,7 @@
 
 namespace hone::rt {
 
-constexpr uint16_t kProtocol = 2;
+constexpr uint16_t kProtocol = 3;
 constexpr uint64_t kFrameHeader = 72;
 constexpr uint64_t kFramePayload = 256 * 1024;
 

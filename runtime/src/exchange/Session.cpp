@@ -101,16 +101,16 @@ Result<std::unique_ptr<Session>> Session::start(Peer peer) {
   return session;
 }
 
-Status Session::awaitGreeting() {
+Status Session::awaitGreeting(const Patience &patience) {
   std::unique_lock<std::mutex> lock(mutex);
   const Clock::time_point begin = Clock::now();
   while (!isGreeted && failure.isOk()) {
     const bool hasReason = !reason.empty();
-    HONE_TRY(self.patience.check(
+    HONE_TRY(patience.check(
         joined({"the program '", self.peer, "' at ", self.address,
                 hasReason ? " (" : "", reason, hasReason ? ")" : ""}),
         std::chrono::duration_cast<milliseconds>(Clock::now() - begin)));
-    changed.wait_for(lock, self.patience.slice());
+    changed.wait_for(lock, patience.slice());
   }
   return failure;
 }
@@ -118,6 +118,16 @@ Status Session::awaitGreeting() {
 uint64_t Session::askedRound() {
   std::lock_guard<std::mutex> lock(mutex);
   return asked;
+}
+
+bool Session::hasLeft() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return hasFarewell;
+}
+
+Status Session::ended(const std::string &what) {
+  return failed(ErrorCode::PeerLost, {what}, {"the other program has ended"},
+                "see what it said, and give the same commands again");
 }
 
 void Session::beginRound(uint64_t wanted) {
@@ -295,9 +305,7 @@ Status Session::wait(const Transport::Message &message) {
     HONE_TRY(failure);
     HONE_TRY(goOn(message.describe(), begin));
     if (hasFarewell)
-      return failed(ErrorCode::PeerLost, {message.describe()},
-                    {"the other program has ended"},
-                    "see what it said, and give the same commands again");
+      return ended(message.describe());
     changed.wait_for(lock, self.patience.slice());
   }
   if (!message.isSent)

@@ -71,7 +71,8 @@ public:
   /// The same, but does not wait for the peer. Errors: NoThread.
   static Result<std::unique_ptr<Session>> start(Peer peer);
   /// Waits for the peer. Errors: as open().
-  Status awaitGreeting();
+  Status awaitGreeting() { return awaitGreeting(self.patience); }
+  Status awaitGreeting(const Patience &patience);
   /// Waits for what is sent to be acknowledged, as long as patience lasts since
   /// leave(), and takes leave.
   ~Session();
@@ -93,6 +94,10 @@ public:
   Status drain();
   /// The round for which the peer asked last; 0: it asked for none.
   uint64_t askedRound();
+  /// Whether the peer's process took leave; and the error of who waits for
+  /// `what`.
+  bool hasLeft();
+  static Status ended(const std::string &what);
   /// Forgets all messages but those of kControl; what comes of other rounds is
   /// dropped.
   void beginRound(uint64_t round);

@@ -374,8 +374,8 @@ Status Run::save() {
   if (!followers)
     return Status::ok();
   HONE_TRY(followers->awaitAnswers());
-  HONE_TRY(followers->lead({Command::Kind::Durable, completed}));
-  return forgetOld();
+  HONE_TRY(forgetOld()); // the mark of who leads is there first
+  return followers->lead({Command::Kind::Durable, completed});
 }
 
 Status Run::saveOwn() {

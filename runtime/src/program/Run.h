@@ -110,13 +110,21 @@ private:
   /// one.
   Status takeUp(uint64_t step, bool hasCheckpoint);
   void settle(uint64_t stepsOfRun);
+  /// Whether a run of these options ends with the checkpoint of `step`, also
+  /// early.
+  bool endsAt(int64_t step) const;
   Status trainOwn(Progress &progress, ExitCode &outcome);
   /// Does what the program that leads says, until it says that all is done.
   Status follow(Progress &progress, ExitCode &outcome);
   Status obey(const Command &command, Progress &progress);
-  /// Whether the run's last step is durable everywhere.
+  /// Whether all have what the run ends with. Who leads has this mark first, so
+  /// that others which end with it do not leave it behind.
   std::string endMark() const {
     return inputs.options.output + "/together.done";
+  }
+  /// Whether all have that mark, so that nobody needs the one that leads.
+  std::string knownMark() const {
+    return inputs.options.output + "/together.known";
   }
   /// Whether there may be a program that has saved nothing yet.
   std::string startMark() const {
@@ -132,7 +140,7 @@ private:
   /// The updates that are late when the last step is made. Of the program that
   /// leads.
   Status updateAfterLast(Progress &progress);
-  /// Writes what a run ends with, and then the mark that all have it.
+  /// Writes what a run ends with where that is in no checkpoint.
   Status saveResult();
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;

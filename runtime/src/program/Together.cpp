@@ -125,11 +125,13 @@ Status Run::startTogether() {
   if (saved.empty() || platform::exists(startMark()))
     saved.push_back(0);
   isEnded = false;
-  Result<Ensemble::Start> met = inputs.others->beginRound(saved, steps);
-  const bool mayBeAlone = !met.isOk() &&
-                          (follows() || uint64_t(saved.front()) == steps) &&
-                          met.status().errorCode() == ErrorCode::PeerLost &&
-                          platform::exists(endMark());
+  const bool isDone =
+      platform::exists(endMark()) && (follows() || endsAt(saved.front()));
+  const bool isNeeded = !isDone || !platform::exists(knownMark());
+  Result<Ensemble::Start> met =
+      inputs.others->beginRound(saved, steps, isNeeded);
+  const bool mayBeAlone =
+      isDone && met.status().errorCode() == ErrorCode::PeerLost;
   if (!met.isOk() && !mayBeAlone)
     return met.status();
   // The others are done, too: each has the last step, and knows it.
@@ -140,11 +142,25 @@ Status Run::startTogether() {
           : met.value();
   if (follows())
     settle(start.steps);
-  if (start.step < start.steps && platform::exists(endMark()))
-    platform::removeFile(endMark().c_str());
+  if (start.step < start.steps)
+    for (const std::string &mark : {knownMark(), endMark()})
+      platform::removeFile(mark.c_str());
   if (start.step == 0)
     HONE_TRY(writeFile(startMark(), ""));
   return takeUp(start.step, start.step > 0);
+}
+
+bool Run::endsAt(int64_t step) const {
+  if (!inputs.options.earlyStop || uint64_t(step) == steps)
+    return uint64_t(step) == steps;
+  BestEvaluation best{inputs.options.metricForBestModel,
+                      inputs.evalData->name()};
+  bool isSame = false;
+  Result<CheckpointStore::Found> found = store.at(step);
+  return found.isOk() &&
+         best.restore(found.value().evaluation, found.value().directory, isSame)
+             .isOk() &&
+         best.waited() >= uint64_t(inputs.options.earlyStop);
 }
 
 Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
@@ -200,12 +216,9 @@ Status Run::updateAfterLast(Progress &progress) {
 }
 
 Status Run::saveResult() {
-  if (completed > steps) { // what comes late is in no checkpoint
-    HONE_TRY(trainer.validate(completed));
-    HONE_TRY(syncLogs());
-  }
-  HONE_TRY(writeAdapters(/*isDone=*/true));
-  return writeFile(endMark(), "");
+  HONE_TRY(trainer.validate(completed));
+  HONE_TRY(syncLogs());
+  return writeAdapters(/*isDone=*/true);
 }
 
 Status Run::leaveSaved(Status status, Progress &progress) {
@@ -265,15 +278,20 @@ Status Run::endTogether() {
   // All have saved it, unless it came late. Nobody leaves before all know that:
   // one that is killed and comes back without its mark needs the others. A run
   // that stops early ends here, too.
-  const bool isLate = completed > steps;
-  HONE_TRY(inputs.others->lead({Command::Kind::Result, completed}));
-  HONE_TRY(isLate ? saveResult() : writeFile(endMark(), ""));
-  Status known = inputs.others->awaitAnswers();
+  Ensemble &others = *inputs.others;
+  if (completed > steps) {
+    HONE_TRY(others.lead({Command::Kind::Save, completed}));
+    HONE_TRY(saveResult());
+    HONE_TRY(others.awaitAnswers());
+  }
+  HONE_TRY(writeFile(endMark(), ""));
+  HONE_TRY(others.lead({Command::Kind::Result, completed}));
+  Status known = others.awaitAnswers();
   const bool doAllKnow = known.isOk();
-  if (!doAllKnow)
-    HONE_TRY(isLate ? std::move(known) : leaveOthers(std::move(known)));
-  HONE_TRY(inputs.others->lead({Command::Kind::End, completed}));
-  return doAllKnow ? leaveOthers(inputs.others->awaitAnswers()) : Status::ok();
+  HONE_TRY(doAllKnow ? writeFile(knownMark(), "")
+                     : leaveOthers(std::move(known)));
+  HONE_TRY(others.lead({Command::Kind::End, completed}));
+  return doAllKnow ? leaveOthers(others.awaitAnswers()) : Status::ok();
 }
 
 Status Run::leaveOthers(Status status) const {
@@ -324,7 +342,7 @@ Status Run::obey(const Command &command, Progress &progress) {
   case Command::Kind::Loss:
     return trainer.follow(command, hyperparameters, result);
   case Command::Kind::Save:
-    HONE_TRY(save());
+    HONE_TRY(completed > steps ? saveResult() : save());
     if (bestStep() == completed && bestWritten != completed) {
       HONE_TRY(trainer.trainables().save(bestFolder()));
       bestWritten = completed;
@@ -340,7 +358,10 @@ Status Run::obey(const Command &command, Progress &progress) {
   case Command::Kind::Durable:
     return forgetOld();
   case Command::Kind::Result:
-    HONE_TRY(saveResult()); // before the answer: then the leader may be gone
+    if (completed <= steps)
+      HONE_TRY(writeAdapters(/*isDone=*/true));
+    // Before the answer: then the leader may be gone.
+    HONE_TRY(writeFile(endMark(), ""));
     return inputs.others->answer();
   case Command::Kind::End:
     HONE_TRY(inputs.others->answer());

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# alone.sh MODEL.mlir WEIGHTS DATA
+#
+# One of several programs is killed where a run ends and started again, when others have left
+# already, since all have what they need: it ends with 0 and the bits of one program.
+set -euo pipefail
+
+model=$1 weights=$2 data=$3
+work=$(mktemp -d)
+trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+. "$(dirname "$0")/programs.sh"
+
+# starts PROGRAM RUN [EVENT]: $PROGRAM is it.
+starts() {
+  [[ -z ${3-} ]] || export HONE_TEST_EVENT=$3
+  train "$1" "$2"
+  printf -v "$1" %s $!
+  unset HONE_TEST_EVENT
+}
+
+# ends PROGRAM RUN CODE
+ends() {
+  local code=0
+  { wait "${!1}" || code=$?; } 2>/dev/null
+  ((code == $3)) || fails "$1" "$2" "$code instead of $3"
+}
+
+# Who leads says that the last step is durable everywhere, and dies of it.
+steps=8 patience=2
+prepare 2
+starts client together2 'durable 4 sent'
+starts server together2
+ends client together2 137
+ends server together2 0
+starts client together2
+ends client together2 0
+same one2 together2 client server
+echo 'who leads was killed after the last save, and the other one left: 0'
+
+# The same of a run that stops early. Nobody but who leads knows its last step.
+head -n 3 "$data" >"$work/held.jsonl"
+rm -rf "$work"/one2* "$work"/together2*
+steps=40
+own=(--save-every 4 --eval-every 3 --eval-data "$work/held.jsonl" --early-stop 2)
+both=(--first-learning-rate 3e-1 --last-learning-rate 3e-1)
+prepare 2
+starts client together2 'end 1 kill'
+starts server together2
+ends client together2 137
+ends server together2 0
+starts client together2
+ends client together2 0
+python3 "$here/join.py" "$work/one2.run" "$work/together2.client" "$work/together2.server"
+grep -q 'the run has stopped early already' "$work/together2.client.log" ||
+  { echo 'alone: the run did not stop early' >&2; exit 1; }
+echo 'who leads was killed where a run stopped early, and the other one left: 0'
+# One that may go on longer needs the other one.
+own=(--save-every 4 --eval-every 3 --eval-data "$work/held.jsonl" --early-stop 9)
+starts client together2
+ends client together2 69
+echo 'that is to go on longer: 69'
+
+# One of three has left, and the other one has not, when who leads comes back. Its
+# --timeout is longer than this test waits.
+own=(--save-every 2) both=() steps=8 patience=600
+prepare 3
+for program in client middle; do
+  starts $program together3
+done
+starts server together3 'end 1 kill'
+ends server together3 137
+ends middle together3 0
+kill -9 "$client"
+ends client together3 137
+runs() { echo timeout 100; }
+for program in client server; do
+  starts $program together3
+done
+for program in client server; do
+  ends $program together3 0
+done
+same one3 together3 client middle server
+echo 'who leads does not wait for one that has left: 0'
