@@ -2,7 +2,8 @@
 //
 // libFuzzer target: what another program sends. Bytes become frames whose
 // checksums are right, or come as they are. Beyond not crashing: a message is
-// written only where it was to be, and only whole ones are taken.
+// written only where it was to be, only whole ones are taken, and no more than
+// 64 MiB are in use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sanitizer/allocator_interface.h>
+#include <utility>
 
 using namespace hone::rt;
 
@@ -43,14 +46,28 @@ struct Bytes {
 };
 constexpr int kMore = 200; ///< frames after the input
 
-Bytes input;
-int left;    ///< of kMore
-bool isSaid; ///< the farewell at the end
+constexpr size_t kMostBytes = 64 << 20; ///< in use, libFuzzer's corpus, too
 
-/// Says at the end how many frames there were.
+Bytes input;
+int left;                                    ///< of kMore
+bool isSaid;                                 ///< the farewell at the end
+bool onlyGreets = false, hasGreeted = false; ///< what follows is well-behaved
+
+/// Says at the end what there was.
 struct Count {
   std::atomic<uint64_t> frames{0};
-  ~Count() { fprintf(stderr, "frames: %llu\n", (unsigned long long)frames); }
+  size_t bytes = 0; ///< in use, at most
+
+  void next() {
+    ++frames;
+    bytes = std::max(bytes, __sanitizer_get_current_allocated_bytes());
+    if (bytes > kMostBytes)
+      std::abort();
+  }
+  ~Count() {
+    fprintf(stderr, "executed: %llu frames, at most %zu MiB in use\n",
+            (unsigned long long)frames, (bytes + 0xfffff) >> 20);
+  }
 } count;
 
 constexpr const char *kChannel = "c";
@@ -64,19 +81,36 @@ uint64_t near(uint64_t known, uint64_t byte) {
   return byte < 192 ? known : byte < 224 ? known + 1 : ~uint64_t(0) - byte;
 }
 
+/// What the peer of this session says.
+const std::string &greeting() {
+  static const std::string right =
+      ".incarnation=1\nmodel=m\nprotocol=" + std::to_string(kProtocol) +
+      "\nbytes of a frame=" + std::to_string(kFramePayload) + "\n";
+  return right;
+}
+
+int64_t greet(Frame &frame, char *out) {
+  frame.kind = FrameKind::Greeting;
+  frame.payload = greeting().data();
+  frame.payloadBytes = uint32_t(greeting().size());
+  return int64_t(encode(frame, out));
+}
+
 int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   static std::string payload(kFramePayload, 'p');
   char *const out = static_cast<char *>(bytes);
   Frame frame;
   frame.run = 1;
-  if (input.left == 0 && left-- <= 0) {
+  if (onlyGreets && !std::exchange(hasGreeted, true))
+    return greet(frame, out);
+  if (onlyGreets || (input.left == 0 && left-- <= 0)) {
     if (isSaid)
       return 0;
     isSaid = true;
     frame.kind = FrameKind::Farewell;
     return int64_t(encode(frame, out));
   }
-  ++count.frames;
+  count.next();
   const uint64_t form = input.take(1);
   if (form >= 240) { // as they are
     const uint64_t wanted = input.take(1);
@@ -86,7 +120,7 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
     input.left -= size;
     return int64_t(size);
   }
-  frame.kind = FrameKind(1 + form % 6);
+  frame.kind = FrameKind(1 + form % uint16_t(FrameKind::Refusal));
   const uint64_t known = input.take(1) % 4;
   frame.run = near(1, input.take(1));
   frame.name = {
@@ -104,12 +138,8 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
     const uint64_t wanted = input.take(1);
     frame.payloadBytes = uint32_t(std::min(wanted, uint64_t(input.left)));
     frame.payload = reinterpret_cast<const char *>(input.at);
-    static const std::string right = ".incarnation=1\nmodel=m\nprotocol=1\n";
-    if (input.left == 0) {
-      frame.payload = right.data();
-      frame.payloadBytes = uint32_t(right.size());
-      return int64_t(encode(frame, out));
-    }
+    if (input.left == 0)
+      return greet(frame, out);
     input.at += frame.payloadBytes;
     input.left -= frame.payloadBytes;
   }
@@ -134,28 +164,47 @@ const hone_engine engine = {
     /*is_ordered=*/0,
     /*link_frames=*/0};
 
+std::atomic<uint64_t> events{0};
+uint64_t seen = 0;
+
+Session::Peer peer(int milliseconds) {
+  return {&engine,
+          "",
+          "a",
+          "b",
+          /*run=*/1,
+          {{"model", "m"}},
+          {std::chrono::milliseconds(milliseconds)},
+          &events,
+          &seen,
+          /*mayHalt=*/true,
+          /*outlives=*/true};
+}
+
 } // namespace
+
+/// Of a session that takes no greeting nothing is tried.
+extern "C" int LLVMFuzzerInitialize(int *, char ***) {
+  onlyGreets = true;
+  Result<std::unique_ptr<Session>> session = Session::open(peer(60000));
+  if (!session.isOk()) {
+    fputs(session.status().render().c_str(), stderr);
+    std::abort();
+  }
+  session.value().reset();
+  onlyGreets = false;
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   input = {data, size};
   isSaid = false;
   left = kMore;
-  std::atomic<uint64_t> events{0};
-  uint64_t seen = 0;
+  seen = events = 0;
   constexpr size_t guard = 64;
   std::string in[4], out[4];
   {
-    auto session = Session::start({&engine,
-                                   "",
-                                   "a",
-                                   "b",
-                                   /*run=*/1,
-                                   {{"model", "m"}},
-                                   {std::chrono::milliseconds(20)},
-                                   &events,
-                                   &seen,
-                                   /*mayHalt=*/true,
-                                   /*outlives=*/true});
+    auto session = Session::start(peer(20));
     if (!session.isOk())
       return 0;
     for (uint64_t i = 0; i < 4; ++i) {

@@ -29,4 +29,6 @@ ASAN_OPTIONS=detect_container_overflow=0 "$program" \
     exit 1
   }
 runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-printf '%s: %s inputs, none broke it\n' "$reader" "$runs"
+# Of a reader whose inputs have parts that count.
+parts=$(sed -n 's/^executed: */, /p' "$log")
+printf '%s: %s inputs%s, none broke it\n' "$reader" "$runs" "$parts"
