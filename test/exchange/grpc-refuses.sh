@@ -192,6 +192,13 @@ echo 'not admitted: 77'
 echo stranger >>"$keys/admitted"
 refused 69 'H0826.*busy' stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
 echo 'admitted since, and told that the server is busy: 69'
+# The file is read at each connection; one that is there stays.
+cp "$keys/admitted" "$work/admitted"
+: >"$keys/admitted"
+trains
+refused 77 "H0825.*'stranger' is not in the list" stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
+cp "$work/admitted" "$keys/admitted"
+echo 'a name that is no longer in the list: 77, and who is there stays'
 for each in others/phone keys/expired keys/early; do
   refused 69 H0816 stranger --timeout 2 --connect localhost:$port --keys "$work/$each"
   echo "${each#*/}: 69"

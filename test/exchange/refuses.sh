@@ -30,6 +30,10 @@ refused 66 'H0823.*it has no hone_exchange_engine' out/client --data "$data" --e
 sed 's/HONE_ENGINE_VERSION,/HONE_ENGINE_VERSION + 1,/' "$here/TestEngine.cpp" |
   c++ -std=c++17 -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-new.so" -
 refused 66 'H0823.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
+echo '#include "hone/engine.h"
+extern "C" const char *hone_exchange_problem(void) { return "it is of MPI 9 and this machine has 8"; }' |
+  c++ -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-mpi9.so" -
+refused 66 'H0823.*mpi9.so: it is of MPI 9' out/client --data "$data" --exchange mpi9
 refused 66 'H0823.*expects a name of letters' out/client --data "$data" --exchange ../engine
 echo 'no engine: 66'
 
@@ -69,6 +73,12 @@ together --first-learning-rate 1e-3 -- --first-learning-rate 2e-3
 grep -q "H0812.*differs in --first-learning-rate (here 0.001, there 0.002)" "$work/client.log"
 grep -q "H0812.*differs in --first-learning-rate (here 0.002, there 0.001)" "$work/server.log"
 together --
+for each in client server; do
+  [[ $(grep -cE '"sent_bytes": [1-9][0-9]*, "received_bytes": [1-9][0-9]*, "waited_seconds": [0-9.]+' \
+    "$work/$each/steps.jsonl") == 3 ]] || { echo "refuses: the log of $each" >&2; exit 1; }
+  grep -qE '^  exchange +[1-9][0-9.]* MiB' "$work/$each.log" || { echo "refuses: the plan of $each" >&2; exit 1; }
+done
+echo 'what crosses and waits is in the log, and what it takes in the plan'
 rm -rf "$work/server" "$work/client/together.done"
 together --
 grep -q 'H0824.*expects a checkpoint of one step' "$work/client.log"

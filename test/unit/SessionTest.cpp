@@ -45,6 +45,25 @@ TEST(FrameTest, ComesBackAsItWas) {
   EXPECT_EQ(std::string(frame->payload, frame->payloadBytes), payload);
 }
 
+// Two builds learn from each other's greetings that their protocols differ.
+TEST(FrameTest, OnlyAGreetingIsReadInAnotherProtocol) {
+  for (FrameKind kind : {FrameKind::Greeting, FrameKind::Data}) {
+    const std::string payload = "protocol=0\n";
+    Frame frame = frameOf(payload);
+    frame.kind = kind;
+    std::vector<char> bytes(HONE_FRAME_BYTES);
+    const uint64_t size = encode(frame, bytes.data());
+    ASSERT_TRUE(decode(bytes.data(), size));
+    const auto other = uint16_t(kProtocol + 1);
+    memcpy(bytes.data() + 4, &other, sizeof(other));
+    const uint32_t crc =
+        crc32c(payload.data(), payload.size(), crc32c(bytes.data(), 64));
+    memcpy(bytes.data() + 64, &crc, sizeof(crc));
+    EXPECT_EQ(decode(bytes.data(), size).has_value(),
+              kind == FrameKind::Greeting);
+  }
+}
+
 // Of a frame that another program made up, or that was damaged, nothing is read
 // beyond its end.
 TEST(FrameTest, NoOtherBytesAreAFrame) {
