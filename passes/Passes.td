@@ -340,7 +340,9 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
     1. There is no op and no type beside those of tile, arith, math, memref, scf
        and func: no pointer and no vector. Inside of `tile.parallel`, there may
        be ops of the dialect `own`, too.
-    2. Memory is read and written inside of `tile.parallel`.
+    2. Memory is read and written inside of `tile.parallel`, but for where the
+       sequences of a batch start, which decides what tiles of sequences are
+       launched. Only targets whose kernels run on the host get these.
     3. `tile.prefetch` and `tile.release` stand outside of it.
     4. Without `float64`, nothing computes in f64.
     5. `tile.each` stands in `tile.parallel`, and the places that are written in

@@ -3,6 +3,7 @@
 #include "compiler/driver/PlanStep.h"
 
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/SequenceTiles.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/methods/Methods.h"
@@ -51,6 +52,7 @@ public:
   /// tiles were found to need.
   bool findSizes(const StepPlan &plan);
 
+  bool tilesSequences() const { return tiledSequences(imported) > 0; }
   bool isForDevice() const { return domainOf(target) != MemoryDomain::Host; }
 
   /// How many plans were placed, and how many of them sized.
@@ -339,6 +341,8 @@ Result<PlannedStep> PlanSearch::find() {
     // crosses.
     if (isProgram)
       planner.keepInputs();
+    if (judge.tilesSequences())
+      planner.tileSequences();
     auto found = [&](const StepPlan &plan) {
       seconds = planner.cost(plan)->seconds;
       PlannedStep planned{plan, judge.layers, streams};

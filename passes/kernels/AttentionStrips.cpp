@@ -17,7 +17,7 @@ using numerics::kAttentionRows;
 //===----------------------------------------------------------------------===//
 
 Value AttentionSizes::firstKey(KernelBuilder &k, Value row) const {
-  Value start = k.loadIndex(starts, row);
+  Value start = k.startOf(starts, row);
   if (!window)
     return start;
   // Of the first rows it is negative.

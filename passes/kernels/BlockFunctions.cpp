@@ -7,8 +7,10 @@
 
 #include "passes/kernels/BlockFunctions.h"
 
+#include "dialects/Hone/SequenceTiles.h"
 #include "dialects/Tile/PlacedMemory.h"
 #include "passes/kernels/Kernels.h"
+#include "passes/kernels/SequenceLoop.h"
 #include "passes/place/Lifetimes.h"
 #include "runtime/include/hone/runtime.h"
 
@@ -197,6 +199,9 @@ private:
   LogicalResult place(Operation &op, Value scratch, int64_t maxRows);
   LogicalResult emitTiles(RowTilesOp op, Value scratch, Value rows,
                           int64_t maxRows);
+  /// Row `first` of the batch, and the `count` rows from there on.
+  LogicalResult emitTile(RowTilesOp op, Value inner, Value first, Value count,
+                         int64_t tileRows);
 
   OpBuilder &builder;
   const TileOptions &options;
@@ -305,9 +310,14 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
                           "first");
   Location loc = op.getLoc();
   int64_t tileRows = rowsOfTile(op, maxRows);
-  mlir::Block &body = op.getBody().front();
   Value inner =
       viewAt(builder, loc, scratch, options.offsets, slot, scratch.getType());
+  if (longestSequence(op) > 0)
+    return forEachSequenceTile(
+        builder, loc, buffers.ofValue.at(op.getOperands().front()), rows,
+        tileRows, [&](Value first, Value count) {
+          return emitTile(op, inner, first, count, tileRows);
+        });
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   const PlacedOffset heights = options.offsets.heights(op);
   Value step = arith::ConstantIndexOp::create(builder, loc, tileRows);
@@ -321,11 +331,17 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   Value first = loop.getInductionVar();
   Value left = arith::SubIOp::create(builder, loc, rows, first);
   Value count = arith::MinUIOp::create(builder, loc, step, left);
+  return emitTile(op, inner, first, count, tileRows);
+}
+
+LogicalResult BodyEmitter::emitTile(RowTilesOp op, Value inner, Value first,
+                                    Value count, int64_t tileRows) {
+  mlir::Block &body = op.getBody().front();
   auto slice = [&](Value outside, Value inside) {
     Value whole = buffers.ofValue.at(outside);
     buffers.ofValue[inside] =
         hasRows(outside.getType())
-            ? rowsFrom(builder, loc, whole, first, tileRows)
+            ? rowsFrom(builder, op.getLoc(), whole, first, tileRows)
             : whole;
   };
   for (auto [operand, argument] :

@@ -117,6 +117,13 @@ SmallVector<Value> KernelBuilder::elementsOf(ElementwiseOpInterface elementwise,
   return elementwise.buildElements(*this, elements);
 }
 
+Value KernelBuilder::startOf(Value starts, Value row) {
+  Value start = loadIndex(starts, row);
+  if (!buffers.firstRow)
+    return start;
+  return arith::MaxSIOp::create(*this, sub(start, buffers.firstRow), index(0));
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

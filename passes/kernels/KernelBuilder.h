@@ -145,6 +145,9 @@ public:
   int64_t maxRows() const { return rowMaximum; }
   /// Of the batch, which is more than the rows of a tile.
   Value firstRow() { return buffers.firstRow ? buffers.firstRow : index(0); }
+  /// Where the sequence of `row` starts, by `starts`, which has rows of the
+  /// batch; the first row here if that is before.
+  Value startOf(Value starts, Value row);
 
   void parallel(Value count, llvm::ArrayRef<mlir::MemRefType> scratch,
                 llvm::function_ref<void(Value, ValueRange)> body);

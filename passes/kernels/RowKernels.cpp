@@ -80,7 +80,7 @@ void hone::emitKernel(PositionEmbeddingOp op, KernelBuilder &k) {
   Value offset = k.index(op.getOffset());
   auto whole = MemRefType::get({1, width}, elementOf(op.getY()));
   k.parallel(k.rows(), whole, [&](Value row, ValueRange scratch) {
-    Value position = k.add(k.sub(row, k.loadIndex(starts, row)), offset);
+    Value position = k.add(k.sub(row, k.startOf(starts, row)), offset);
     k.readRow(scratch[0], table, position, zero, columns, /*release=*/false);
     k.map(columns, [&](ValueRange j) {
       k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
@@ -280,7 +280,7 @@ void hone::emitKernel(RopeOp op, KernelBuilder &k) {
       angleTable(k, "rope_sin", positions, frequencies, element, std::sin);
 
   k.forEachRow([&](Value row) {
-    Value position = k.sub(row, k.loadIndex(starts, row));
+    Value position = k.sub(row, k.startOf(starts, row));
     Value heads = k.index(op.getHeads());
     k.map({heads, k.index(half)}, [&](ValueRange point) {
       Value j = point[1];

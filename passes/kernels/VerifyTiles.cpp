@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/Tile/TileDialect.h"
+#include "passes/kernels/SequenceLoop.h"
 #include "passes/kernels/TargetKernels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,7 +36,8 @@ static bool isOfOwnKernel(Operation *op, StringRef own) {
 
 /// Whether the op itself, without its regions, reads or writes memory.
 static bool touchesMemory(Operation *op) {
-  if (isa<tile::NumberOp, func::CallOp>(op) || tile::callsRuntime(op))
+  if (isa<tile::NumberOp, func::CallOp>(op) || tile::callsRuntime(op) ||
+      (isa<memref::LoadOp>(op) && op->hasAttr(kReadAtLaunchAttrName)))
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)

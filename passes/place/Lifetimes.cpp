@@ -2,6 +2,8 @@
 
 #include "passes/place/Lifetimes.h"
 
+#include "dialects/Hone/SequenceTiles.h"
+
 using namespace mlir;
 
 namespace hone {
@@ -126,6 +128,9 @@ bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
     return false;
   auto inPlace = dyn_cast<InPlaceOpInterface>(op);
   auto bodies = bodiesOf(op, symbols);
+  // A tile of sequences writes rows that the next one reads.
+  if (!bodies.empty() && longestSequence(op) > 0)
+    return false;
   for (OpOperand &use : op->getOpOperands()) {
     if (use.get() != operand)
       continue;
@@ -224,6 +229,9 @@ int64_t rowsOfTile(RowTilesOp tiles, int64_t rows) {
 
 PlacedRows rowsOfTile(RowTilesOp tiles, PlacedRows rows) {
   const auto most = static_cast<int64_t>(tiles.getTileRows());
+  // A sequence is as long in a batch of few.
+  if (longestSequence(tiles) > 0)
+    return {rowsOfTile(tiles, rows.rows), rowsOfTile(tiles, rows.most)};
   return {std::min(rows.rows, tileRowsIn(most, rows)),
           rowsOfTile(tiles, rows.most)};
 }

@@ -2,6 +2,7 @@
 
 #include "passes/place/OffsetTable.h"
 
+#include "dialects/Hone/SequenceTiles.h"
 #include "runtime/include/hone/runtime.h"
 
 using namespace mlir;
@@ -55,10 +56,11 @@ PlacedOffset OffsetTable::of(RegionOp region) const {
 
 PlacedOffset OffsetTable::heights(RowTilesOp tiles) const {
   PlacedOffset heights;
+  const auto most = static_cast<int64_t>(tiles.getTileRows());
   for (PlacedRows each : rows)
-    heights.push_back(
-        HONE_PLACE_BYTES *
-        tileRowsIn(static_cast<int64_t>(tiles.getTileRows()), each));
+    heights.push_back(HONE_PLACE_BYTES * (longestSequence(tiles) > 0
+                                              ? most
+                                              : tileRowsIn(most, each)));
   return heights;
 }
 

@@ -2,6 +2,7 @@
 
 #include "passes/plan/RowTiling.h"
 
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/place/Lifetimes.h"
 
 using namespace mlir;
@@ -91,8 +92,13 @@ bool RowRun::isWideInside() const {
   return false;
 }
 
-RowTilesOp tileRun(const RowRun &run, int64_t rows) {
-  llvm::SetVector<Value> inputs = run.inputs(), outputs = run.outputs();
+/// tileRun, whose tiles also have slices of the ambient value `starts`, unless
+/// that is null.
+static RowTilesOp tileWith(const RowRun &run, int64_t rows, Value starts) {
+  llvm::SetVector<Value> inputs, outputs = run.outputs();
+  if (starts)
+    inputs.insert(starts);
+  inputs.insert_range(run.inputs());
   Operation *last = run.ops.back();
   OpBuilder builder(last->getContext());
   builder.setInsertionPointAfter(last);
@@ -118,6 +124,43 @@ RowTilesOp tileRun(const RowRun &run, int64_t rows) {
     Value(input).replaceUsesWithIf(
         body.getArgument(index),
         [&](OpOperand &use) { return use.getOwner()->getBlock() == &body; });
+  return tiles;
+}
+
+RowTilesOp tileRun(const RowRun &run, int64_t rows) {
+  return tileWith(run, rows, /*starts=*/Value());
+}
+
+std::optional<SequenceRun> findSequenceRun(mlir::Block &body) {
+  SequenceRun found;
+  bool readsOtherRows = false;
+  for (Operation &op : body.without_terminator()) {
+    if (op.hasTrait<Ambient>() || isOutsideOfRows(op))
+      continue;
+    if (!isOfSequences(&op))
+      return std::nullopt;
+    for (Value operand : op.getOperands()) {
+      if (!isAmbient(operand) || !hasRows(operand.getType()))
+        continue;
+      // Of what a batch has for its rows, tiles have slices of this alone.
+      auto input = operand.getDefiningOp<InputOp>();
+      if (!input || input.getName() != "sequence_starts" ||
+          (found.starts && found.starts != operand))
+        return std::nullopt;
+      found.starts = operand;
+    }
+    readsOtherRows |= isa<ContinuationOpInterface>(op);
+    found.run.ops.push_back(&op);
+  }
+  if (!readsOtherRows || !found.starts)
+    return std::nullopt;
+  return found;
+}
+
+RowTilesOp tileSequences(const SequenceRun &sequences, int64_t rows,
+                         int64_t longest) {
+  RowTilesOp tiles = tileWith(sequences.run, rows, sequences.starts);
+  setLongestSequence(tiles, longest);
   return tiles;
 }
 

@@ -1,7 +1,8 @@
 //===- RowTiling.h - Row-wise ops in tiles of rows ------------------------===//
 //
-// Finds the parts of a block that can run for slices of rows and moves them
-// into hone.row_tiles. Nothing here knows an op: RowWise says which can.
+// Finds the parts of a block that can run for slices of rows, or for some
+// sequences after the others, and moves them into hone.row_tiles. Nothing here
+// knows an op: traits say which can.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,5 +34,18 @@ llvm::SmallVector<RowRun> findRowRuns(mlir::Block &body);
 
 /// Moves `run` into a new hone.row_tiles of `rows` rows.
 RowTilesOp tileRun(const RowRun &run, int64_t rows);
+
+/// All that a block computes, where rows of one sequence depend on no other.
+struct SequenceRun {
+  RowRun run;
+  mlir::Value starts; ///< the batch's sequence_starts
+};
+/// None if `body` has anything else, a sink, or nothing that reads other rows:
+/// then runs of row-wise ops can do as much.
+std::optional<SequenceRun> findSequenceRun(mlir::Block &body);
+
+/// The same as tileRun for whole sequences, of up to `longest` rows.
+RowTilesOp tileSequences(const SequenceRun &sequences, int64_t rows,
+                         int64_t longest);
 
 } // namespace hone

@@ -282,6 +282,13 @@ StepPlan StepPlanner::smallest() {
     if (found && found->peakBytes < cost(best)->peakBytes)
       best = plan;
   }
+  for (int64_t rows : tilesSequences ? tileHeights : std::vector<int64_t>()) {
+    StepPlan plan = best;
+    plan.forwardTileRows = rows;
+    std::optional<PlanCost> found = cost(plan);
+    if (found && found->peakBytes < cost(best)->peakBytes)
+      best = plan;
+  }
   if (!mayOffload)
     return best;
   StepPlan plan;

@@ -94,6 +94,10 @@ public:
   /// program's, would have to send it again.
   void keepInputs() { mostRecomputed = 0; }
 
+  /// Blocks without sinks may need less in high tiles, of whole sequences, than
+  /// in the lowest.
+  void tileSequences() { tilesSequences = true; }
+
   /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
   /// plan of one tile height is faster by more than what one layer gains.
   std::optional<StepPlan> fastestWithin(int64_t budget);
@@ -139,7 +143,7 @@ private:
   StepPlan withForwardTiles(StepPlan plan, int64_t budget);
 
   int64_t layers, mostRecomputed = 0;
-  bool mayRound, mayOffload;
+  bool mayRound, mayOffload, tilesSequences = false;
   std::vector<ResidualPolicy> kinds; ///< that layers may be of; first `mesp`
   std::vector<int64_t> tileHeights;  ///< 0 first, then from high to low
   Judge judge;

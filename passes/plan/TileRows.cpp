@@ -1,6 +1,7 @@
 //===- TileRows.cpp - hone-tile-rows --------------------------------------===//
 
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/Passes.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/plan/RowTiling.h"
@@ -13,6 +14,19 @@ namespace hone {
 #include "passes/Passes.h.inc"
 
 namespace {
+
+/// Whether all of `body` can run, and now does, in tiles of whole sequences.
+static bool tilesSequences(mlir::Block &body, int64_t height, int64_t most) {
+  const int64_t longest =
+      tiledSequences(body.getParentOp()->getParentOfType<ModuleOp>());
+  height = llvm::alignTo(height, kSequenceTileRows);
+  if (longest == 0 || height < leastSequenceTile(longest) || height >= most)
+    return false;
+  std::optional<SequenceRun> run = findSequenceRun(body);
+  if (run)
+    tileSequences(*run, height, longest);
+  return run.has_value();
+}
 
 struct TileRows : impl::TileRowsBase<TileRows> {
   using TileRowsBase::TileRowsBase;
@@ -34,6 +48,8 @@ struct TileRows : impl::TileRowsBase<TileRows> {
       bool hasSinks = !body.getOps<GradientOp>().empty();
       int64_t height = hasSinks ? rows : forwardRows;
       if (height == 0 || height >= *most)
+        continue;
+      if (tilesSequences(body, height, *most))
         continue;
       for (const RowRun &run : findRowRuns(body))
         if (run.isWideInside())

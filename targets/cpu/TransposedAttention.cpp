@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Hone/Sizes.h"
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/kernels/AttentionKernels.h"
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/CpuKernels.h"
@@ -339,6 +339,7 @@ private:
   AttentionSizes sizes;
   BlockBuilder blocks;
   Value q, key, v, y, normalizer, valuesTransposed, ends;
+  std::optional<int64_t> mostPositions; ///< rows of a sequence
 
   // Of one iteration.
   Panels queryColumns, weightPanels;
@@ -356,6 +357,7 @@ ForwardEmitter::ForwardEmitter(AttentionOp op, KernelBuilder &k)
       y(k.buffer(op.getY())),
       normalizer(op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value()),
       valuesTransposed(k.workspace(op, 0)), ends(k.workspace(op, 1)),
+      mostPositions(hone::mostPositions(op)),
       queryColumns(blocks.panelsOf(sizes.headDim, kQueries)),
       weightPanels(blocks.panelsOf(kKeys, kQueries)) {}
 
@@ -363,8 +365,10 @@ void ForwardEmitter::emit() {
   emitKeyEnds(k, sizes, ends);
   emitTransposed(k, sizes, v, valuesTransposed);
   int64_t mostKeys = k.maxRows();
-  if (sizes.window)
-    mostKeys = std::min(mostKeys, *sizes.window + kQueries - 1);
+  // The first of a block's queries sees so many, each other one more.
+  for (std::optional<int64_t> seen : {sizes.window, mostPositions})
+    if (seen)
+      mostKeys = std::min(mostKeys, *seen + kQueries - 1);
   MemRefType scratch[] = {
       blocks.memoryOf(queryColumns),
       blocks.memoryOf(weightPanels),

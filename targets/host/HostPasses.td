@@ -68,9 +68,9 @@ def VerifyLaunches : Pass<"hone-host-verify-launches", "::mlir::ModuleOp"> {
 
     1. They call `hone_launch`, `hone_prefetch`, `hone_release`, `hone_offload`,
        `hone_reload`, `hone_await` and each other.
-    2. They read the frame, the tables that it and the call name, and the numbers
-       of `hone_frame::numbers`, which rest while an entry runs that reads them
-       (`hone-verify-placement`).
+    2. They read the frame, the tables that it and the call name, the inputs of the
+       batch, and the numbers of `hone_frame::numbers`, which rest while an entry
+       runs that reads them (`hone-verify-placement`).
     3. What they allocate is the closure of one launch, filled in its block.
     4. They write nothing but closures.
 

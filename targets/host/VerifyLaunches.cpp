@@ -91,11 +91,30 @@ static std::optional<int32_t> loadedField(Value value) {
   return index ? std::optional<int32_t>(index.getInt()) : std::nullopt;
 }
 
+/// Whether `root` is an argument of `function`, which is no entry, that is an
+/// input of the batch wherever it is called.
+static bool isInputOfBatch(Value root, LLVM::LLVMFuncOp function) {
+  auto argument = dyn_cast<BlockArgument>(root);
+  if (!argument || !argument.getOwner()->isEntryBlock())
+    return false;
+  bool isCalled = false, isInput = true;
+  function->getParentOfType<ModuleOp>().walk([&](LLVM::CallOp call) {
+    if (call.getCallee() != function.getName())
+      return;
+    isCalled = true;
+    Value passed = call.getArgOperands()[argument.getArgNumber()];
+    isInput &= loadedField(rootOf(passed)) == int32_t(FrameField::Batch);
+  });
+  return isCalled && isInput;
+}
+
 /// Whether no kernel writes what is at `address`.
 static bool isConstantMemory(Value address, LLVM::LLVMFuncOp function) {
   const auto numbers = int32_t(FrameField::Numbers);
   Value root = rootOf(address);
   if (isFrame(root))
+    return true;
+  if (isInputOfBatch(root, function))
     return true;
   // The table of values that an entry is called with.
   if (root == function.getArgument(function.getNumArguments() > 1 ? 1 : 0))

@@ -389,6 +389,56 @@ hone.block @row_tiles_c3(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
+hone.block @row_tiles_c5_rows(%x: tensor<?x4xf32>, %s: tensor<?xi32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{'hone.row_tiles' op expects tiles of sequences of up to 130 rows to have a multiple of 128 rows, at least 384, but got 256}}
+  %y = hone.row_tiles 256 (%s, %x) {hone.longest_sequence = 130} : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%starts: tensor<?xi32>, %rows: tensor<?x4xf32>):
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @row_tiles_c5_starts(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{'hone.row_tiles' op expects its first operand to say where the sequences of its rows start}}
+  %y = hone.row_tiles 384 (%x) {hone.longest_sequence = 130} : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>):
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @row_tiles_c5_batch(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %s = hone.input "sequence_starts" : tensor<?xi32>
+  %y = hone.row_tiles 384 (%s, %x) {hone.longest_sequence = 130} : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%starts: tensor<?xi32>, %rows: tensor<?x4xf32>):
+    // expected-error @+1 {{'hone.rope' op expects to read the rows of a tile, not those of the batch}}
+    %0 = hone.rope %rows, %s heads 1 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @row_tiles_c5_sum(%x: tensor<?x4xf32>, %s: tensor<?xi32>, %g: tensor<2x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.row_tiles 384 (%s, %x, %g) {hone.longest_sequence = 130} : (tensor<?xi32>, tensor<?x4xf32>, tensor<2x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%starts: tensor<?xi32>, %rows: tensor<?x4xf32>, %d: tensor<2x4xf32>):
+    // expected-error @+1 {{'hone.gradient' op cannot run for one sequence after another}}
+    hone.gradient %d of "a" : tensor<2x4xf32>
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
 hone.block @row_tiles_c4(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>):

@@ -9,6 +9,7 @@
 #include "dialects/Hone/HoneOps.h"
 #include "targets/Target.h"
 #include "test/device/GuardedDevice.h"
+#include "test/numerics/BuildProgram.h"
 #include "test/numerics/KernelCase.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,8 +39,8 @@ bool hone::addsOnMatrixUnits(const std::string &element) {
   return !target->hasHostKernels() && target->hasBFloat16Products();
 }
 
-static EntryProgram build(llvm::StringRef ir, const Target &target,
-                          bool bfloat16Products) {
+EntryProgram hone::buildProgram(llvm::StringRef ir, const Target &target,
+                                bool bfloat16Products) {
   llvm::ExitOnError check("cannot build the program under test: ");
   mlir::DialectRegistry registry;
   registerTargetDialects(registry);
@@ -63,11 +64,12 @@ static EntryProgram build(llvm::StringRef ir, const Target &target,
 HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   llvm::ExitOnError check("cannot build the program under test: ");
   auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
-  program = build(ir, *target, bfloat16Products);
+  program = buildProgram(ir, *target, bfloat16Products);
   // Functions of scalars are the host's everywhere.
   if (!target->hasHostKernels() && program.compiled().kernel_count > 0)
-    beside = build(ir, *check(createTarget(TargetRequest::parse("native"))),
-                   bfloat16Products);
+    beside =
+        buildProgram(ir, *check(createTarget(TargetRequest::parse("native"))),
+                     bfloat16Products);
 }
 
 void HoneProgram::setWeights(const std::vector<std::vector<double>> &values) {

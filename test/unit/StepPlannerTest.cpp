@@ -169,6 +169,23 @@ TEST(StepPlanner, SmallestIsTheLeastBudgetThatCanBeKept) {
   EXPECT_FALSE(planner.fastestWithin(least - 1).has_value());
 }
 
+TEST(StepPlanner, SmallestMayHaveHighTilesOfSequences) {
+  // Only in tiles of 128 rows do blocks without sinks need less than 150 bytes.
+  auto judge = [](const StepPlan &plan) {
+    std::optional<PlanCost> cost = ToyModel::judge(plan);
+    if (cost)
+      cost->peakBytes = std::max<int64_t>(
+          cost->peakBytes, plan.forwardTileRows == 128 ? 20 : 150);
+    return cost;
+  };
+  StepPlanner lowest(ToyModel::layers, false, false, 32, ToyModel::rows, judge);
+  EXPECT_EQ(lowest.cost(lowest.smallest())->peakBytes, 150);
+  StepPlanner planner(ToyModel::layers, false, false, 32, ToyModel::rows,
+                      judge);
+  planner.tileSequences();
+  EXPECT_EQ(planner.smallest().forwardTileRows, 128);
+}
+
 TEST(StepPlanner, FastestKeepsAllAndTilesNothing) {
   StepPlan plan = ToyModel::planner().fastest();
   EXPECT_EQ(plan.residuals(6), "full");

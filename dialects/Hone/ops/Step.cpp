@@ -2,6 +2,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/SequenceTiles.h"
 #include "dialects/Hone/ShapeChecks.h"
 
 using namespace mlir;
@@ -16,8 +17,29 @@ LogicalResult GradientOp::verify() {
   return success();
 }
 
+/// (C5)
+static LogicalResult verifySequenceTiles(RowTilesOp op, int64_t longest) {
+  int64_t rows = op.getTileRows(), least = leastSequenceTile(longest);
+  if (longest <= 0 || rows < least || rows % kSequenceTileRows)
+    return op.emitOpError("expects tiles of sequences of up to ")
+           << longest << " rows to have a multiple of " << kSequenceTileRows
+           << " rows, at least " << least << ", but got " << rows;
+  auto starts = op->getNumOperands() > 0
+                    ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                    : RankedTensorType();
+  if (!starts || starts.getRank() != 1 || !hasRows(starts) ||
+      !starts.getElementType().isInteger(32))
+    return op.emitOpError("expects its first operand to say where the "
+                          "sequences of its rows start");
+  return success();
+}
+
 LogicalResult RowTilesOp::verifyRegions() {
   int64_t rows = getTileRows();
+  const bool isTileOfSequences = (*this)->hasAttr(kLongestSequenceAttrName);
+  if (isTileOfSequences &&
+      failed(verifySequenceTiles(*this, longestSequence(*this))))
+    return failure();
   // (C1)
   if (rows <= 0 || rows % numerics::kGradientRows)
     return emitOpError("expects its rows to be a multiple of ")
@@ -34,7 +56,14 @@ LogicalResult RowTilesOp::verifyRegions() {
     return emitOpError("expects a body ended by 'hone.return'");
   for (Operation &op : body.without_terminator()) {
     // (C3)
-    if (!isa<GradientOp>(op) && !op.hasTrait<RowWise>() &&
+    if (isTileOfSequences && !op.hasTrait<Ambient>() && !isOfSequences(&op))
+      return op.emitOpError("cannot run for one sequence after another");
+    if (isTileOfSequences && llvm::any_of(op.getOperands(), [](Value operand) {
+          return isAmbient(operand) && hasRows(operand.getType());
+        }))
+      return op.emitOpError("expects to read the rows of a tile, not those of "
+                            "the batch");
+    if (!isTileOfSequences && !isa<GradientOp>(op) && !op.hasTrait<RowWise>() &&
         !op.hasTrait<Ambient>())
       return op.emitOpError("is not row-wise and cannot run for slices of "
                             "rows");

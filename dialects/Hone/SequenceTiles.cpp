@@ -1,0 +1,49 @@
+//===- SequenceTiles.cpp - Tiles of rows that end where sequences do ------===//
+
+#include "dialects/Hone/SequenceTiles.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace hone {
+
+int64_t longestSequence(Operation *op) {
+  auto rows = op->getAttrOfType<IntegerAttr>(kLongestSequenceAttrName);
+  return rows ? rows.getInt() : 0;
+}
+
+void setLongestSequence(RowTilesOp tiles, int64_t rows) {
+  tiles->setAttr(kLongestSequenceAttrName,
+                 Builder(tiles.getContext()).getI64IntegerAttr(rows));
+}
+
+std::optional<int64_t> mostPositions(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto most = module ? module->getAttrOfType<IntegerAttr>(
+                           HoneDialect::getMaxPositionsAttrName())
+                     : IntegerAttr();
+  return most ? std::optional(most.getInt()) : std::nullopt;
+}
+
+int64_t tiledSequences(ModuleOp module) {
+  return attentionIterations(module) > 0 ? mostPositions(module).value_or(0)
+                                         : 0;
+}
+
+int64_t leastSequenceTile(int64_t longest) {
+  return llvm::alignTo(longest + kSequenceTileRows - 1, kSequenceTileRows);
+}
+
+bool isOfSequences(Operation *op) {
+  // What continues a sequence needs earlier rows of it, or all rows of a batch
+  // for one result.
+  return (op->hasTrait<RowWise>() || op->hasTrait<PositionWise>() ||
+          isa<ContinuationOpInterface>(op)) &&
+         llvm::all_of(op->getResultTypes(), hasRows);
+}
+
+} // namespace hone

@@ -1,0 +1,49 @@
+//===- SequenceTiles.h - Tiles of rows that end where sequences do --------===//
+//
+// With the attribute hone.longest_sequence hone.row_tiles has tiles of whole
+// sequences, the last ones first, so its body may have attention. Kernels count
+// blocks of keys and queries from the batch's first row on. So the rows of a
+// tile begin where such a block does, and the first of them may be of sequences
+// that began before. What the body makes of these rows is written over by the
+// tile that has all of their sequence: no bit depends on tiles.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Sizes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <optional>
+
+namespace hone {
+
+/// Of hone.row_tiles: rows of the longest sequence that a batch has. Its tiles
+/// are of whole sequences, and its first operand says where they start.
+inline constexpr llvm::StringLiteral kLongestSequenceAttrName =
+    "hone.longest_sequence";
+
+/// What that says of `op`; 0: it is absent.
+int64_t longestSequence(mlir::Operation *op);
+void setLongestSequence(RowTilesOp tiles, int64_t rows);
+
+/// What hone.max_positions says of the module of `op`; none: nothing.
+std::optional<int64_t> mostPositions(mlir::Operation *op);
+
+/// That, where the target of `module` can run tiles of whole sequences: it
+/// launches kernels as the batch says, and they count blocks of keys and of
+/// queries as above. Else 0.
+int64_t tiledSequences(mlir::ModuleOp module);
+
+/// The rows of a tile begin at a multiple of this.
+inline constexpr int64_t kSequenceTileRows = kAttentionKeys;
+/// The lowest tile that has room for any sequence.
+int64_t leastSequenceTile(int64_t longest);
+
+/// Whether a row of each result of `op` depends on rows of its sequence alone,
+/// and on where they stand there.
+bool isOfSequences(mlir::Operation *op);
+
+} // namespace hone

@@ -1,0 +1,26 @@
+//===- SequenceLoop.h - A loop over tiles of whole sequences --------------===//
+//
+// Which rows a tile has depends on the batch: where loops of an entry are
+// launched, sequence_starts is read. See dialects/Hone/SequenceTiles.h.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+namespace hone {
+
+/// On a load outside of kernels: it reads where a sequence of the batch starts.
+/// For targets whose kernels run on the host.
+inline constexpr llvm::StringLiteral kReadAtLaunchAttrName = "read_at_launch";
+
+/// Emits `body` for the tiles of a batch of `rows` rows, the last ones first:
+/// `count` rows from `first` on, at most `tileRows`. `starts` is of the batch,
+/// and no sequence is longer than leastSequenceTile says of `tileRows`.
+mlir::LogicalResult forEachSequenceTile(
+    mlir::OpBuilder &builder, mlir::Location loc, mlir::Value starts,
+    mlir::Value rows, int64_t tileRows,
+    llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::Value)> body);
+
+} // namespace hone
