@@ -19,9 +19,12 @@ namespace {
 static bool tilesSequences(mlir::Block &body, int64_t height, int64_t most) {
   const int64_t longest =
       tiledSequences(body.getParentOp()->getParentOfType<ModuleOp>());
-  height = llvm::alignTo(height, kSequenceTileRows);
-  if (longest == 0 || height < leastSequenceTile(longest) || height >= most)
+  const int64_t least = leastSequenceTile(longest);
+  if (longest == 0 || height < least || least >= most)
     return false;
+  // Heights that plans try are powers of two; between them is the lowest tile.
+  height =
+      height < 2 * least ? least : llvm::alignTo(height, kSequenceTileRows);
   std::optional<SequenceRun> run = findSequenceRun(body);
   if (run)
     tileSequences(*run, height, longest);

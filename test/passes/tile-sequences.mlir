@@ -6,7 +6,7 @@
 // of a perturbed parameter.
 // CHECK-LABEL: module @layer_is_tiled
 // CHECK: %[[S:.*]] = hone.input "sequence_starts"
-// CHECK: %[[Y:.*]] = hone.row_tiles 512(%[[S]], %{{.*}}) {hone.longest_sequence = 130 : i64} : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32> {
+// CHECK: %[[Y:.*]] = hone.row_tiles 384(%[[S]], %{{.*}}) {hone.longest_sequence = 130 : i64} : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32> {
 // CHECK-NEXT: ^{{.*}}(%[[STARTS:.*]]: tensor<?xi32>, %[[ROWS:.*]]: tensor<?x4xf32>):
 // CHECK-NEXT: %[[N:.*]] = hone.linear %[[ROWS]]
 // CHECK-NEXT: %[[R:.*]] = hone.rope %[[N]], %[[STARTS]]
@@ -17,11 +17,11 @@
 // CHECK-NEXT: hone.return %[[Z]]
 // CHECK-NEXT: }
 // CHECK-NEXT: hone.return %[[Y]]
-// The scratch is of 512 rows: n, r, the result of attention, and the values of n
-// transposed, 8 KiB each, and where keys end. The layer's result is not written
+// The scratch is of 384 rows, the lowest tile with room for 130: n, r, the result of attention, and the values of n
+// transposed, 6 KiB each, and where keys end. The layer's result is not written
 // over its input, which the next tile reads.
 // PLACED-LABEL: module @layer_is_tiled
-// PLACED: hone.block @layer{{.*}} attributes {hone.scratch_bytes = 34816 : i64}
+// PLACED: hone.block @layer{{.*}} attributes {hone.scratch_bytes = 26112 : i64}
 // PLACED: hone.entry @twice
 // PLACED: hone.call @start {{.*}}#hone.slot<offset = [[X:[0-9]+]], bytes = 65536
 // PLACED: hone.call @layer
