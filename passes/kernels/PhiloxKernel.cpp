@@ -11,14 +11,28 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// 32-bit words.
+/// 32-bit words. Lanes of a vector multiply 32 bits of 64: there a word is the
+/// lower half of 64 bits, whose upper half may be anything, so that no lane
+/// moves between two rounds. The threads of a target that cuts rows have words
+/// as such.
 class Words {
 public:
-  explicit Words(KernelBuilder &k) : k(k) {}
+  explicit Words(KernelBuilder &k)
+      : k(k), type(k.blocks().rows ? k.getI32Type() : k.getI64Type()) {}
 
+  bool areHalves() const { return type.isInteger(64); }
   Value constant(uint32_t value) {
     return arith::ConstantOp::create(
-        k, k.getI32IntegerAttr(static_cast<int32_t>(value)));
+        k, areHalves() ? k.getIntegerAttr(type, value)
+                       : k.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+  /// A word of 32 bits as one of these, and back.
+  Value from(Value word) {
+    return areHalves() ? k.createOrFold<arith::ExtUIOp>(type, word) : word;
+  }
+  Value narrow(Value word) {
+    return areHalves() ? k.createOrFold<arith::TruncIOp>(k.getI32Type(), word)
+                       : word;
   }
   Value exclusiveOr(Value a, Value b) { return arith::XOrIOp::create(k, a, b); }
   Value add(Value a, uint32_t b) {
@@ -28,25 +42,31 @@ public:
   std::pair<Value, Value> halves(Value wide) {
     Value shift = arith::ConstantOp::create(k, k.getI64IntegerAttr(32));
     Value high = arith::ShRUIOp::create(k, wide, shift);
+    if (areHalves())
+      return {wide, high};
     return {arith::TruncIOp::create(k, k.getI32Type(), wide),
             arith::TruncIOp::create(k, k.getI32Type(), high)};
   }
   std::pair<Value, Value> multiply(Value a, uint32_t b) {
-    Value wide = arith::ExtUIOp::create(k, k.getI64Type(), a);
+    Value wide = areHalves()
+                     ? arith::AndIOp::create(k, a, constant(~0u)).getResult()
+                     : arith::ExtUIOp::create(k, k.getI64Type(), a).getResult();
     Value factor = arith::ConstantOp::create(k, k.getI64IntegerAttr(b));
     return halves(arith::MulIOp::create(k, wide, factor));
   }
 
 private:
   KernelBuilder &k;
+  Type type;
 };
 } // namespace
 
-/// Philox4x32-10 (Salmon et al. 2011).
+/// Philox4x32-10 (Salmon et al. 2011). The counter and the result are of
+/// Words, the key is not.
 static std::array<Value, 4> philox(Words &w, std::array<Value, 4> counter,
                                    std::array<Value, 2> key) {
   auto [c0, c1, c2, c3] = counter;
-  auto [k0, k1] = key;
+  Value k0 = w.from(key[0]), k1 = w.from(key[1]);
   for (int round = 0; round < 10; ++round) {
     auto [low0, high0] = w.multiply(c0, 0xD2511F53);
     auto [low1, high1] = w.multiply(c2, 0xCD9E8D57);
@@ -65,10 +85,10 @@ RandomKey hone::streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
   Words w(k);
   auto [seed0, seed1, step0, step1] = seedAndStep;
   auto [hash0, hash1] = w.halves(hash);
-  Value ones = w.constant(~0u);
-  auto id = philox(w, {step0, step1, hash0, hash1},
+  Value ones = arith::ConstantOp::create(k, k.getI32IntegerAttr(-1));
+  auto id = philox(w, {w.from(step0), w.from(step1), hash0, hash1},
                    {w.exclusiveOr(seed0, ones), w.exclusiveOr(seed1, ones)});
-  return {seed0, seed1, id[0], id[1]};
+  return {seed0, seed1, w.narrow(id[0]), w.narrow(id[1])};
 }
 
 /// Both upper words of the block that the stream of `key` has at `index`.
@@ -78,8 +98,9 @@ static std::pair<Value, Value> randomWords(KernelBuilder &k,
   auto [seed0, seed1, id0, id1] = key;
   auto [index0, index1] =
       w.halves(arith::IndexCastOp::create(k, k.getI64Type(), index));
-  auto block = philox(w, {index0, index1, id0, id1}, {seed0, seed1});
-  return {block[0], block[1]};
+  auto block =
+      philox(w, {index0, index1, w.from(id0), w.from(id1)}, {seed0, seed1});
+  return {w.narrow(block[0]), w.narrow(block[1])};
 }
 
 Value hone::randomWord(KernelBuilder &k, const RandomKey &key, Value index) {
@@ -114,9 +135,13 @@ void RandomWords::forEach(Value row, Value column, Value count,
                k.mul(k.add(ofRow, group), k.index(kGroupBlocks)));
            auto [low, high] = w.halves(number);
            auto block = [&, low = low, high = high](Value v) {
-             Value lane = arith::IndexCastOp::create(k, k.getI32Type(), v);
+             Value lane = arith::IndexCastOp::create(k, low.getType(), v);
              Value at = k.add(low, lane);
-             return philox(w, {at, high, key[2], key[3]}, {key[0], key[1]});
+             auto words = philox(w, {at, high, w.from(key[2]), w.from(key[3])},
+                                 {key[0], key[1]});
+             for (Value &word : words)
+               word = w.narrow(word);
+             return words;
            };
            auto whole = [&] {
              k.map(k.index(kGroupBlocks), [&](ValueRange v) {
