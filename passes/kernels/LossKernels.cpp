@@ -47,8 +47,8 @@ struct LossBuffers {
   Value terms;        ///< the result of each packed row
   Type element;       ///< that logits are computed in
   int64_t hidden, vocabulary;
-  int64_t part;     ///< entries of the vocabulary of one sum of dx
-  int64_t dxPlaces; ///< rows or columns of a tile of dx, at most; 0: any
+  int64_t part; ///< entries of the vocabulary of one sum of dx
+  RoundedLoss rounded;
   double smoothing; ///< of labels; 0: none
 };
 
@@ -73,7 +73,6 @@ static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total) {
     *buffer = k.workspace(op, next++);
   in.scores = in.logits;
   in.part = lossPartColumns(op);
-  in.dxPlaces = 0;
   in.element = computeType(getElementTypeOrSelf(op.getX().getType()));
   in.hidden = weight.getDimSize(1);
   in.vocabulary = weight.getDimSize(0);
@@ -305,12 +304,18 @@ static void takeTile(KernelBuilder &k, const LossBuffers &in,
   Value width = k.index(vocabulary.width);
   Value before = k.loadAs(in.element, in.maxima, i);
   Value logits = own ? own : in.logits, at = own ? k.index(0) : i;
-  if (own)
-    k.map(width, [&](ValueRange j) {
-      k.store(k.load(in.logits, {i, j[0]}), own, {at, j[0]});
-    });
-  Value highest = k.reduce(width, tile::Combine::max, in.element,
-                           [&](Value j) { return k.load(logits, {at, j}); });
+  auto copy = [&](Value j) {
+    Value logit = k.load(in.logits, {i, j});
+    k.store(logit, own, {at, j});
+    return logit;
+  };
+  const bool copiesInMaximum = own && in.rounded.copiesInMaximum;
+  if (own && !copiesInMaximum)
+    k.map(width, [&](ValueRange j) { copy(j[0]); });
+  Value highest =
+      k.reduce(width, tile::Combine::max, in.element, [&](Value j) -> Value {
+        return copiesInMaximum ? copy(j) : k.load(logits, {at, j});
+      });
   Value maximum = arith::MaximumFOp::create(k, before, highest);
   // Unordered, so that a NaN gets into the sum.
   Value grown =
@@ -360,13 +365,13 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
   const int64_t part = std::min(in.part, vocabulary.width);
   const int64_t parts = llvm::divideCeil(vocabulary.width, part);
   int64_t block = k.blockColumns(in.element);
-  if (in.dxPlaces)
-    block = std::min(block, in.dxPlaces);
+  if (in.rounded.dxPlaces)
+    block = std::min(block, in.rounded.dxPlaces);
   // No tile of a product has columns of two parts.
   const int64_t columns =
       parts == 1 ? in.hidden : int64_t(llvm::alignTo(in.hidden, block)) * parts;
   forEachPackedTile(
-      k, in, columns, numerics::dotBlock(part), in.dxPlaces,
+      k, in, columns, numerics::dotBlock(part), in.rounded.dxPlaces,
       [&](const KernelBuilder::Tile &whole) {
         Value zero = k.index(0), first = zero, last = k.index(vocabulary.width);
         Value offset = zero;
@@ -471,9 +476,9 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
 /// With `roundsScores`, what dx is summed from is rounded to bfloat16, as its
 /// product would do, and lies in the place of the logits.
 static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
-                     bool roundsScores, int64_t dxPlaces) {
+                     bool roundsScores, const RoundedLoss &rounded) {
   LossBuffers in = lossBuffers(op, k, op.getLoss());
-  in.dxPlaces = dxPlaces;
+  in.rounded = rounded;
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
   // A dx that is narrower than its sums has the packed rows of x until it is
   // complete. The workspace has dx packed at the end, whatever it had before.
@@ -553,15 +558,15 @@ static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
 }
 
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
-  emitLoss(op, k, /*roundsScores=*/false, /*dxPlaces=*/0);
+  emitLoss(op, k, /*roundsScores=*/false, {});
 }
 
 bool hone::emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k,
-                           int64_t dxPlaces) {
+                           const RoundedLoss &rounded) {
   auto x = cast<RankedTensorType>(op.getX().getType());
   if (!op.getDx() || !k.rounds(computeType(x.getElementType())))
     return false;
-  emitLoss(op, k, /*roundsScores=*/true, dxPlaces);
+  emitLoss(op, k, /*roundsScores=*/true, rounded);
   return true;
 }
 

@@ -6,12 +6,19 @@
 
 namespace hone {
 
+/// How a target wants it.
+struct RoundedLoss {
+  int64_t dxPlaces = 0; ///< rows or columns of a tile of dx, at most; 0: any
+  /// A row is copied in the loop that looks for its maximum. Threads that load
+  /// several numbers at once do so in loops that store nothing.
+  bool copiesInMaximum = false;
+};
+
 /// The loss for a target whose products round float32 to bfloat16: what dx is
 /// summed from is stored as that, so half of the bytes are read, as they are.
-/// Needs private memory for a row of KernelBuilder::lossColumns(). Tiles of dx
-/// have at most `dxPlaces` rows and columns. False, with nothing emitted: there
-/// is no dx, or products do not round.
+/// Needs private memory for a row of KernelBuilder::lossColumns(). False, with
+/// nothing emitted: there is no dx, or products do not round.
 bool emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k,
-                     int64_t dxPlaces);
+                     const RoundedLoss &rounded);
 
 } // namespace hone

@@ -3,6 +3,7 @@
 #include "targets/cpu/CpuKernels.h"
 
 #include "dialects/Hone/Sizes.h"
+#include "passes/kernels/LossKernels.h"
 #include "targets/cpu/CpuDialect.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -21,6 +22,12 @@ bool CpuKernels::emit(Operation *op, KernelBuilder &k) const {
           return false;
         emitTransposedAttention(attention, k);
         return true;
+      })
+      .Case<LinearCrossEntropyOp>([&](auto loss) {
+        // Rounded once, and not by the product for each of its panels.
+        return hasPairs &&
+               emitRoundedLoss(loss, k,
+                               {/*dxPlaces=*/0, /*copiesInMaximum=*/true});
       })
       .Default(false);
 }

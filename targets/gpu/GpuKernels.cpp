@@ -29,9 +29,9 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
             int64_t features = columnsOf(loss.getX());
             return emitRoundedLoss(
                 loss, k,
-                simt::hasWorkForLargeTiles(k.maxRows(), features)
-                    ? simt::kMostPlaces
-                    : simt::kMostScalarPlaces);
+                {simt::hasWorkForLargeTiles(k.maxRows(), features)
+                     ? simt::kMostPlaces
+                     : simt::kMostScalarPlaces});
           })
           .Default(false);
   if (isByMatrices)
