@@ -107,6 +107,7 @@ private:
                 Value firstRow, Value firstRequest);
   ValueRange emitStart(unsigned rows, Value startTile);
   void requestResult(Value cTile, Value rows);
+  void requestSums(unsigned rows, Value cTile, Value request);
   void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
   SmallVector<Value> pairRows(ArrayRef<Value> rowPointers, Value from,
@@ -220,6 +221,18 @@ void ContractEmitter::requestResult(Value cTile, Value rows) {
     for (int64_t byte = 0; byte < bytes; byte += kLineBytes)
       LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), row, p.word(byte)),
                              /*rw=*/1, /*hint=*/3, /*cache=*/1);
+  });
+}
+
+/// Asks for what a tile of a long product adds to before its last terms: at the
+/// first ones, the panel would take its place in the nearest cache.
+void ContractEmitter::requestSums(unsigned rows, Value cTile, Value request) {
+  Value last = p.maximum(p.subtract(requests, p.word(1)), p.word(1));
+  Value isLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, request, last);
+  scf::IfOp::create(b, loc, isLast, [&](OpBuilder &, Location) {
+    requestResult(cTile, p.word(rows));
+    scf::YieldOp::create(b, loc);
   });
 }
 
@@ -449,6 +462,8 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
       [&](OpBuilder &, Location, Value request, ValueRange sums) {
         ahead.emit(b, loc, p.add(firstRequest, request));
         emitRowRequests(rowPointers, request);
+        if (pairs && store.accumulates)
+          requestSums(rows, cTile, request);
         Value from = p.multiply(request, p.word(termsPerRequest));
         Value to = p.minimum(p.add(from, p.word(termsPerRequest)), k);
         ValueRange next =
