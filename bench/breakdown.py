@@ -31,18 +31,6 @@ PLANS = ["full", "planned"]
 SETTINGS = ["train.compute_dtype=bfloat16"]
 
 
-def names(of):
-    """The type of an option that takes some of `of`, separated by commas."""
-    def parse(text):
-        found = text.split(",")
-        for name in found:
-            if name not in of:
-                raise argparse.ArgumentTypeError(
-                    f"expected some of {', '.join(of)}, found '{name}'")
-        return found
-    return parse
-
-
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="./dev bench --breakdown", description=__doc__,
@@ -53,8 +41,8 @@ def parse_arguments():
         help="files, or names, separated by commas")
     add("--tokens", type=settings.counts, default=[128, 256, 1024],
         help="of a sequence, separated by commas; default: 128,256,1024")
-    add("--plans", type=names(PLANS), default=PLANS)
-    add("--optimizers", type=names(["sgd", "adamw"]),
+    add("--plans", type=settings.names(PLANS), default=PLANS)
+    add("--optimizers", type=settings.names(["sgd", "adamw"]),
         default=["sgd", "adamw"])
     add("--budget", type=settings.count, metavar="MIB", help="of `planned`")
     add("--share", type=settings.positive, default=0.43,

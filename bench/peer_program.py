@@ -4,17 +4,12 @@ import ctypes.util
 import json
 import os
 import pathlib
-import queue
-import subprocess
-import threading
 
-from children import end_with_parent
 from contestant import Contestant, Repetition
 from other_load import OtherLoad, process_seconds
 from process_memory import MemoryWatch, reset_high_water
+from worker_process import WorkerProcess
 from workload import PROJECTIONS
-
-READY_SECONDS = 900  # loading, and compiling in the first steps
 
 
 def find_library(name, python, given):
@@ -43,7 +38,7 @@ class PeerProgram:
         self.preload = preload
         self.versions = {}
         self.planned = 0
-        self.process = None
+        self.worker = None
 
     def contestant(self):
         return Contestant(self.name, self.threads)
@@ -62,61 +57,32 @@ class PeerProgram:
 
     def start(self, model, data, log):
         """Starts the worker and runs the steps in which it compiles."""
-        w = self.workload
+        w, cache = self.workload, log.parent / "compiled"
         options = {"model": str(model), "data": str(data), "compile": False,
                    "checkpointing": False, "batch": w.batch,
                    "threads": self.threads, "rank": w.rank, "alpha": w.alpha,
                    "optimizer": w.optimizer, "projections": PROJECTIONS,
-                   "learning_rate": w.learning_rate}
+                   "learning_rate": w.learning_rate, "cache": str(cache)}
         for word in self.words:
             options.update(word.options)
-        self.log = log
-        self.process = subprocess.Popen(
+        self.worker = WorkerProcess(
             [self.python, self.framework.worker, json.dumps(options)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=open(log, "w"), text=True,
-            env=self._environment(log.parent / "compiled"),
-            preexec_fn=end_with_parent)
-        self.answers = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-        self.versions = self._receive()["ready"]
+            self._environment(cache), log)
+        self.versions = self.worker.receive()["ready"]
         # Two steps: the second one of a compiler may compile again.
         answer = self._steps(2)
         self.first_loss = answer["losses"][0]
         self.planned = answer.get("planned", 0)
 
-    def _read(self):
-        for line in self.process.stdout:
-            self.answers.put(line)
-        self.answers.put("")
-
-    def _receive(self):
-        try:
-            line = self.answers.get(timeout=READY_SECONDS)
-        except queue.Empty:
-            raise RuntimeError(f"no answer in {READY_SECONDS} s") from None
-        if not line:
-            status = self.process.wait()
-            text = pathlib.Path(self.log).read_text().strip().splitlines()
-            raise RuntimeError(
-                f"the worker was ended by signal {-status}" if status < 0
-                else text[-1] if text else "the worker is gone")
-        answer = json.loads(line)
-        if "failed" in answer:
-            raise RuntimeError(answer["failed"])
-        return answer
-
     def _steps(self, count):
-        self.process.stdin.write(json.dumps({"steps": count}) + "\n")
-        self.process.stdin.flush()
-        return self._receive()
+        return self.worker.ask({"steps": count})
 
     def run(self, contestant):
         """One repetition. The high-water mark begins anew before it: what the
         set-up needed does not count."""
         w = self.workload
-        reset_high_water(self.process.pid)
-        pid = self.process.pid
+        pid = self.worker.pid
+        reset_high_water(pid)
         with MemoryWatch(pid) as watch, \
                 OtherLoad(lambda: process_seconds(pid)) as load:
             answer = self._steps(w.warmup + w.steps)
@@ -127,12 +93,5 @@ class PeerProgram:
         return contestant.repetitions[-1]
 
     def stop(self):
-        if self.process is None:
-            return
-        self.process.stdin.close()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
+        if self.worker:
+            self.worker.stop()

@@ -122,6 +122,17 @@ TORCH_VARIANTS = (
     "bfloat16 max-autotune", "float32 compiled medium",
     "float32 compiled medium preloaded")
 
+ZENTORCH_WORDS = {
+    **TORCH_WORDS,
+    "compiled": Word(
+        'torch.compile(model, backend="zentorch"); '
+        "ZENDNNL_MATMUL_WEIGHT_CACHE=1: by default the forward rewrites weights "
+        "that the backward reads", {"compile": True, "backend": "zentorch",
+                                    "plugin": "zentorch"},
+        environment={"ZENDNNL_MATMUL_WEIGHT_CACHE": "1"}),
+    "uncached": Word("ZENDNNL_MATMUL_WEIGHT_CACHE=0: no copies of weights", {},
+                     environment={"ZENDNNL_MATMUL_WEIGHT_CACHE": "0"})}
+
 MLX_WORDS = {**DTYPES, "eager": Word("as it is", {}),
              "compiled": Word("mx.compile of the step", {"compile": True}),
              "checkpointing": Word("grad_checkpoint of each layer",
@@ -139,6 +150,10 @@ JAX_WORDS = {
 FRAMEWORKS = [
     Framework("torch", "torch, transformers, peft", TORCH_WORDS,
               TORCH_VARIANTS, finish="cuda_stand_ins.py"),
+    # Its own PyTorch: an engine is built for one version of it.
+    Framework("zentorch", "zentorch, transformers, peft", ZENTORCH_WORDS,
+              product(DTYPES, ("compiled",), ("", "uncached", "preloaded")),
+              worker_name="torch", finish="cuda_stand_ins.py"),
     Framework("jax", "jax", JAX_WORDS,
               product(DTYPES, ("", "checkpointing", "unrolled",
                                "checkpointing chunked-loss"))),

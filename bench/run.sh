@@ -2,7 +2,7 @@
 # run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
 # ARGS: see bench.py --help; those of the other programs after
 # --memory, --pairs, --cells, --methods, --costs, --predict, --generate, --base,
-# --large or --breakdown.
+# --large, --breakdown or --products.
 # --no-build: take the programs as they are.
 
 set -euo pipefail
@@ -13,12 +13,12 @@ if [ "${1-}" = --no-build ]; then
   shift
 else
   cmake --build "$build" --target honec hone-make-model hone_runtime_main \
-    hone-bench-peak hone-bench-contract hone-bench-read
+    hone-bench-peak hone-bench-contract hone-bench-products hone-bench-read
 fi
 program=bench.py
 case ${1-} in
 --memory | --pairs | --cells | --methods | --costs | --predict | --generate | \
-  --base | --large | --breakdown)
+  --base | --large | --breakdown | --products)
   program=${1#--}.py
   shift
   ;;

@@ -42,6 +42,18 @@ def counts(text):
     return [count(part) for part in text.split(",")]
 
 
+def names(of):
+    """The type of an option that takes some of `of`, separated by commas."""
+    def parse(text):
+        found = text.split(",")
+        for name in found:
+            if name not in of:
+                raise argparse.ArgumentTypeError(
+                    f"expected some of {', '.join(of)}, found '{name}'")
+        return found
+    return parse
+
+
 def positive(text):
     """A finite number above 0."""
     try:

@@ -8,14 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bench/kernels/LowerModule.h"
 #include "bench/kernels/MemoryRead.h"
-#include "dialects/Hone/HoneOps.h"
-#include "passes/Passes.h"
-#include "targets/Target.h"
 #include "test/targets/TileProgram.h"
 
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -92,31 +88,6 @@ static std::string moduleText(const Case &c, int64_t layers) {
          llvm::formatv("hone.return %x{0} : {1}\n}\n}\n", layers, narrow).str();
 }
 
-/// The module in tile ops, as text, and the bytes of its arena.
-static std::pair<std::string, int64_t> lowered(const Case &c, int64_t layers,
-                                               Target &target) {
-  llvm::ExitOnError check("hone-bench-rows: ");
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<HoneDialect>();
-  auto module =
-      mlir::parseSourceString<mlir::ModuleOp>(moduleText(c, layers), &context);
-  mlir::PassManager passes(&context);
-  passes.addPass(createPlace());
-  passes.addPass(createConvertToTiles(target.blocks(), target.kernels()));
-  if (module && c.kind.rounds)
-    (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
-                       mlir::UnitAttr::get(&context));
-  if (!module || failed(passes.run(*module)))
-    check(llvm::createStringError("cannot lower"));
-  int64_t bytes = module->getOperation()
-                      ->getAttrOfType<mlir::IntegerAttr>(
-                          HoneDialect::getArenaBytesAttrName())
-                      .getInt();
-  std::string text;
-  llvm::raw_string_ostream(text) << *module;
-  return {text, bytes};
-}
-
 /// Of this thread: while another one has the core, time stands still.
 static double threadSeconds() {
   timespec now;
@@ -139,7 +110,8 @@ static double measureRead(llvm::StringRef memory, size_t from, size_t count) {
 static void measure(const Case &c, Target &target, llvm::StringRef memory) {
   double numbers = 2.0 * kHidden * kWide; // in a layer
   int64_t layers = kWeightBytes / int64_t(numbers * c.kind.bytes);
-  auto [ir, arenaBytes] = lowered(c, layers, target);
+  auto [ir, arenaBytes] = lowerModule("hone-bench-rows", moduleText(c, layers),
+                                      c.kind.rounds, target);
   TileProgram program(ir);
   // Small numbers, however their bytes are read.
   std::vector<char> storage(arenaBytes + 64, 0);

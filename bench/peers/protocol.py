@@ -20,10 +20,9 @@ def first_line(error):
     return f"{type(error).__name__}: {lines[0].strip() if lines else ''}"[:200]
 
 
-def serve(make_step, versions):
-    """`make_step` builds the model and returns a function that does one
-    training step and returns its loss; both are called after stdout is safe.
-    The function may have `planned_bytes`, which is read after its steps."""
+def serve_requests(make_answer, versions):
+    """`make_answer` builds what is measured and returns a function that answers
+    a request; both are called after stdout is safe."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -32,20 +31,35 @@ def serve(make_step, versions):
         answers.flush()
 
     try:
-        step = make_step()
+        answer = make_answer()
         send({"ready": versions})
         for line in sys.stdin:
-            seconds, losses = [], []
-            for _ in range(json.loads(line)["steps"]):
-                start = time.perf_counter()
-                losses.append(step())
-                seconds.append(time.perf_counter() - start)
-            send({"seconds": seconds, "losses": losses,
-                  "planned": getattr(step, "planned_bytes", 0)})
+            send(answer(json.loads(line)))
     except Exception as error:  # of any library
         traceback.print_exc()
         send({"failed": first_line(error)})
         sys.exit(1)
+
+
+def serve(make_step, versions):
+    """`make_step` builds the model and returns a function that does one
+    training step and returns its loss. It may have `planned_bytes`, which is
+    read after its steps."""
+    def make_answer():
+        step = make_step()
+
+        def answer(request):
+            seconds, losses = [], []
+            for _ in range(request["steps"]):
+                start = time.perf_counter()
+                losses.append(step())
+                seconds.append(time.perf_counter() - start)
+            return {"seconds": seconds, "losses": losses,
+                    "planned": getattr(step, "planned_bytes", 0)}
+
+        return answer
+
+    serve_requests(make_answer, versions)
 
 
 def read_batches(options):

@@ -5,9 +5,11 @@ attention, adapters in the element type of the weights unless a variant asks for
 others, no clipping.
 """
 
+import importlib
 import itertools
 import json
 import sys
+from importlib.metadata import version
 
 import peft
 import safetensors.torch
@@ -106,6 +108,10 @@ def make_step(options):
 
 
 if __name__ == "__main__":
-    serve(lambda: make_step(json.loads(sys.argv[1])),
-          {"torch": torch.__version__, "peft": peft.__version__,
-           "transformers": transformers.__version__})
+    options = json.loads(sys.argv[1])
+    plugin = options.get("plugin")
+    if plugin:
+        importlib.import_module(plugin)
+    serve(lambda: make_step(options),
+          {name: version(name) for name in
+           ("torch", "peft", "transformers", *([plugin] if plugin else []))})
