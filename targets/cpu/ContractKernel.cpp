@@ -62,6 +62,8 @@ std::string KernelLibrary::contractName(const ContractTypes &types,
     os << "_from_" << types.a;
   if (types.widensA() && types.transposeA)
     os << "_transposed";
+  if (types.depth)
+    os << "_of_" << types.depth;
   if (store.accumulates)
     os << "_accumulate";
   if (store.rounds)
@@ -105,6 +107,8 @@ public:
 private:
   void emitTile(unsigned rows, Value aTile, Value cTile, Value startTile,
                 Value firstRow, Value firstRequest);
+  ValueRange emitBursts(ArrayRef<Value> rowPointers, Value cTile,
+                        Value firstRequest, ValueRange start);
   ValueRange emitStart(unsigned rows, Value startTile);
   void requestResult(Value cTile, Value rows);
   void requestSums(unsigned rows, Value cTile, Value request);
@@ -161,17 +165,21 @@ void ContractEmitter::emit(unsigned maxRows) {
   Value lower = p.subtract(rest, upper);
   Value tiles = p.add(
       whole, p.add(p.minimum(upper, p.word(1)), p.minimum(lower, p.word(1))));
-  requests = p.ceilDivide(k, termsPerRequest);
-  ahead.divide(p, p.multiply(tiles, requests));
-  // Rows one after the other are one stream, which the processor reads ahead.
-  Value rowsApart =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
+  requests = types.depth ? p.word(1) : p.ceilDivide(k, termsPerRequest);
+  ahead.divide(p, p.multiply(tiles, requests),
+               maxRows * termsPerRequest * types.a.getIntOrFloatBitWidth() / 8);
   Value rowBytes =
       p.multiply(aRow, p.word(types.a.getIntOrFloatBitWidth() / 8));
-  Value rowsFar =
+  asksForRows =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
                             p.multiply(m, rowBytes), p.word(kNearBytes));
-  asksForRows = arith::AndIOp::create(b, loc, rowsApart, rowsFar);
+  if (!pairs) {
+    // Rows one after the other are one stream, which the processor reads ahead
+    // in time; pairs are multiplied faster.
+    Value rowsApart =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
+    asksForRows = arith::AndIOp::create(b, loc, rowsApart, asksForRows);
+  }
   // The tile's first rows are carried as pointers: from a row's number, the
   // optimiser would compute its address again for each term.
   auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
@@ -236,20 +244,23 @@ void ContractEmitter::requestSums(unsigned rows, Value cTile, Value request) {
   });
 }
 
-/// Asks for the same terms of the next tile's rows, each on a page of its own,
-/// where the processor does not look ahead. Harmless after the last tile.
+/// Asks for the same terms of a later tile's rows, each on a page of its own,
+/// where the processor does not look ahead. Harmless after the last tile. Of
+/// pairs it is the tile after the next, in the second-level cache: the panel
+/// runs through the nearest one until then.
 void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
                                       Value request) {
   int64_t rowBytes = termsPerRequest * types.a.getIntOrFloatBitWidth() / 8;
   Value from = p.multiply(p.multiply(request, p.word(termsPerRequest)), aK);
-  Value tileRows = p.multiply(p.word(rowPointers.size()), aRow);
+  Value tileRows =
+      p.multiply(p.word((pairs ? 2 : 1) * rowPointers.size()), aRow);
   Value offset = p.add(from, tileRows);
   scf::IfOp::create(b, loc, asksForRows, [&](OpBuilder &, Location) {
     for (Value row : rowPointers) {
       Value first = p.at(types.a, row, offset);
       for (int64_t byte = 0; byte < rowBytes; byte += kLineBytes)
         LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), first, p.word(byte)),
-                               /*rw=*/0, /*hint=*/3, /*cache=*/1);
+                               /*rw=*/0, /*hint=*/pairs ? 2 : 3, /*cache=*/1);
     }
     scf::YieldOp::create(b, loc);
   });
@@ -331,7 +342,8 @@ ValueRange ContractEmitter::emitWidened(ArrayRef<Value> rowPointers, Value from,
 /// converted[r][t] = row r's term from + t, zero for terms <= t.
 void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
                                 Value terms) {
-  for (unsigned t = 0; t < termsPerRequest; t += kRoundedTerms) {
+  int64_t most = types.depth ? types.depth : termsPerRequest;
+  for (int64_t t = 0; t < most; t += kRoundedTerms) {
     Value left = p.subtract(terms, p.word(t));
     for (auto [r, row] : llvm::enumerate(rowPointers)) {
       Value at = p.at(types.a, row, p.add(from, p.word(t)));
@@ -457,13 +469,24 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
   SmallVector<Value> rowPointers;
   for (unsigned r = 0; r < rows; ++r)
     rowPointers.push_back(p.at(types.a, aTile, p.multiply(p.word(r), aRow)));
+  ValueRange start = emitStart(rows, startTile);
+  ValueRange sums =
+      types.depth
+          ? emitPairs(rowPointers, p.word(0), p.word(types.depth), start)
+          : emitBursts(rowPointers, cTile, firstRequest, start);
+  emitStore(rows, cTile, firstRow, sums);
+}
+
+/// Adds all products to the sums and asks for memory on the way.
+ValueRange ContractEmitter::emitBursts(ArrayRef<Value> rowPointers, Value cTile,
+                                       Value firstRequest, ValueRange start) {
   auto burst = scf::ForOp::create(
-      b, loc, p.word(0), requests, p.word(1), emitStart(rows, startTile),
+      b, loc, p.word(0), requests, p.word(1), start,
       [&](OpBuilder &, Location, Value request, ValueRange sums) {
         ahead.emit(b, loc, p.add(firstRequest, request));
         emitRowRequests(rowPointers, request);
         if (pairs && store.accumulates)
-          requestSums(rows, cTile, request);
+          requestSums(rowPointers.size(), cTile, request);
         Value from = p.multiply(request, p.word(termsPerRequest));
         Value to = p.minimum(p.add(from, p.word(termsPerRequest)), k);
         ValueRange next =
@@ -473,7 +496,7 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
                 : emitTerms(rowPointers, aK, panel, from, to, sums);
         scf::YieldOp::create(b, loc, next);
       });
-  emitStore(rows, cTile, firstRow, burst.getResults());
+  return burst.getResults();
 }
 
 func::FuncOp KernelLibrary::contract(const ContractTypes &types, unsigned lanes,

@@ -69,10 +69,7 @@ private:
     return (op.getEpilogue().empty() || epilogue) &&
            kernels.takesEpilogues(types());
   }
-  ContractTypes types() {
-    return {element, op.getPanel().getType().getElementType(),
-            op.getA().getType().getElementType(), op.getTransposeA()};
-  }
+  ContractTypes types();
   int64_t width(Strip strip) const { return strip.vectors * lanes; }
   void writeDirectly(OpBuilder &b, Strip strip);
   void writeThroughScratch(OpBuilder &b, Strip strip, Value columns);
@@ -94,6 +91,17 @@ private:
 };
 
 } // namespace
+
+ContractTypes ContractLowering::types() {
+  ContractTypes types{element, op.getPanel().getType().getElementType(),
+                      op.getA().getType().getElementType(), op.getTransposeA()};
+  APInt depth;
+  if (types.hasPairs() && !op.getAhead() &&
+      matchPattern(op.getK(), m_ConstantInt(&depth)) &&
+      depth.ule(ContractTypes::kFewTerms))
+    types.depth = depth.getSExtValue();
+  return types;
+}
 
 /// Covers the columns that may be needed, the last strip no wider than a known
 /// `n` asks for.

@@ -26,6 +26,12 @@ struct ContractTypes {
   mlir::Type a;     ///< `sum` or bf16
   /// Only told where `a` is widened: its rows are columns in memory.
   bool transposeA;
+  /// Terms of each sum if there are few, as an adapter's product has: then a
+  /// tile takes hardly longer than what is around its loop. 0: any number.
+  int64_t depth = 0;
+
+  /// The most terms of pairs that a kernel is made for.
+  static constexpr int64_t kFewTerms = 16;
 
   bool hasPairs() const { return panel != sum; }
   bool widensA() const { return !hasPairs() && a != sum; }
@@ -80,6 +86,7 @@ public:
   ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
   /// Strides count elements; nextRow counts bytes. On the way it asks the
   /// memory for `lines` cache lines, `rowLines` of each row of `next`.
+  /// A kernel of known depth takes no notice of k, and asks for nothing.
   /// With a panel of pairs, aK is 1 and `ld` counts pairs; `a` is rounded. On a
   /// matrix unit there is no epilogue, and `from` has kUnitRows rows.
   mlir::func::FuncOp contract(const ContractTypes &types, unsigned lanes,

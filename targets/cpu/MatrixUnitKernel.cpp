@@ -101,7 +101,8 @@ void MatrixUnitEmitter::emit() {
   for (int64_t row = 0; row < kSide; ++row)
     p.store(zero, p.at(types.sum, zeros, p.word(row * kSide)));
   steps = p.ceilDivide(k, kTerms);
-  ahead.divide(p, p.multiply(p.ceilDivide(m, kRows), steps));
+  ahead.divide(p, p.multiply(p.ceilDivide(m, kRows), steps),
+               kRows * kTerms * types.panel.getIntOrFloatBitWidth() / 8);
   p.loop(p.word(0), m, kRows, [&](Value first) {
     emitRows(first, p.multiply(p.divide(first, kRows), steps));
   });

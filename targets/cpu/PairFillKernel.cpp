@@ -20,7 +20,7 @@ using namespace hone;
 
 /// Rows are apart, so that the processor does not see which line comes next. It
 /// is near, since products ask for it, but not in the nearest cache.
-static constexpr int64_t kRowsAhead = 8;
+static constexpr int64_t kRowsAhead = 32;
 
 namespace {
 

@@ -7,16 +7,23 @@ using namespace hone;
 
 static constexpr int64_t kLineBytes = 64;
 
-void ReadAhead::divide(PointerBuilder &p, Value requests) {
-  linesPerRequest = p.ceilDivide(lines, p.maximum(requests, p.word(1)));
+/// What a kernel reads from the first request on, at most. Lines that are asked
+/// for earlier have left the second-level cache by the time they are needed.
+static constexpr int64_t kBytesMeanwhile = 256 * 1024;
+
+void ReadAhead::divide(PointerBuilder &p, Value requests, int64_t bytes) {
+  Value asking = p.minimum(requests, p.word(kBytesMeanwhile / bytes));
+  silent = p.subtract(requests, asking);
+  linesPerRequest = p.ceilDivide(lines, p.maximum(asking, p.word(1)));
 }
 
 // Each burst divides once: a division for each line takes longer than the
 // multiply-adds of a few rows.
 void ReadAhead::emit(OpBuilder &b, Location loc, Value request) const {
   PointerBuilder p(b, loc);
-  Value first = p.multiply(request, linesPerRequest);
-  Value end = p.minimum(p.add(first, linesPerRequest), lines);
+  Value asking = p.multiply(p.subtract(request, silent), linesPerRequest);
+  Value first = p.maximum(asking, p.word(0));
+  Value end = p.minimum(p.add(asking, linesPerRequest), lines);
   Value width = p.maximum(rowLines, p.word(1));
   Value row = p.divide(first, width);
   Value pointer = p.at(b.getI8Type(), next, p.multiply(row, nextRow));

@@ -241,8 +241,11 @@ func.func @ahead(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 }
 
 // The kernel is shared, kept out of line, and free of anything but loads and
-// fused multiply-adds in its inner loop.
+// fused multiply-adds in its inner loop. The last of its requests alone ask for
+// what is needed next.
 // CHECK: func.func private @tile_contract_f32_6x{{.*}} attributes {passthrough = ["noinline"]}
+// CHECK: %[[ASKING:.*]] = arith.constant 682 : i64
+// CHECK: arith.minsi %{{.*}}, %[[ASKING]] : i64
 // CHECK: scf.index_switch
 // CHECK: scf.for
 // CHECK: llvm.intr.prefetch
