@@ -52,6 +52,9 @@ def parse_arguments():
     add("--folder", type=pathlib.Path,
         help="for models and results; default: BUILD/bench/breakdown")
     add("--rows", type=settings.count, default=16, help="kernels of a table")
+    add("--prepare", action="store_true",
+        help="only compile and draw weights: a machine that is quiet for a short\n"
+             "while measures after it, with the same options")
     add("--set", action="append", metavar="KEY=VALUE",
         help=f"keys of all specs in place of {SETTINGS[0]}")
     return parser.parse_args()
@@ -80,17 +83,16 @@ class Machine:
 def profile(program, machine, steps, data):
     """A profile as report.profile_rows() takes it, of steps whose weights are in
     memory: less that of a run of one step, which reads them."""
-    weights = program.folder / "out" / "weights.hone.safetensors"
     machine.rates.clear()
     found = []
     for count in (steps + 1, 1):
-        machine.measure(weights)
+        machine.measure(program.weights)
         path = program.folder / "profile.json"
         command = program.command(machine.threads, data)
         command[command.index("--steps") + 1] = str(count)
-        summary = run_checked(command + ["--no-verify", "--profile", path])
+        summary = run_checked(command + ["--profile", path])
         found.append(json.loads(path.read_text()))
-    machine.measure(weights)
+    machine.measure(program.weights)
     has_pairs = ("products pairs" in summary or
                  "train.float32_matmul_precision=medium" in program.settings)
     return {**without_first(*found), "counted": program.plan["kernels"],
@@ -112,35 +114,38 @@ def without_first(long, first):
 
 
 def measure(arguments, config, tokens, optimizer, folder, machine):
-    """Prints a table for each plan, and returns them for the JSON file."""
+    """Prints a table for each plan, and returns them for the JSON file, and the
+    programs."""
     bin_dir = arguments.build.resolve() / "bin"
     work = Workload(config, sequence=tokens, optimizer=optimizer,
                     steps=arguments.steps)
     model = folder / work.name
-    model.mkdir(parents=True, exist_ok=True)
-    work.make_model(bin_dir, model)
-    data = folder / f"data-{work.name}-{tokens}.jsonl"
+    work.make_config(model)
+    where = folder / f"{work.name}-{tokens}-{optimizer}"
+    where.mkdir(parents=True, exist_ok=True)
+    data = where / "data.jsonl"
     work.make_data(data)
     keys = arguments.set or SETTINGS
-    programs = {"full": HoneProgram(work, bin_dir, folder,
+    programs = {"full": HoneProgram(work, bin_dir, where,
                                     ["train.residuals=full"] + keys)}
     needs_share = "planned" in arguments.plans and not arguments.budget
     if "full" in arguments.plans or needs_share:
-        programs["full"].compile(model)
+        programs["full"].compile_for_drawn(model, folder)
     if "planned" in arguments.plans:
         budget = arguments.budget or int(
             arguments.share * programs["full"].plan["peak_bytes"] / MIB)
         programs["planned"] = HoneProgram(
-            work, bin_dir, folder,
+            work, bin_dir, where,
             ["train.residuals=planned", f"train.memory_budget={budget}MiB"]
             + keys)
         try:
-            programs["planned"].compile(model)
+            programs["planned"].compile_for_drawn(model, folder)
         except RuntimeError as error:  # No plan may be that small.
             print(f"planned in {budget} MiB: {error}\n", flush=True)
             del programs["planned"]
     tables = []
-    for plan in filter(programs.get, arguments.plans):
+    plans = [] if arguments.prepare else arguments.plans
+    for plan in filter(programs.get, plans):
         program = programs[plan]
         found = profile(program, machine, arguments.steps, data)
         title = (f"{work.name}, {tokens} tokens, {plan} in "
@@ -154,9 +159,7 @@ def measure(arguments, config, tokens, optimizer, folder, machine):
               f"{report.markdown_table(rows)}\n", flush=True)
         tables.append({"title": title, "rates": list(machine.rates),
                        "rows": rows, "profile": found})
-    for program in programs.values():  # Weights are large.
-        shutil.rmtree(program.folder, ignore_errors=True)
-    return tables
+    return tables, [program for program in programs.values() if program.weights]
 
 
 def main():
@@ -165,15 +168,26 @@ def main():
               or arguments.build / "bench" / "breakdown").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     machine = Machine(arguments.build.resolve() / "bin", arguments.threads)
-    tables = []
+    tables, programs = [], []
     for name, tokens, optimizer in itertools.product(
             arguments.config.split(","), arguments.tokens,
             arguments.optimizers):
-        tables += measure(arguments, find_config(name), tokens, optimizer,
-                          folder, machine)
+        found, used = measure(arguments, find_config(name), tokens, optimizer,
+                              folder, machine)
+        tables += found
+        programs += used
+    if arguments.prepare:
+        print(f"prepared: {len(programs)} programs in {folder}")
+        return
     path = folder / "breakdown.json"
     path.write_text(json.dumps(tables, indent=1) + "\n")
     print(f"written: {path}")
+    for program in programs:
+        shutil.rmtree(program.folder, ignore_errors=True)
+    # Weights are large; what else was prepared still needs them.
+    if not any(folder.glob("*/*/made-from.json")):
+        for program in programs:
+            shutil.rmtree(program.weights.parent, ignore_errors=True)
 
 
 if __name__ == "__main__":
