@@ -296,6 +296,49 @@ static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
                 });
 }
 
+/// Whether rows of `gradient` are a small part of what lanes multiply at a
+/// time. Threads of a target that cuts rows have no lanes to leave empty.
+static bool hasShortRows(KernelBuilder &k, Value gradient) {
+  auto type = cast<MemRefType>(gradient.getType());
+  return !k.blocks().rows && type.getElementType().isF32() &&
+         4 * type.getDimSize(1) <= k.blockColumns(type.getElementType());
+}
+
+/// The same as the transpose of right^T left, so that lanes have columns of
+/// `left`. No sum has another order.
+static void transposedRowSums(KernelBuilder &k, Value gradient, bool accumulate,
+                              Value left, Value right) {
+  auto type = cast<MemRefType>(gradient.getType());
+  Type element = type.getElementType();
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  KernelBuilder::Tiling tiling{k.index(columns), rows,
+                               std::min(k.maxRows(), numerics::kGradientRows)};
+  tiling.scratch =
+      MemRefType::get({columns, k.blockColumns(element, rows)}, element);
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0), sums = tile.scratch;
+    auto forEach = [&](function_ref<void(ValueRange, ValueRange)> body) {
+      k.map({tile.columns, k.index(columns)}, [&](ValueRange at) {
+        body({k.add(tile.column, at[0]), at[1]}, {at[1], at[0]});
+      });
+    };
+    if (accumulate)
+      forEach([&](ValueRange at, ValueRange transposed) {
+        k.store(k.load(gradient, at), sums, transposed);
+      });
+    KernelBuilder::Product product = k.productFor(
+        tile, sums, {right, zero, zero}, {left, zero, tile.column}, k.rows());
+    product.c = {sums, zero, zero};
+    product.transposeA = true;
+    product.accumulate = accumulate;
+    product.fewRows = true;
+    k.product(product);
+    forEach([&](ValueRange at, ValueRange transposed) {
+      k.store(k.load(sums, transposed), gradient, at);
+    });
+  });
+}
+
 /// Where the gradient `result` goes, and whether it is added there.
 static std::pair<Value, bool> destinationOf(KernelBuilder &k, Value result) {
   Value sink = k.sink(result);
@@ -479,6 +522,9 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
     if (!op.getH())
       adapterInput(k, dropout, h, x, k.buffer(op.getA()),
                    op.getScale().convertToDouble());
-    rowSumProduct(k, db, accumulate, dy, h, k.blocks().narrowColumns);
+    if (hasShortRows(k, db))
+      transposedRowSums(k, db, accumulate, dy, h);
+    else
+      rowSumProduct(k, db, accumulate, dy, h, k.blocks().narrowColumns);
   }
 }

@@ -58,12 +58,21 @@ module @long_sums_are_blocked attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // A gradient that is only added to its sink is added there by its product:
-// nothing is copied afterwards.
+// nothing is copied afterwards. Where its rows are short beside a vector, lanes
+// have columns of dy, and a tile of it is copied there and back.
 // CHECK-LABEL: module @gradient_is_accumulated_in_place
 // CHECK: func.func private @adapter(
 // CHECK-SAME: %[[DA:[^:]*]]: memref<2x4xf32>, %[[DB:[^:]*]]: memref<8x2xf32>)
 // CHECK: tile.product %[[DA]][{{.*}} accumulate transpose_a
-// CHECK: tile.product %[[DB]][{{.*}} accumulate transpose_a
+// CHECK-NOT: tile.map
+// CHECK: tile.parallel {{.*}} private(%[[SUMS:[^ ]*]] : memref<2x8xf32>)
+// CHECK: tile.map
+// CHECK: memref.load %[[DB]][
+// CHECK: memref.store {{.*}}, %[[SUMS]][
+// CHECK: tile.product %[[SUMS]][{{.*}} accumulate transpose_a few_rows
+// CHECK: tile.map
+// CHECK: memref.load %[[SUMS]][
+// CHECK: memref.store {{.*}}, %[[DB]][
 // CHECK-NOT: tile.map
 // CHECK: return
 module @gradient_is_accumulated_in_place attributes {hone.max_rows = 16 : i64} {
