@@ -35,15 +35,14 @@ for method in backprop lcsb mezo mezo-one-sided fgd; do
   rm -rf "$work/resumed" "$work/replayed"
   mv "$work/whole" "$work/$method-adapter"
 done
-for plan in accumulated in-backward tiles; do
+# The plain program, with several batches in a step, and two with other plans.
+compile in-backward --set train.optimizer_in_backward=true
+compile tiles --set train.memory_budget=none
+for plan in backprop in-backward tiles; do
   case $plan in
-  accumulated) more=(--gradient-accumulation-steps 2 --threads 2) ;;
+  backprop) more=(--gradient-accumulation-steps 2 --threads 2) ;;
   *) more=(--threads 1) ;;
   esac
-  options=()
-  [[ $plan != in-backward ]] || options=(--set train.optimizer_in_backward=true)
-  [[ $plan != tiles ]] || options=(--set train.memory_budget=none)
-  compile "$plan" "${options[@]}"
   bash "$here/../reliability/memory.sh" "$work/$plan/train" "$data" 0 --epochs 2 "${more[@]}"
 done
 # A learning rate of zero: the same adapter.
