@@ -19,7 +19,8 @@ namespace hone::rt {
 
 static Status refuse(std::string_view path, Pieces problem) {
   return failed(ErrorCode::NoEngine, {path}, problem,
-                "put the engine there that came with this version of Hone");
+                "put the engine there that came with this version of Hone; a "
+                "static program is linked with one, see hone/engine.h");
 }
 
 static Result<const hone_engine *> checked(const std::string &path,
