@@ -38,6 +38,19 @@ int64_t leastSequenceTile(int64_t longest) {
   return llvm::alignTo(longest + kSequenceTileRows - 1, kSequenceTileRows);
 }
 
+int64_t bytesBeforeSequences(Type result) {
+  constexpr uint64_t cacheLine = 64;
+  return llvm::alignTo(bytesAtRows(result, kSequenceTileRows - 1), cacheLine);
+}
+
+int64_t bytesBeforeSequences(RowTilesOp tiles) {
+  int64_t bytes = 0;
+  if (longestSequence(tiles) > 0)
+    for (Type result : tiles.getResultTypes())
+      bytes += bytesBeforeSequences(result);
+  return bytes;
+}
+
 bool isOfSequences(Operation *op) {
   // What continues a sequence needs earlier rows of it, or all rows of a batch
   // for one result.

@@ -4,8 +4,8 @@
 // sequences, the last ones first, so its body may have attention. Kernels count
 // blocks of keys and queries from the batch's first row on. So the rows of a
 // tile begin where such a block does, and the first of them may be of sequences
-// that began before. What the body makes of these rows is written over by the
-// tile that has all of their sequence: no bit depends on tiles.
+// that began before. Results have of these rows what was there, since a result
+// may be written over an operand: no bit depends on tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,11 @@ int64_t tiledSequences(mlir::ModuleOp module);
 inline constexpr int64_t kSequenceTileRows = kAttentionKeys;
 /// The lowest tile that has room for any sequence.
 int64_t leastSequenceTile(int64_t longest);
+
+/// Memory at the beginning of a tile's for rows before its first sequence: of
+/// all results of `tiles`, or of one. Of tiles of other rows 0.
+int64_t bytesBeforeSequences(RowTilesOp tiles);
+int64_t bytesBeforeSequences(mlir::Type result);
 
 /// Whether a row of each result of `op` depends on rows of its sequence alone,
 /// and on where they stand there.

@@ -199,9 +199,15 @@ private:
   LogicalResult place(Operation &op, Value scratch, int64_t maxRows);
   LogicalResult emitTiles(RowTilesOp op, Value scratch, Value rows,
                           int64_t maxRows);
-  /// Row `first` of the batch, and the `count` rows from there on.
+  /// Of row `first` of the batch and the `count` rows from there on.
   LogicalResult emitTile(RowTilesOp op, Value inner, Value first, Value count,
                          int64_t tileRows);
+  LogicalResult emitSequences(RowTilesOp op, Value inner,
+                              const SequenceTile &tile, int64_t tileRows);
+  /// Moves the rows of results before the first sequence of `tile` to `memory`,
+  /// or back.
+  void emitRowsBefore(RowTilesOp op, Value memory, const SequenceTile &tile,
+                      bool movesBack);
 
   OpBuilder &builder;
   const TileOptions &options;
@@ -315,8 +321,8 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   if (longestSequence(op) > 0)
     return forEachSequenceTile(
         builder, loc, buffers.ofValue.at(op.getOperands().front()), rows,
-        tileRows, [&](Value first, Value count) {
-          return emitTile(op, inner, first, count, tileRows);
+        tileRows, [&](const SequenceTile &tile) {
+          return emitSequences(op, inner, tile, tileRows);
         });
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   const PlacedOffset heights = options.offsets.heights(op);
@@ -354,6 +360,48 @@ LogicalResult BodyEmitter::emitTile(RowTilesOp op, Value inner, Value first,
   LogicalResult isEmitted = emit(body, inner, count, tileRows);
   buffers.firstRow = {};
   return isEmitted;
+}
+
+void BodyEmitter::emitRowsBefore(RowTilesOp op, Value memory,
+                                 const SequenceTile &tile, bool movesBack) {
+  constexpr int64_t most = kSequenceTileRows - 1;
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value rows = arith::SubIOp::create(builder, loc, tile.start, tile.first);
+  Value hasRows =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rows, zero);
+  auto branch = scf::IfOp::create(builder, loc, hasRows);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  KernelBuilder k(op, builder, buffers, options.settings, rows, most);
+  int64_t offset = 0;
+  for (Value result : op.getResults()) {
+    MemRefType whole = bufferType(result.getType(), most);
+    int64_t columns = whole.getNumElements() / most;
+    auto type = MemRefType::get({most, columns}, whole.getElementType());
+    Value there =
+        rowsFrom(builder, loc, buffers.ofValue.at(result), tile.first, most);
+    Value from = viewAt(builder, loc, there, 0, type);
+    Value to = viewAt(builder, loc, memory, offset, type);
+    if (movesBack)
+      std::swap(from, to);
+    k.forEachElement(columns, [&](Value row, Value column) {
+      k.store(k.load(from, {row, column}), to, {row, column});
+    });
+    offset += bytesBeforeSequences(result.getType());
+  }
+}
+
+LogicalResult BodyEmitter::emitSequences(RowTilesOp op, Value inner,
+                                         const SequenceTile &tile,
+                                         int64_t tileRows) {
+  Value values = viewAt(builder, op.getLoc(), inner, bytesBeforeSequences(op),
+                        inner.getType());
+  emitRowsBefore(op, inner, tile, /*movesBack=*/false);
+  if (failed(emitTile(op, values, tile.first, tile.count, tileRows)))
+    return failure();
+  emitRowsBefore(op, inner, tile, /*movesBack=*/true);
+  return success();
 }
 
 LogicalResult hone::createBlockFunction(BlockOp block,

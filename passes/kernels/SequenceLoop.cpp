@@ -75,10 +75,9 @@ private:
 };
 } // namespace
 
-LogicalResult
-hone::forEachSequenceTile(OpBuilder &builder, Location loc, Value starts,
-                          Value rows, int64_t tileRows,
-                          function_ref<LogicalResult(Value, Value)> body) {
+LogicalResult hone::forEachSequenceTile(
+    OpBuilder &builder, Location loc, Value starts, Value rows,
+    int64_t tileRows, function_ref<LogicalResult(const SequenceTile &)> body) {
   RowNumbers k(builder, loc, starts);
   Type index = builder.getIndexType();
   // Kernels look for their module, so the loop is there before its body.
@@ -95,7 +94,7 @@ hone::forEachSequenceTile(OpBuilder &builder, Location loc, Value starts,
   Value end = begin(loop.getAfter());
   Value start = k.firstStart(end, tileRows);
   Value first = k.roundedDown(start);
-  LogicalResult isEmitted = body(first, k.minus(end, first));
+  LogicalResult isEmitted = body({first, k.minus(end, first), start});
   builder.setInsertionPointToEnd(end.getParentBlock());
   scf::YieldOp::create(builder, loc, start);
   return isEmitted;

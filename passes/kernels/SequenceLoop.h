@@ -15,12 +15,18 @@ namespace hone {
 /// For targets whose kernels run on the host.
 inline constexpr llvm::StringLiteral kReadAtLaunchAttrName = "read_at_launch";
 
-/// Emits `body` for the tiles of a batch of `rows` rows, the last ones first:
-/// `count` rows from `first` on, at most `tileRows`. `starts` is of the batch,
-/// and no sequence is longer than leastSequenceTile says of `tileRows`.
+/// Rows of a tile: `count` from `first` on. Those of whole sequences begin at
+/// `start`, so there may be some before.
+struct SequenceTile {
+  mlir::Value first, count, start;
+};
+
+/// Emits `body` for the tiles of a batch of `rows` rows, of at most `tileRows`,
+/// the last ones first. `starts` is of the batch, and no sequence is longer
+/// than leastSequenceTile says of `tileRows`.
 mlir::LogicalResult forEachSequenceTile(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::Value starts,
     mlir::Value rows, int64_t tileRows,
-    llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::Value)> body);
+    llvm::function_ref<mlir::LogicalResult(const SequenceTile &)> body);
 
 } // namespace hone

@@ -128,9 +128,6 @@ bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
     return false;
   auto inPlace = dyn_cast<InPlaceOpInterface>(op);
   auto bodies = bodiesOf(op, symbols);
-  // A tile of sequences writes rows that the next one reads.
-  if (!bodies.empty() && longestSequence(op) > 0)
-    return false;
   for (OpOperand &use : op->getOpOperands()) {
     if (use.get() != operand)
       continue;
@@ -174,6 +171,25 @@ SharedMemory::SharedMemory(mlir::Block &body, const Lifetimes &lifetimes) {
         after[known] = result;
         break;
       }
+    }
+  }
+  auto tiles = dyn_cast<RowTilesOp>(body.getParentOp());
+  if (!tiles || longestSequence(tiles) == 0)
+    return;
+  // What comes before in a result's memory would forbid that the result is
+  // written over an argument. Of a tile it is small, of a batch the result is
+  // not.
+  for (Value returned : body.getTerminator()->getOperands()) {
+    OpResult earliest;
+    for (auto value = cast<OpResult>(returned); value;
+         value = before.lookup(value))
+      for (Value operand : value.getOwner()->getOperands())
+        if (isa<BlockArgument>(operand) &&
+            lifetimes.mayOverwrite(operand, value))
+          earliest = value;
+    if (OpResult previous = earliest ? before.lookup(earliest) : earliest) {
+      before.erase(earliest);
+      after.erase(previous);
     }
   }
 }

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/Passes.h"
 #include "passes/module/OptimizerState.h"
 #include "passes/place/Lifetimes.h"
@@ -210,7 +211,10 @@ struct Place : impl::PlaceBase<Place> {
       SmallVector<PlacedRows> ofTile;
       for (PlacedRows each : rows)
         ofTile.push_back(rowsOfTile(tiles, each));
-      placement.addScratch(tiles, placeOps(tiles.getBody().front(), ofTile));
+      auto bytes = placeOps(tiles.getBody().front(), ofTile);
+      for (int64_t &each : bytes)
+        each += bytesBeforeSequences(tiles);
+      placement.addScratch(tiles, bytes);
     }
     return placement.place();
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/Passes.h"
 #include "passes/module/OptimizerState.h"
 #include "passes/place/Lifetimes.h"
@@ -285,7 +286,8 @@ LogicalResult SlotCheck::tiles(RowTilesOp op) {
   if (failed(scratch(op, bytes)))
     return failure();
   return SlotCheck(op.getBody().front(),
-                   {placement.index, rowsOfTile(op, rows)}, bytes)
+                   {placement.index, rowsOfTile(op, rows)},
+                   bytes - bytesBeforeSequences(op))
       .ops();
 }
 

@@ -44,8 +44,9 @@ static void replaceAll(std::string &text, const std::string &from,
 
 std::string KernelsSequenceTilesTest::layer(int64_t mostRows, int64_t tileRows,
                                             int64_t longest) const {
-  // Learned positions and rotated ones, attention in a window, and the
-  // normalizer, which a backward reads.
+  // The first of two layers writes its result over its input. Learned positions
+  // and rotated ones, attention in a window, and the normalizer, which a
+  // backward reads.
   const std::string body = R"(
     %p = hone.position_embedding $S, %table offset 2 : (tensor<?xi32>, tensor<512x48xT>) -> tensor<?x48xT>
     %h = hone.add $X, %p : tensor<?x48xT>
@@ -60,8 +61,7 @@ std::string KernelsSequenceTilesTest::layer(int64_t mostRows, int64_t tileRows,
       "module attributes {hone.max_positions = 300 : i64, hone.max_rows = " +
       std::to_string(mostRows) +
       R"( : i64} {
-  hone.block @layer() -> (tensor<?x48xT>, tensor<?x12xC>) {
-    %x = hone.input "x" : tensor<?x48xT>
+  hone.block @layer(%x: tensor<?x48xT>) -> (tensor<?x48xT>, tensor<?x12xC>) {
     %s = hone.input "sequence_starts" : tensor<?xi32>
     %table = hone.input "table" : tensor<512x48xT>
     %wq = hone.input "wq" : tensor<48x48xT>
@@ -89,9 +89,16 @@ std::string KernelsSequenceTilesTest::layer(int64_t mostRows, int64_t tileRows,
     hone.return %y#0, %y#1 : tensor<?x48xT>, tensor<?x12xC>
 )";
   text += R"(}
+  hone.block @start() -> tensor<?x48xT> {
+    %i = hone.input "x" : tensor<?x48xT>
+    %y = hone.add %i, %i : tensor<?x48xT>
+    hone.return %y : tensor<?x48xT>
+  }
   hone.entry @run() -> (tensor<?x48xT>, tensor<?x12xC>) {
-    %y, %n = hone.call @layer "" () : () -> (tensor<?x48xT>, tensor<?x12xC>)
-    hone.return %y, %n : tensor<?x48xT>, tensor<?x12xC>
+    %x = hone.call @start "" () : () -> tensor<?x48xT>
+    %y, %m = hone.call @layer "" (%x) : (tensor<?x48xT>) -> (tensor<?x48xT>, tensor<?x12xC>)
+    %z, %n = hone.call @layer "" (%y) : (tensor<?x48xT>) -> (tensor<?x48xT>, tensor<?x12xC>)
+    hone.return %z, %n : tensor<?x48xT>, tensor<?x12xC>
   }
 })";
   auto typeOf = [](const std::string &name) {
