@@ -92,12 +92,11 @@ bool RowRun::isWideInside() const {
   return false;
 }
 
-/// tileRun, whose tiles also have slices of the ambient value `starts`, unless
-/// that is null.
-static RowTilesOp tileWith(const RowRun &run, int64_t rows, Value starts) {
-  llvm::SetVector<Value> inputs, outputs = run.outputs();
-  if (starts)
-    inputs.insert(starts);
+/// tileRun, whose tiles also have slices of what is in `inputs`, ambient
+/// values.
+static RowTilesOp tileWith(const RowRun &run, int64_t rows,
+                           llvm::SetVector<Value> inputs) {
+  llvm::SetVector<Value> outputs = run.outputs();
   inputs.insert_range(run.inputs());
   Operation *last = run.ops.back();
   OpBuilder builder(last->getContext());
@@ -128,38 +127,44 @@ static RowTilesOp tileWith(const RowRun &run, int64_t rows, Value starts) {
 }
 
 RowTilesOp tileRun(const RowRun &run, int64_t rows) {
-  return tileWith(run, rows, /*starts=*/Value());
+  return tileWith(run, rows, /*inputs=*/{});
+}
+
+/// Whether there is more than results and what is read.
+static bool hasValueInside(const RowRun &run) {
+  llvm::SetVector<Value> leaving = run.outputs();
+  return llvm::any_of(run.ops, [&](Operation *op) {
+    return llvm::any_of(op->getResults(), [&](Value result) {
+      return !leaving.contains(result);
+    });
+  });
 }
 
 std::optional<SequenceRun> findSequenceRun(mlir::Block &body) {
   SequenceRun found;
-  bool readsOtherRows = false;
+  for (InputOp input : body.getOps<InputOp>())
+    if (input.getName() == "sequence_starts")
+      found.inputs.insert(input.getResult());
+  if (found.inputs.empty())
+    return std::nullopt;
   for (Operation &op : body.without_terminator()) {
     if (op.hasTrait<Ambient>() || isOutsideOfRows(op))
       continue;
     if (!isOfSequences(&op))
       return std::nullopt;
-    for (Value operand : op.getOperands()) {
-      if (!isAmbient(operand) || !hasRows(operand.getType()))
-        continue;
-      // Of what a batch has for its rows, tiles have slices of this alone.
-      auto input = operand.getDefiningOp<InputOp>();
-      if (!input || input.getName() != "sequence_starts" ||
-          (found.starts && found.starts != operand))
-        return std::nullopt;
-      found.starts = operand;
-    }
-    readsOtherRows |= isa<ContinuationOpInterface>(op);
+    for (Value operand : op.getOperands())
+      if (isAmbient(operand) && hasRows(operand.getType()))
+        found.inputs.insert(operand);
     found.run.ops.push_back(&op);
   }
-  if (!readsOtherRows || !found.starts)
+  if (!hasValueInside(found.run))
     return std::nullopt;
   return found;
 }
 
 RowTilesOp tileSequences(const SequenceRun &sequences, int64_t rows,
                          int64_t longest) {
-  RowTilesOp tiles = tileWith(sequences.run, rows, sequences.starts);
+  RowTilesOp tiles = tileWith(sequences.run, rows, sequences.inputs);
   setLongestSequence(tiles, longest);
   return tiles;
 }

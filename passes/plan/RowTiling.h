@@ -38,10 +38,10 @@ RowTilesOp tileRun(const RowRun &run, int64_t rows);
 /// All that a block computes, where rows of one sequence depend on no other.
 struct SequenceRun {
   RowRun run;
-  mlir::Value starts; ///< the batch's sequence_starts
+  /// What it reads of the batch's inputs that have rows, sequence_starts first.
+  llvm::SetVector<mlir::Value> inputs;
 };
-/// None if `body` has anything else, a sink, or nothing that reads other rows:
-/// then runs of row-wise ops can do as much.
+/// None if `body` has anything else, or a sink, or no value inside.
 std::optional<SequenceRun> findSequenceRun(mlir::Block &body);
 
 /// The same as tileRun for whole sequences, of up to `longest` rows.

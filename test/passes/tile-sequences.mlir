@@ -88,13 +88,34 @@ module @tangents_are_not_tiled attributes {hone.max_rows = 4096 : i64, hone.max_
 
 // -----
 
-// Rows of another input have no slices.
-// CHECK-LABEL: module @other_inputs_are_of_the_batch
-// CHECK-NOT: hone.row_tiles
-module @other_inputs_are_of_the_batch attributes {hone.max_rows = 4096 : i64, hone.max_positions = 130 : i64, hone.attention_iterations = 4 : i64} {
-  hone.block @layer() -> tensor<?x4xf32> {
+// Tiles have slices of what else a batch has for its rows.
+// CHECK-LABEL: module @tokens_have_slices
+// CHECK: hone.row_tiles 384(%[[S:.*]], %[[IDS:.*]]) {{.*}} : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x4xf32> {
+// CHECK-NEXT: ^{{.*}}(%[[STARTS:.*]]: tensor<?xi32>, %[[OWN:.*]]: tensor<?xi32>):
+// CHECK-NEXT: %[[X:.*]] = hone.embedding %[[OWN]]
+// CHECK-NEXT: %[[P:.*]] = hone.position_embedding %[[STARTS]]
+// CHECK-NEXT: hone.add %[[X]], %[[P]]
+module @tokens_have_slices attributes {hone.max_rows = 4096 : i64, hone.max_positions = 130 : i64, hone.attention_iterations = 4 : i64} {
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "embed_tokens.weight" : tensor<16x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<16x4xf32>) -> tensor<?x4xf32>
     %s = hone.input "sequence_starts" : tensor<?xi32>
-    %x = hone.input "x" : tensor<?x4xf32>
+    %w = hone.parameter "embed_positions.weight" : tensor<130x4xf32>
+    %p = hone.position_embedding %s, %w offset 0 : (tensor<?xi32>, tensor<130x4xf32>) -> tensor<?x4xf32>
+    %y = hone.add %x, %p : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// Nothing is inside.
+// CHECK-LABEL: module @results_are_all_there_is
+// CHECK-NOT: hone.row_tiles
+module @results_are_all_there_is attributes {hone.max_rows = 4096 : i64, hone.max_positions = 130 : i64, hone.attention_iterations = 4 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %s = hone.input "sequence_starts" : tensor<?xi32>
     %y = hone.attention %x, %x, %x, %s heads 1 kv_heads 1 scale 0.5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
