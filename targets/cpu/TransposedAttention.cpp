@@ -517,27 +517,18 @@ public:
   void emit();
 
 private:
-  /// dk or dv. Iterations add them up in the result, where that holds sums and
-  /// for the first part of a key head, or block by block of keys in the op's
-  /// memory.
+  /// dk or dv. Iterations add them up in the result, or block by block of keys
+  /// in the op's memory.
   struct Gradient {
     Value result;
     unsigned workspace;
   };
 
+  bool hasOwnSums() const { return k.hasWorkspace(op, dvSums.workspace); }
   int64_t iterations() const { return sizes.kvHeads * parts.count; }
-  /// Parts of a key head in the op's memory, the last ones.
-  int64_t partsApart() const {
-    return parts.count - (sizes.roundsResults ? 0 : 1);
-  }
-  /// Emits what adds to the result and what adds to the op's memory, each for
-  /// the iterations of which that is so.
-  void forPlaceOfSums(function_ref<void()> inResult,
-                      function_ref<void()> apart);
-  /// [key][feature] of this iteration, in the op's memory.
+  /// [key][feature] of this iteration.
   Value sumsOfBlock(const Gradient &gradient, Value number);
-  void addUp(const Gradient &gradient, const KeyBlock &keys, Value factors,
-             const Panels &rows);
+  KernelBuilder::Piece sumsAt(const Gradient &gradient, const KeyBlock &keys);
   void zeroSums(const Gradient &gradient);
   void emitIteration(ValueRange memory);
   void emitQueries(const QueryBlock &queries);
@@ -556,7 +547,7 @@ private:
   Gradient dkSums, dvSums;
 
   // Of one iteration.
-  Value kvHead, part;
+  Value iteration;
   Panels queryColumns, dyColumns, queryRows, dyRows, slopePanels;
   Value scores, slopes;              ///< sums: [key][query]
   Value weightFactors, slopeFactors; ///< what of them is multiplied
@@ -580,57 +571,30 @@ Value AdjointEmitter::sumsOfBlock(const Gradient &gradient, Value number) {
   MemRefType type = blocks.sumsType(attentionKeys(op), sizes.headDim);
   int64_t bytes =
       type.getNumElements() * sizes.element.getIntOrFloatBitWidth() / 8;
-  Value heads = k.index(sizes.kvHeads), apart = k.index(partsApart());
-  Value first = k.index(parts.count - partsApart());
-  Value at = k.add(k.mul(k.add(k.mul(number, heads), kvHead), apart),
-                   k.sub(part, first));
+  Value at = k.add(k.mul(number, k.index(iterations())), iteration);
   return tile::ViewOp::create(k, type, k.workspace(op, gradient.workspace),
                               k.mul(at, k.index(bytes)));
 }
 
-void AdjointEmitter::forPlaceOfSums(function_ref<void()> inResult,
-                                    function_ref<void()> apart) {
-  if (partsApart() == 0)
-    return inResult();
-  if (partsApart() == parts.count)
-    return apart();
-  Value isFirst =
-      arith::CmpIOp::create(k, arith::CmpIPredicate::eq, part, k.index(0));
-  k.when(isFirst, inResult, apart);
-}
-
-void AdjointEmitter::addUp(const Gradient &gradient, const KeyBlock &keys,
-                           Value factors, const Panels &rows) {
-  Value zero = k.index(0);
-  auto addTo = [&](const KernelBuilder::Piece &sums) {
-    blocks.multiply(sums, {factors, zero, zero}, rows, keys.count, keys.seenEnd,
-                    /*accumulate=*/true);
-  };
-  forPlaceOfSums(
-      [&] {
-        addTo({gradient.result, keys.first,
-               k.mul(kvHead, k.index(sizes.headDim))});
-      },
-      [&] {
-        addTo({sumsOfBlock(gradient, keys.number),
-               rowInBlock(k, keys.first, keys.number), k.index(0)});
-      });
+KernelBuilder::Piece AdjointEmitter::sumsAt(const Gradient &gradient,
+                                            const KeyBlock &keys) {
+  if (!hasOwnSums())
+    return {gradient.result, keys.first,
+            k.mul(iteration, k.index(sizes.headDim))};
+  return {sumsOfBlock(gradient, keys.number),
+          rowInBlock(k, keys.first, keys.number), k.index(0)};
 }
 
 void AdjointEmitter::zeroSums(const Gradient &gradient) {
   Value zero = k.index(0);
-  forPlaceOfSums(
-      [&] {
-        blocks.zero(gradient.result, zero,
-                    k.mul(kvHead, k.index(sizes.headDim)), k.rows(),
-                    sizes.headDim);
-      },
-      [&] {
-        k.loop(zero, k.ceilDiv(k.rows(), kKeys), 1, [&](Value number) {
-          blocks.zero(sumsOfBlock(gradient, number), zero, zero,
-                      k.index(attentionKeys(op)), sizes.headDim);
-        });
-      });
+  if (!hasOwnSums())
+    return blocks.zero(gradient.result, zero,
+                       k.mul(iteration, k.index(sizes.headDim)), k.rows(),
+                       sizes.headDim);
+  k.loop(zero, k.ceilDiv(k.rows(), kKeys), 1, [&](Value number) {
+    blocks.zero(sumsOfBlock(gradient, number), zero, zero,
+                k.index(attentionKeys(op)), sizes.headDim);
+  });
 }
 
 void AdjointEmitter::emit() {
@@ -646,8 +610,7 @@ void AdjointEmitter::emit() {
   if (k.rounds(sizes.element))
     scratch.append(2, blocks.factorType(kKeys, kQueries));
   k.parallel(k.index(iterations()), scratch, [&](Value i, ValueRange memory) {
-    kvHead = k.div(i, k.index(parts.count));
-    part = k.rem(i, k.index(parts.count));
+    iteration = i;
     emitIteration(memory);
   });
   joinParts();
@@ -667,8 +630,9 @@ void AdjointEmitter::emitIteration(ValueRange memory) {
   for (const Gradient &gradient : {dkSums, dvSums})
     zeroSums(gradient);
 
-  Value group = k.index(sizes.group());
-  Value from = k.mul(part, k.index(parts.heads));
+  Value count = k.index(parts.count), group = k.index(sizes.group());
+  Value kvHead = k.div(iteration, count);
+  Value from = k.mul(k.rem(iteration, count), k.index(parts.heads));
   Value to = k.min(k.add(from, k.index(parts.heads)), group);
   k.loop(from, to, 1, [&](Value member) {
     Value head = k.add(k.mul(kvHead, group), member);
@@ -695,8 +659,10 @@ void AdjointEmitter::emitQueries(const QueryBlock &queries) {
     blocks.multiply({slopes, zero, zero}, {in.v, keys.first, queries.kvColumn},
                     dyColumns, keys.count, headDim, /*accumulate=*/false);
     emitSlopes(queries, keys);
-    addUp(dvSums, keys, weightFactors, dyRows);
-    addUp(dkSums, keys, slopeFactors, queryRows);
+    blocks.multiply(sumsAt(dvSums, keys), {weightFactors, zero, zero}, dyRows,
+                    keys.count, keys.seenEnd, /*accumulate=*/true);
+    blocks.multiply(sumsAt(dkSums, keys), {slopeFactors, zero, zero}, queryRows,
+                    keys.count, keys.seenEnd, /*accumulate=*/true);
     blocks.multiplyFilled({dqSums, zero, zero},
                           transposedAt(k, sizes, keysTransposed, queries, keys),
                           slopePanels, slopeFactors, headDim, keys.count);
@@ -740,26 +706,23 @@ void AdjointEmitter::emitSlopes(const QueryBlock &queries,
 
 /// dk and dv: the sums of a key head's parts, in order.
 void AdjointEmitter::joinParts() {
-  if (partsApart() == 0)
+  if (!hasOwnSums())
     return;
-  Value headDim = k.index(sizes.headDim), apart = k.index(partsApart());
+  Value headDim = k.index(sizes.headDim), count = k.index(parts.count);
   k.forEachHead(sizes.kvHeads, [&](Value row, Value head) {
     Value number = blockOf(k, row, kKeys);
     Value first =
-        k.mul(k.add(k.mul(number, k.index(sizes.kvHeads)), head), apart);
+        k.add(k.mul(number, k.index(iterations())), k.mul(head, count));
     Value feature = k.mul(rowInBlock(k, row, number), headDim);
     k.map(headDim, [&](ValueRange j) {
       for (const Gradient &gradient : {dkSums, dvSums}) {
-        Value to = k.add(k.mul(head, headDim), j[0]);
         Value sums = k.workspace(op, gradient.workspace), sum;
-        if (partsApart() < parts.count)
-          sum = k.load(gradient.result, {row, to});
-        for (int64_t part = 0; part < partsApart(); ++part) {
+        for (int64_t part = 0; part < parts.count; ++part) {
           Value term =
               k.load(sums, {k.add(first, k.index(part)), k.add(feature, j[0])});
           sum = sum ? k.add(sum, term) : term;
         }
-        k.store(sum, gradient.result, {row, to});
+        k.store(sum, gradient.result, {row, k.add(k.mul(head, headDim), j[0])});
       }
     });
   });

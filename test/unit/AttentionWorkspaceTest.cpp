@@ -100,17 +100,6 @@ TEST(AttentionWorkspace, HasNoSumsWhereResultsHaveRoom) {
             5u);
 }
 
-TEST(AttentionWorkspace, HasNoSumsOfTheFirstPartWhereResultsHoldSums) {
-  ParsedModule module(textOf(
-      "hone.attention_iterations = 8 : i64, hone.max_rows = 512 : i64", "f32"));
-  auto types = ParsedModule::only<AttentionAdjointOp>(module.block("layer"))
-                   .getWorkspace(512);
-  ASSERT_EQ(types.size(), 7u);
-  // Three parts of four of each of two key heads.
-  for (mlir::MemRefType sums : {types[5], types[6]})
-    EXPECT_EQ(sums.getShape(), llvm::ArrayRef<int64_t>({4 * 6, 128 * 4}));
-}
-
 TEST(AttentionWorkspace, IsNothingMoreForOtherTargets) {
   ParsedModule module(textOf("", "f32"));
   BlockOp block = module.block("layer");

@@ -235,11 +235,7 @@ SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   int64_t parts = headParts(getHeads(), kvHeads, iterations).count;
   int64_t keys = attentionKeys(*this);
   int64_t blocks = llvm::divideCeil(maxRows, keys);
-  // The first part of each key head is summed in the results, if they hold
-  // sums.
-  if (computedType(getK()) == elementType(getK()))
-    --parts;
-  if (parts > 0)
+  if (parts > 1 || computedType(getK()) != elementType(getK()))
     types.append(2, MemRefType::get({blocks * kvHeads * parts,
                                      keys * columns(getK()) / kvHeads},
                                     computedType(getK())));
