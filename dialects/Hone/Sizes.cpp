@@ -125,6 +125,11 @@ Type elementType(Value value) {
 
 Type computedType(Value value) { return computeType(elementType(value)); }
 
+int64_t sequenceRows(Operation *op, int64_t rows) {
+  return std::min(
+      rows, moduleNumber(op, HoneDialect::getMaxPositionsAttrName(), rows));
+}
+
 int64_t productFlops(Value weight, int64_t rows) {
   return 2 * rows * elementsAtRows(weight.getType(), rows);
 }

@@ -15,6 +15,10 @@ mlir::Type elementType(mlir::Value value);
 /// computed from.
 mlir::Type computedType(mlir::Value value);
 
+/// Rows that a sequence may have in a batch of `rows` rows of the module of
+/// `op`.
+int64_t sequenceRows(mlir::Operation *op, int64_t rows);
+
 /// 2 * rows * m * n for a product with a weight of the type [m, n].
 int64_t productFlops(mlir::Value weight, int64_t rows);
 /// Of a random word for each element: Philox4x32-10 makes four of twenty

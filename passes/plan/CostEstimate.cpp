@@ -21,6 +21,19 @@ static ParameterOp parameterOf(Value value) {
   return dyn_cast_if_present<ParameterOp>(op);
 }
 
+/// Whether `flops` operations of `op` are products of matrices. An element-wise
+/// op has fewer for each number that it reads or writes.
+static bool multipliesMatrices(Operation *op, int64_t flops, int64_t rows) {
+  constexpr int64_t mostElementWise = 8;
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  int64_t numbers = 0;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      numbers += elementsAtRows(tensor, rows);
+  return flops > mostElementWise * numbers;
+}
+
 namespace {
 /// Of one op that is not a loop over tiles.
 struct OpCounts {
@@ -62,6 +75,8 @@ static OpCounts countOp(Operation *op, int64_t rows) {
   for (Type type : op->getResultTypes())
     if (hasRows(type))
       counts.rowBytes += bytesAtRows(type, rows);
+  if (counts.productFlops == 0 && multipliesMatrices(op, counts.flops, rows))
+    counts.rowProductFlops = counts.flops;
   return counted;
 }
 

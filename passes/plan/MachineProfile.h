@@ -17,6 +17,9 @@ struct MachineProfile {
   /// What a launch costs however little it computes. A pool of threads is woken
   /// in microseconds, which is in the rates.
   double launchSeconds = 0;
+  /// Whether products of activations, as in attention, have the rates of those
+  /// with weights: that they are matrix units', too.
+  bool rowProductsAlike = false;
 };
 
 } // namespace hone

@@ -21,19 +21,25 @@ struct StepCounts {
   int64_t fillBytes = 0; ///< what is read for that, as stored
   /// Ops that compute, once for each tile of rows: about as many kernels.
   int64_t launches = 0;
+  /// Operations of other products: of activations, as in attention and
+  /// gradients.
+  int64_t rowProductFlops = 0;
 
   /// `bfloat16Products`: float32_matmul_precision is medium.
   double seconds(const MachineProfile &profile, bool bfloat16Products) const {
     double productRate = bfloat16Products ? profile.bfloat16FlopsPerSecond
                                           : profile.flopsPerSecond;
-    return productFlops / productRate +
-           (flops - productFlops) / profile.otherFlopsPerSecond +
+    int64_t products =
+        productFlops + (profile.rowProductsAlike ? rowProductFlops : 0);
+    return products / productRate +
+           (flops - products) / profile.otherFlopsPerSecond +
            (rowBytes + fillBytes) / profile.bytesPerSecond +
            fills / profile.fillsPerSecond + launches * profile.launchSeconds;
   }
   StepCounts &operator+=(const StepCounts &other) {
     flops += other.flops;
     productFlops += other.productFlops;
+    rowProductFlops += other.rowProductFlops;
     rowBytes += other.rowBytes;
     fills += other.fills;
     fillBytes += other.fillBytes;
@@ -41,8 +47,9 @@ struct StepCounts {
     return *this;
   }
   StepCounts operator*(int64_t times) const {
-    return {flops * times, productFlops * times, rowBytes * times,
-            fills * times, fillBytes * times,    launches * times};
+    return {flops * times,          productFlops * times, rowBytes * times,
+            fills * times,          fillBytes * times,    launches * times,
+            rowProductFlops * times};
   }
 };
 

@@ -8,12 +8,16 @@
 
 using namespace hone;
 
-static const char *longestTerm(const KernelCounts &kernel,
-                               const MachineCosts &costs, bool bfloat16) {
+/// What of `kernel` takes longest, and how long.
+static std::pair<const char *, double> longestTerm(const KernelCounts &kernel,
+                                                   const MachineCosts &costs,
+                                                   bool bfloat16) {
   const StepCounts &counts = kernel.counts;
   StepCounts arithmetic, products, bytes, panels, launches;
-  products.flops = products.productFlops = counts.productFlops;
-  arithmetic.flops = counts.flops - counts.productFlops;
+  products.productFlops = counts.productFlops;
+  products.rowProductFlops = counts.rowProductFlops;
+  products.flops = counts.productFlops + counts.rowProductFlops;
+  arithmetic.flops = counts.flops - products.flops;
   bytes.rowBytes = counts.rowBytes + counts.fillBytes;
   panels.fills = counts.fills;
   launches.launches = counts.launches;
@@ -26,16 +30,14 @@ static const char *longestTerm(const KernelCounts &kernel,
       {"bytes", seconds(bytes)},
       {"panels", seconds(panels)},
       {"launches", seconds(launches)}};
-  return llvm::max_element(terms, llvm::less_second())->first;
+  return *llvm::max_element(terms, llvm::less_second());
 }
 
 StepFloor StepFloor::of(std::vector<KernelCounts> kernels,
                         const MachineCosts &costs, bool bfloat16Products) {
   StepFloor floor;
   for (KernelCounts &kernel : kernels) {
-    const double seconds =
-        costs.seconds(kernel.family, kernel.counts, bfloat16Products);
-    const char *boundBy = longestTerm(kernel, costs, bfloat16Products);
+    auto [boundBy, seconds] = longestTerm(kernel, costs, bfloat16Products);
     floor.total += seconds;
     floor.sorted.push_back({std::move(kernel), seconds, boundBy});
   }

@@ -1,8 +1,9 @@
 //===- StepFloor.h - The least time of a step, kernel by kernel -----------===//
 //
-// The roofline of each op: what it asks of a machine over that machine's rates.
-// An estimate, as all of CostEstimate.h: nothing is measured, and what one
-// kernel computes of two ops stands as two.
+// The roofline of each op: the longest of what it asks of a machine, over that
+// machine's rates. The others may be done meanwhile. An estimate, as all of
+// CostEstimate.h: nothing is measured, and what one kernel computes of two ops
+// stands as two.
 //
 //===----------------------------------------------------------------------===//
 

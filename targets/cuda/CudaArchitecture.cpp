@@ -14,8 +14,13 @@ static constexpr int64_t kKiB = 1024;
 static constexpr MachineProfile profileOf(double flops, double bfloat16Flops,
                                           double bytes) {
   constexpr double fills = 1e18, launchSeconds = 2.5e-6;
-  return {flops / 2, bfloat16Flops / 2, flops / 2, bytes / 2,
-          fills,     launchSeconds};
+  return {flops / 2,
+          bfloat16Flops / 2,
+          flops / 2,
+          bytes / 2,
+          fills,
+          launchSeconds,
+          /*rowProductsAlike=*/true};
 }
 
 static constexpr CudaArchitecture kArchitectures[] = {

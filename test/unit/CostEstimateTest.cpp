@@ -104,6 +104,59 @@ TEST(CostEstimate, TrainableParametersAreNoFills) {
   EXPECT_EQ(counts.productFlops, counts.flops);
 }
 
+// 64 rows are two sequences of 32. Attention is two products, each a
+// multiply-add for half of the pairs of a sequence's rows and each of 32
+// features.
+TEST(CostEstimate, AttentionIsAProductOfTheRowsOfASequence) {
+  ParsedModule module(R"(
+    module attributes {hone.max_rows = 64 : i64, hone.max_positions = 32 : i64} {
+      hone.block @make() -> tensor<?x32xf32> {
+        %x = hone.input "hidden" : tensor<?x32xf32>
+        %s = hone.input "sequence_starts" : tensor<?xi32>
+        %a = hone.attention %x, %x, %x, %s heads 1 kv_heads 1 scale 0.5 : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+        %y = hone.add %a, %x : tensor<?x32xf32>
+        hone.return %y : tensor<?x32xf32>
+      }
+      hone.entry @step() {
+        %y = hone.call @make "" () : () -> tensor<?x32xf32>
+      }
+    })");
+  const StepCounts counts = countOf(module.get(), "step");
+  EXPECT_EQ(counts.productFlops, 0) << "no weight is multiplied";
+  EXPECT_EQ(counts.rowProductFlops, 2 * (2 * 32 * 32) * 32);
+  EXPECT_EQ(counts.flops - counts.rowProductFlops, 64 * 32) << "the addition";
+}
+
+TEST(CostEstimate, AnAdaptersGradientIsAProductOfRows) {
+  ParsedModule module(R"(
+    module attributes {hone.max_rows = 64 : i64} {
+      hone.block @lora() -> (tensor<8x32xf32>, tensor<32x8xf32>, tensor<32xf32>) {
+        %x = hone.input "hidden" : tensor<?x32xf32>
+        %a = hone.parameter "a" trainable init <zero> : tensor<8x32xf32>
+        %b = hone.parameter "b" trainable init <zero> : tensor<32x8xf32>
+        %da, %db = hone.lora_parameter_adjoint %x, %x, %a, %b scale 1.0 : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<8x32xf32>, tensor<32x8xf32>) -> (tensor<8x32xf32>, tensor<32x8xf32>)
+        %bias = hone.bias_adjoint %x : (tensor<?x32xf32>) -> tensor<32xf32>
+        hone.return %da, %db, %bias : tensor<8x32xf32>, tensor<32x8xf32>, tensor<32xf32>
+      }
+      hone.entry @step() {
+        %y:3 = hone.call @lora "" () : () -> (tensor<8x32xf32>, tensor<32x8xf32>, tensor<32xf32>)
+      }
+    })");
+  const StepCounts counts = countOf(module.get(), "step");
+  EXPECT_EQ(counts.rowProductFlops, 4 * (2 * 64 * 8 * 32));
+  EXPECT_EQ(counts.flops - counts.rowProductFlops, 64 * 32) << "the bias";
+}
+
+TEST(CostEstimate, ProductsOfRowsHaveTheRatesOfOthersWhereTheyAreAlike) {
+  StepCounts counts{/*flops=*/6000, /*productFlops=*/1000};
+  counts.rowProductFlops = 3000;
+  MachineProfile profile{1e3, 2e3, 5e2, 1e2, 1e1};
+  EXPECT_NEAR(counts.seconds(profile, true), 0.5 + 10, 1e-12);
+  profile.rowProductsAlike = true;
+  EXPECT_NEAR(counts.seconds(profile, true), 2 + 4, 1e-12);
+  EXPECT_NEAR(counts.seconds(profile, false), 4 + 4, 1e-12);
+}
+
 TEST(CostEstimate, DividesCountsByRates) {
   StepCounts counts{6000, 4000, 200, 20, 100};
   MachineProfile profile{1e3, 2e3, 5e2, 1e2, 1e1};
@@ -172,7 +225,8 @@ TEST(MachineCosts, AStepIsEstimatedWithItsFile) {
                    costs.secondsWithFile(3, 1500000000));
 }
 
-// Products take 4 s here, the bytes of an addition 8 s.
+// Products take 4 s here, the bytes of an addition 8 s, while which its
+// operations are done.
 TEST(StepFloor, SaysWhichKernelIsLongestAndWhatBoundsIt) {
   MachineCosts costs;
   costs.rates = {/*flopsPerSecond=*/1e3, 2e3, 1e3, /*bytesPerSecond=*/1e2, 1e9};
@@ -184,8 +238,23 @@ TEST(StepFloor, SaysWhichKernelIsLongestAndWhatBoundsIt) {
   EXPECT_EQ(floor.rows()[0].counted.kernel, "add");
   EXPECT_STREQ(floor.rows()[0].boundBy, "bytes");
   EXPECT_STREQ(floor.rows()[1].boundBy, "products");
-  EXPECT_NEAR(floor.seconds(), 4 + 8 + 0.01, 1e-9);
+  EXPECT_NEAR(floor.seconds(), 4 + 8, 1e-9);
   EXPECT_NE(floor.table(1).find("1 others"), std::string::npos);
+}
+
+// 2,000 operations of attention at 1e3 each second, or at 4e3 on matrix units.
+TEST(StepFloor, AttentionIsBoundByProducts) {
+  MachineCosts costs;
+  costs.rates = {1e3, /*bfloat16FlopsPerSecond=*/4e3, 1e3, 1e9, 1e9};
+  const std::vector<KernelCounts> kernels = {
+      {"layer",
+       "attention",
+       {2000, 0, 800, 0, 0, 1, /*rowProductFlops=*/2000}}};
+  EXPECT_NEAR(StepFloor::of(kernels, costs, true).seconds(), 2, 1e-9);
+  costs.rates.rowProductsAlike = true;
+  const StepFloor floor = StepFloor::of(kernels, costs, true);
+  EXPECT_NEAR(floor.seconds(), 0.5, 1e-9);
+  EXPECT_STREQ(floor.rows()[0].boundBy, "products");
 }
 
 TEST(CostEstimate, AttentionIsNotCheapThoughOneRowOfItIs) {

@@ -142,6 +142,25 @@ TEST(HoneCosts, AWindowCostsWhatItReads) {
   EXPECT_EQ(flops<AttentionOp>(2, windows), flops<AttentionOp>(2));
 }
 
+/// `text` in a module whose sequences have at most four rows.
+static std::string inShortSequences(llvm::StringRef text) {
+  return "module attributes {hone.max_positions = 4 : i64} {" + text.str() +
+         "}";
+}
+
+TEST(HoneCosts, NoRowSeesAnotherSequence) {
+  // Ten rows are sequences of 4, 4, and 2 rows: squares of 16, 16, and 4.
+  const std::string source4 = inShortSequences(source);
+  EXPECT_EQ(flops<AttentionOp>(10, source4), 2 * (16 + 16 + 4) * 8);
+  EXPECT_EQ(flops<AttentionAdjointOp>(10, source4), 5 * (16 + 16 + 4) * 8);
+  EXPECT_EQ(flops<AttentionOp>(4, source4), flops<AttentionOp>(4));
+  EXPECT_EQ(flops<AttentionOp>(3, source4), flops<AttentionOp>(3));
+  // With a window of three keys: rows 0, 1, 2, 3 see 1, 2, 3, 3.
+  const std::string windows4 = inShortSequences(windows);
+  EXPECT_EQ(flops<AttentionOp>(10, windows4), 2 * (15 + 15 + 4) * 8);
+  EXPECT_EQ(flops<AttentionTangentOp>(10, windows4), 2 * (15 + 15 + 4) * 8);
+}
+
 TEST(HoneCosts, TheAttentionAdjointIsFiveProducts) {
   // Scores again, dy v^T, dq, dk and dv.
   EXPECT_EQ(flops<AttentionAdjointOp>(10), 5 * 10 * 10 * 8);

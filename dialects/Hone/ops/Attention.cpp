@@ -92,13 +92,20 @@ int64_t RopeOp::getFlops(int64_t rows) { return 3 * elements(getX(), rows); }
 // AttentionOp: queries, keys, values, output and normalizer.
 //===----------------------------------------------------------------------===//
 
-/// One product of two matrices within causal attention, all heads.
+/// One product of two matrices within causal attention, all heads, of as few
+/// sequences as can have `rows` rows.
 template <typename AttentionLike>
 static int64_t attentionProductFlops(AttentionLike op, int64_t rows) {
-  int64_t window = std::min<int64_t>(op.getWindow().value_or(rows), rows);
-  // The last `window` keys, but for a triangle of the first rows.
-  int64_t twiceThePairs = window * (2 * rows - window);
-  return twiceThePairs * elements(op.getQ(), 1);
+  auto twiceThePairs = [&](int64_t sequence) {
+    int64_t window =
+        std::min<int64_t>(op.getWindow().value_or(sequence), sequence);
+    // The last `window` keys, but for a triangle of the first rows.
+    return window * (2 * sequence - window);
+  };
+  int64_t longest = std::max<int64_t>(sequenceRows(op, rows), 1);
+  return (rows / longest * twiceThePairs(longest) +
+          twiceThePairs(rows % longest)) *
+         elements(op.getQ(), 1);
 }
 
 LogicalResult AttentionOp::verify() {
