@@ -25,13 +25,13 @@ static constexpr MachineProfile profileOf(double flops, double bfloat16Flops,
 
 static constexpr CudaArchitecture kArchitectures[] = {
     // T4, A100, H100.
-    {"sm_75", 63, 64 * kKiB, false, false, false,
+    {"sm_75", 63, 64 * kKiB, false, false, false, false,
      profileOf(8.1e12, 8.1e12, 3.2e11)},
-    {"sm_80", 70, 163 * kKiB, true, true, false,
+    {"sm_80", 70, 163 * kKiB, true, true, false, true,
      profileOf(1.95e13, 3.12e14, 2.0e12)},
-    {"sm_90", 78, 227 * kKiB, true, true, false,
+    {"sm_90", 78, 227 * kKiB, true, true, false, false,
      profileOf(6.7e13, 9.89e14, 3.35e12)},
-    {"sm_90a", 80, 227 * kKiB, true, true, true,
+    {"sm_90a", 80, 227 * kKiB, true, true, true, false,
      profileOf(6.7e13, 9.89e14, 3.35e12)},
 };
 

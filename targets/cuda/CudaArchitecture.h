@@ -22,10 +22,13 @@ struct CudaArchitecture {
   /// The lowest version of PTX that knows the architecture and all that is
   /// emitted for it, as in LLVM's features: 70 is 7.0.
   unsigned ptxVersion;
-  int64_t sharedBytes;    ///< of a workgroup, at most
-  bool copiesInFlight;    ///< `cp.async`
-  bool bfloat16Products;  ///< `mma.sync` of bf16
-  bool groupProducts;     ///< `wgmma` of bf16
+  int64_t sharedBytes;   ///< of a workgroup, at most
+  bool copiesInFlight;   ///< `cp.async`
+  bool bfloat16Products; ///< `mma.sync` of bf16
+  bool groupProducts;    ///< `wgmma` of bf16
+  /// Whether ptxas spills registers of a thread that has the cotangents of wide
+  /// keys, with two workgroups on a multiprocessor.
+  bool spillsWideKeys;
   MachineProfile profile; ///< see Target::profile()
 };
 

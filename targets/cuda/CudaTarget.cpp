@@ -33,8 +33,8 @@ public:
              const CudaArchitecture &architecture)
       : DeviceTarget(std::move(host),
                      {architecture.sharedBytes, architecture.copiesInFlight,
-                      architecture.bfloat16Products,
-                      architecture.groupProducts}),
+                      architecture.bfloat16Products, architecture.groupProducts,
+                      architecture.spillsWideKeys}),
         architecture(architecture) {}
 
   TargetRequest request() const override {

@@ -433,6 +433,7 @@ struct DistributeTiles
     device.copiesInFlight = copiesInFlight;
     device.matrixUnits = matrixUnits;
     device.groupMatrixUnits = groupMatrixUnits;
+    device.spillsWideKeys = spillsWideKeys;
     if (int64_t count = simt::workgroupsAtOnce(getOperation(), device);
         count != 2)
       getOperation()->setAttr(

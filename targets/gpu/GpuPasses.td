@@ -102,6 +102,8 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
            "subgroups multiply matrices of bfloat16">,
     Option<"groupMatrixUnits", "group-matrix-units", "bool", "false",
            "four subgroups multiply those that are in shared memory">,
+    Option<"spillsWideKeys", "spills-wide-keys", "bool", "false",
+           "two workgroups with the cotangents of wide keys spill registers">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
            "shared memory of a workgroup, at most">,
   ];

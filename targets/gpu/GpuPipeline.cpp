@@ -22,9 +22,9 @@ void hone::buildGpuPipeline(OpPassManager &pm,
   OpPassManager &half = pm.nest<mlir::gpu::GPUModuleOp>();
   OpPassManager &kernels = half.nest<mlir::gpu::GPUFuncOp>();
   kernels.addPass(createFormChains());
-  kernels.addPass(
-      createDistributeTiles({device.copiesInFlight, device.matrixUnits,
-                             device.groupMatrixUnits, device.sharedBytes}));
+  kernels.addPass(createDistributeTiles(
+      {device.copiesInFlight, device.matrixUnits, device.groupMatrixUnits,
+       device.spillsWideKeys, device.sharedBytes}));
   // Canonicalisation must not run from here on: it would open the regions that
   // no barrier goes into.
   kernels.addPass(createPlaceBarriers());

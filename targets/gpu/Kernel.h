@@ -25,6 +25,9 @@ struct DeviceFeatures {
   bool matrixUnits = false;
   /// Four subgroups multiply matrices of bfloat16 that are in shared memory.
   bool groupMatrixUnits = false;
+  /// A thread with the cotangents of wide keys spills registers, with two
+  /// workgroups on a multiprocessor.
+  bool spillsWideKeys = false;
 };
 
 /// The symbol of the device half.

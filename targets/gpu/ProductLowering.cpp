@@ -72,9 +72,8 @@ static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
          (isShort || (op.getReadAhead() && areBFloat16(op)));
 }
 
-/// Of heads with more features, a thread that has 32 keys' cotangents spills a
-/// few registers on sm_80, but not on sm_90, which is told by its memory.
-static constexpr int64_t kNarrowHead = 64, kSharedOfHopper = 227 << 10;
+/// Of heads with more features keys are wide, see DeviceFeatures.
+static constexpr int64_t kNarrowHead = 64;
 
 int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                                const DeviceFeatures &device) {
@@ -91,7 +90,7 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                    !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
     }
   });
-  if (isWide && device.sharedBytes < kSharedOfHopper)
+  if (isWide && device.spillsWideKeys)
     return 1;
   return hasProducts && !hasOthers ? 3 : 2;
 }
