@@ -73,35 +73,48 @@ Value pointerTo(OpBuilder &b, Location loc, Value pointer,
   return LLVM::AddrSpaceCastOp::create(b, loc, type, pointer);
 }
 
-struct ConvertCopy : public ConvertOpToLLVMPattern<simt::CopyOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+/// Of an op that accesses memory.
+template <typename OpTy>
+struct ConvertAccess : public ConvertOpToLLVMPattern<OpTy> {
+  using ConvertOpToLLVMPattern<OpTy>::ConvertOpToLLVMPattern;
+  using typename ConvertOpToLLVMPattern<OpTy>::OpAdaptor;
+
+  /// Where `memory`, which is `converted`, has the element at `indices`.
+  Value placeOf(ConversionPatternRewriter &rewriter, Location loc, Value memory,
+                Value converted, ValueRange indices) const {
+    return this->getStridedElementPtr(
+        rewriter, loc, cast<MemRefType>(memory.getType()), converted, indices);
+  }
+  /// The same of an op with one memory.
+  Value placeOf(ConversionPatternRewriter &rewriter, OpTy op,
+                OpAdaptor adaptor) const {
+    return placeOf(rewriter, op.getLoc(), op.getMemory(), adaptor.getMemory(),
+                   adaptor.getIndices());
+  }
+};
+
+struct ConvertCopy : public ConvertAccess<simt::CopyOp> {
+  using ConvertAccess::ConvertAccess;
 
   LogicalResult
   matchAndRewrite(simt::CopyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto at = [&](Value memory, Value converted, ValueRange indices,
-                  NVVM::NVVMMemorySpace space) {
-      return pointerTo(rewriter, loc,
-                       getStridedElementPtr(rewriter, loc,
-                                            cast<MemRefType>(memory.getType()),
-                                            converted, indices),
-                       space);
-    };
-    Value to = at(op.getTo(), adaptor.getTo(), adaptor.getToAt(),
-                  NVVM::NVVMMemorySpace::Shared);
-    Value from = at(op.getFrom(), adaptor.getFrom(), adaptor.getFromAt(),
-                    NVVM::NVVMMemorySpace::Global);
+    Value to =
+        placeOf(rewriter, loc, op.getTo(), adaptor.getTo(), adaptor.getToAt());
+    Value from = placeOf(rewriter, loc, op.getFrom(), adaptor.getFrom(),
+                         adaptor.getFromAt());
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(
-        op, to, from, simt::kChunkBytes, NVVM::LoadCacheModifierKind::CG,
+        op, pointerTo(rewriter, loc, to, NVVM::NVVMMemorySpace::Shared),
+        pointerTo(rewriter, loc, from, NVVM::NVVMMemorySpace::Global),
+        simt::kChunkBytes, NVVM::LoadCacheModifierKind::CG,
         /*cpSize=*/Value());
     return success();
   }
 };
 
-struct ConvertLoadMatrices
-    : public ConvertOpToLLVMPattern<simt::LoadMatricesOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct ConvertLoadMatrices : public ConvertAccess<simt::LoadMatricesOp> {
+  using ConvertAccess::ConvertAccess;
 
   LogicalResult
   matchAndRewrite(simt::LoadMatricesOp op, OpAdaptor adaptor,
@@ -109,9 +122,7 @@ struct ConvertLoadMatrices
     Location loc = op.getLoc();
     constexpr unsigned kMatrices = 4, kSide = 8;
     MLIRContext *context = op.getContext();
-    Value row = getStridedElementPtr(rewriter, loc,
-                                     cast<MemRefType>(op.getMemory().getType()),
-                                     adaptor.getMemory(), adaptor.getIndices());
+    Value row = placeOf(rewriter, op, adaptor);
     auto type = LLVM::LLVMStructType::getLiteral(
         context, SmallVector<Type>(kMatrices, rewriter.getI32Type()));
     Value all = NVVM::LdMatrixOp::create(
@@ -131,29 +142,25 @@ struct ConvertLoadMatrices
 /// `wgmma` reads registers and memory until it is waited for, which no compiler
 /// of LLVM's knows: from its fence to the end of the wait all is one piece of
 /// text.
-struct ConvertMultiplyGroup
-    : public ConvertOpToLLVMPattern<simt::MultiplyGroupOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct ConvertMultiplyGroup : public ConvertAccess<simt::MultiplyGroupOp> {
+  using ConvertAccess::ConvertAccess;
 
   LogicalResult
   matchAndRewrite(simt::MultiplyGroupOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     constexpr int64_t kTerms = 16, kRowBytes = 128, kEightRows = 8 * kRowBytes;
-    auto left = cast<MemRefType>(op.getLeft().getType()),
-         right = cast<MemRefType>(op.getRight().getType());
     Type word = rewriter.getI32Type(), wide = rewriter.getI64Type();
     auto constant = [&](Type type, int64_t value) -> Value {
       return LLVM::ConstantOp::create(rewriter, loc, type,
                                       rewriter.getIntegerAttr(type, value));
     };
     // PTX, "Matrix Descriptor Format"; addresses and strides without 4 bits.
-    auto descriptor = [&](MemRefType type, Value memory, ValueRange indices,
+    auto descriptor = [&](Value memory, Value converted, ValueRange indices,
                           int64_t leading) -> Value {
-      Value place =
-          pointerTo(rewriter, loc,
-                    getStridedElementPtr(rewriter, loc, type, memory, indices),
-                    NVVM::NVVMMemorySpace::Shared);
+      Value place = pointerTo(
+          rewriter, loc, placeOf(rewriter, loc, memory, converted, indices),
+          NVVM::NVVMMemorySpace::Shared);
       Value address = LLVM::PtrToIntOp::create(rewriter, loc, word, place);
       Value begin =
           LLVM::LShrOp::create(rewriter, loc, address, constant(word, 4));
@@ -169,9 +176,9 @@ struct ConvertMultiplyGroup
     int64_t plane = isTransposed ? op.kRow * kRowBytes : 16;
     Value zero = constant(wide, 0);
     Value ofLeft =
-        descriptor(left, adaptor.getLeft(),
+        descriptor(op.getLeft(), adaptor.getLeft(),
                    {adaptor.getLeftSlot(), adaptor.getLeftRow(), zero}, 16);
-    Value ofRight = descriptor(right, adaptor.getRight(),
+    Value ofRight = descriptor(op.getRight(), adaptor.getRight(),
                                {adaptor.getRightSlot(), zero, zero}, plane);
 
     auto sums = static_cast<int64_t>(op.getSums().size());
@@ -219,16 +226,14 @@ struct ConvertMultiplyGroup
 };
 
 /// Four words of the device's memory, as one access.
-struct ConvertLoadWords : public ConvertOpToLLVMPattern<simt::LoadWordsOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct ConvertLoadWords : public ConvertAccess<simt::LoadWordsOp> {
+  using ConvertAccess::ConvertAccess;
 
   LogicalResult
   matchAndRewrite(simt::LoadWordsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value place = getStridedElementPtr(
-        rewriter, loc, cast<MemRefType>(op.getMemory().getType()),
-        adaptor.getMemory(), adaptor.getIndices());
+    Value place = placeOf(rewriter, op, adaptor);
     auto type = VectorType::get(op.getNumResults(), rewriter.getI32Type());
     Value all =
         LLVM::LoadOp::create(rewriter, loc, type, place, simt::kChunkBytes);
@@ -258,35 +263,29 @@ void storeTogether(ConversionPatternRewriter &rewriter, Location loc,
                             8);
 }
 
-struct ConvertStoreWords : public ConvertOpToLLVMPattern<simt::StoreWordsOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct ConvertStoreWords : public ConvertAccess<simt::StoreWordsOp> {
+  using ConvertAccess::ConvertAccess;
 
   LogicalResult
   matchAndRewrite(simt::StoreWordsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Value place = getStridedElementPtr(
-        rewriter, op.getLoc(), cast<MemRefType>(op.getMemory().getType()),
-        adaptor.getMemory(), adaptor.getIndices());
     storeTogether(rewriter, op.getLoc(),
                   {adaptor.getFirst(), adaptor.getSecond(), adaptor.getThird(),
                    adaptor.getFourth()},
-                  place);
+                  placeOf(rewriter, op, adaptor));
     rewriter.eraseOp(op);
     return success();
   }
 };
 
-struct ConvertStoreNumbers
-    : public ConvertOpToLLVMPattern<simt::StoreNumbersOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct ConvertStoreNumbers : public ConvertAccess<simt::StoreNumbersOp> {
+  using ConvertAccess::ConvertAccess;
 
   LogicalResult
   matchAndRewrite(simt::StoreNumbersOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Value place = getStridedElementPtr(
-        rewriter, op.getLoc(), cast<MemRefType>(op.getMemory().getType()),
-        adaptor.getMemory(), adaptor.getIndices());
-    storeTogether(rewriter, op.getLoc(), adaptor.getNumbers(), place);
+    storeTogether(rewriter, op.getLoc(), adaptor.getNumbers(),
+                  placeOf(rewriter, op, adaptor));
     rewriter.eraseOp(op);
     return success();
   }
