@@ -250,3 +250,39 @@ func.func private @computed_once(%memory: !tile.memory) {
   }
   return
 }
+
+// The same product into a result of another type is another one: no type of what
+// it is copied to is asked for later.
+// CHECK-LABEL: func.func private @computed_into_two_types
+// CHECK: tile.product
+// CHECK-NOT: tile.map
+// CHECK: else
+// CHECK: tile.product
+// CHECK-NOT: tile.map
+// CHECK: return
+func.func private @computed_into_two_types(%memory: !tile.memory) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c8192 = arith.constant 8192 : index
+  %c24576 = arith.constant 24576 : index
+  %c28672 = arith.constant 28672 : index
+  %b = tile.view %memory[%c24576] : !tile.memory -> memref<64x8xf32>
+  %dy = tile.view %memory[%c28672] : !tile.memory -> memref<256x64xf32>
+  %u0 = tile.view %memory[%c0] : !tile.memory -> memref<256x8xf32>
+  %u1 = tile.view %memory[%c8192] : !tile.memory -> memref<512x8xf32>
+  tile.parallel (%i) in (%c4) {
+    %row = arith.muli %i, %c64 : index
+    tile.product %u0[%row, %c0], %dy[%row, %c0], %b[%c0, %c0]
+        size(%c64, %c8, %c64) in [64, 8] few_rows
+        : memref<256x8xf32>, memref<256x64xf32>, memref<64x8xf32>
+  }
+  tile.parallel (%i) in (%c4) {
+    %row = arith.muli %i, %c64 : index
+    tile.product %u1[%row, %c0], %dy[%row, %c0], %b[%c0, %c0]
+        size(%c64, %c8, %c64) in [64, 8] few_rows
+        : memref<512x8xf32>, memref<256x64xf32>, memref<64x8xf32>
+  }
+  return
+}
