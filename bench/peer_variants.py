@@ -147,6 +147,8 @@ JAX_WORDS = {
     "unrolled": Word("the scan over layers unrolled", {"unrolled": True}),
     "float32-adapters": TORCH_WORDS["float32-adapters"]}
 
+IREE_WORDS = JAX_WORDS
+
 FRAMEWORKS = [
     Framework("torch", "torch, transformers, peft", TORCH_WORDS,
               TORCH_VARIANTS, finish="cuda_stand_ins.py"),
@@ -157,6 +159,8 @@ FRAMEWORKS = [
     Framework("jax", "jax", JAX_WORDS,
               product(DTYPES, ("", "checkpointing", "unrolled",
                                "checkpointing chunked-loss"))),
+    Framework("iree", "iree.compiler, iree.runtime, jax", IREE_WORDS,
+              product(DTYPES, ("", "checkpointing chunked-loss"))),
     Framework("mlx", "mlx.core, mlx_lm", MLX_WORDS,
               product(DTYPES, ("eager", "compiled"), ("", "checkpointing")),
               is_locked=False)]
