@@ -84,6 +84,8 @@ for program in client server; do
     exit !(with - without < 14 * 1048576)
   }'
   grep '^resident' "$work/more.$program.log"
+  awk '$1 == "exchange" {print; found = $2 > 0 && $2 <= 16} END {exit !found}' "$work/more.$program.log" ||
+    { echo "grpc-costs: the plan of $program has another line 'exchange'" >&2; exit 1; }
 done
 
 "$work/out/server/train" --timeout 120 --output "$work/idle.server" --serve 127.0.0.1:$port \
