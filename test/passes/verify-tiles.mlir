@@ -19,6 +19,14 @@ func.func @entry() attributes {tile.entry} {
 
 // -----
 
+// Where sequences of a batch start decides what is launched.
+func.func private @load_of_a_start(%starts: memref<4xi32>, %i: index) {
+  %v = memref.load %starts[%i] {read_at_launch} : memref<4xi32>
+  return
+}
+
+// -----
+
 func.func private @load(%x: memref<4xf32>, %i: index) {
   // expected-error @+1 {{'memref.load' op expects to stand in 'tile.parallel': what an entry runs must not depend on memory}}
   %v = memref.load %x[%i] : memref<4xf32>

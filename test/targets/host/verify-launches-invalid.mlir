@@ -26,6 +26,48 @@ llvm.func @sound(%frame: !llvm.ptr, %values: !llvm.ptr) {
 
 // -----
 
+// An input of the batch, wherever a block is called with one.
+llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
+llvm.func @block_of_batch(%frame: !llvm.ptr, %kernel: i32, %starts: !llvm.ptr) {
+  %0 = llvm.getelementptr %starts[4] : (!llvm.ptr) -> !llvm.ptr, i64
+  %count = llvm.load %0 : !llvm.ptr -> i64
+  llvm.call @hone_launch(%frame, %kernel, %frame, %count) : (!llvm.ptr, i32, !llvm.ptr, i64) -> ()
+  llvm.return
+}
+llvm.func @block_of_batch_entry(%frame: !llvm.ptr, %values: !llvm.ptr) {
+  %kernel = llvm.mlir.constant(0 : i32) : i32
+  %0 = llvm.getelementptr %frame[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %batch = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+  %1 = llvm.getelementptr %batch[64] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.call @block_of_batch(%frame, %kernel, %1) : (!llvm.ptr, i32, !llvm.ptr) -> ()
+  llvm.return
+}
+
+// -----
+
+// One call with what kernels write is enough.
+llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
+llvm.func @block_of_work_2(%frame: !llvm.ptr, %kernel: i32, %starts: !llvm.ptr) {
+  %0 = llvm.getelementptr %starts[4] : (!llvm.ptr) -> !llvm.ptr, i64
+  // expected-error @+1 {{'llvm.load' op expects to read what no kernel writes}}
+  %count = llvm.load %0 : !llvm.ptr -> i64
+  llvm.call @hone_launch(%frame, %kernel, %frame, %count) : (!llvm.ptr, i32, !llvm.ptr, i64) -> ()
+  llvm.return
+}
+llvm.func @block_of_work_2_entry(%frame: !llvm.ptr, %values: !llvm.ptr) {
+  %kernel = llvm.mlir.constant(0 : i32) : i32
+  %0 = llvm.getelementptr %frame[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %batch = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+  %1 = llvm.getelementptr %batch[64] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.call @block_of_work_2(%frame, %kernel, %1) : (!llvm.ptr, i32, !llvm.ptr) -> ()
+  %2 = llvm.getelementptr %frame[3] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %work = llvm.load %2 : !llvm.ptr -> !llvm.ptr
+  llvm.call @block_of_work_2(%frame, %kernel, %work) : (!llvm.ptr, i32, !llvm.ptr) -> ()
+  llvm.return
+}
+
+// -----
+
 llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @elsewhere(!llvm.ptr)
 llvm.func @calls_1(%frame: !llvm.ptr, %values: !llvm.ptr, %kernel: i32, %count: i64) {
