@@ -71,6 +71,11 @@ if os.path.isfile(python) and lit.util.which("python3") != python:
 if subprocess.run(["python3", "-c", "import pyarrow"],
                   capture_output=True).returncode == 0:
     config.available_features.add("pyarrow")
+# The peer of GPUs.
+if subprocess.run(["python3", "-c", "import importlib.util as u, sys; sys.exit("
+                   "not all(map(u.find_spec, ('torch', 'transformers', 'peft'))))"],
+                  capture_output=True).returncode == 0:
+    config.available_features.add("torch")
 if os.path.exists("/proc/cpuinfo"):
     with open("/proc/cpuinfo") as cpuinfo:
         flags = set(cpuinfo.read().split())

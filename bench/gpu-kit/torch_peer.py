@@ -5,6 +5,8 @@ The model is that of bench/peers/torch_worker.py, which lies beside this file in
 the kit. With --serve it reads requests, a line of JSON each, and answers each
 with a line. Each is a process of its own, forked once everything is imported: it
 has the memory of the device to itself, and can be ended when its time is over.
+With --waits it reads one request, trains on the processor, and names each op of a
+step that would wait for a device: such a step cannot become a CUDA graph.
 """
 
 import argparse
@@ -19,7 +21,9 @@ import time
 # What each variant asks of the worker.
 VARIANTS = {
     "eager": {},
+    "captured": {"capture": True},
     "layers": {"compile_layers": True},
+    "captured-layers": {"compile_layers": True, "capture": True},
     "compiled": {"compile": True},
     "graphs": {"compile": True, "mode": "reduce-overhead"},
     "checkpointing": {"checkpointing": True},
@@ -52,6 +56,17 @@ def probe():
                 round(2e-9 * size ** 3 / statistics.median(times), 1)}
 
 
+def options_of(request, device):
+    """Of torch_worker.make_step."""
+    return {
+        "model": request["config"], "weights": request["weights"],
+        "data": request["ids"], "batch": request["batch"], "dtype": "bfloat16",
+        "device": device, "compile": False, "checkpointing": False,
+        "whole_sequences": True, "threads": 0, "rank": 8, "alpha": 16,
+        "optimizer": "adamw", "learning_rate": 1e-4, "projections": PROJECTIONS,
+        **VARIANTS[request["variant"]], **request.get("options", {})}
+
+
 def train(request, send):
     """Sends what it has begun, each step, and the memory at the end."""
     import torch
@@ -61,13 +76,7 @@ def train(request, send):
     if device == "cuda" and not torch.cuda.is_available():
         raise RuntimeError("torch sees no GPU")
     send({"began": "its model"})
-    step = make_step({
-        "model": request["config"], "weights": request["weights"],
-        "data": request["ids"], "batch": request["batch"], "dtype": "bfloat16",
-        "device": device, "compile": False, "checkpointing": False,
-        "threads": 0, "rank": 8, "alpha": 16, "optimizer": "adamw",
-        "learning_rate": 1e-4, "projections": PROJECTIONS,
-        **VARIANTS[request["variant"]]})
+    step = make_step(options_of(request, device))
     send({"began": "its first step"})
     for _ in range(request["steps"] + WARM_UP):
         start = time.perf_counter()
@@ -92,6 +101,45 @@ def summary(steps, versions):
             "first_loss": steps[0]["loss"], "last_loss": steps[-1]["loss"],
             "first_seconds": steps[0]["seconds"], **steps[-1]["memory"],
             **versions}
+
+
+def waits(request):
+    """Ops of the second step on the processor that ask a tensor for a number, or
+    for as many elements as its numbers say, and where Python called them."""
+    import traceback
+
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch_worker import make_step
+
+    aten = torch.ops.aten
+    asks = {aten._local_scalar_dense, aten.item, aten.is_nonzero, aten.equal,
+            aten.nonzero, aten.masked_select, aten._unique2, aten.unique_dim,
+            aten.unique_consecutive, aten.repeat_interleave, aten.bincount}
+
+    class Waits(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.found, self.ops = [], 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.ops += 1
+            # An index of truth values is one of as many places as are true.
+            by_mask = func.overloadpacket in (aten.index, aten.index_put) and any(
+                each is not None and each.dtype in (torch.bool, torch.uint8)
+                for each in args[1])
+            if func.overloadpacket in asks or by_mask:
+                caller = [each for each in traceback.extract_stack()
+                          if "/torch/" not in each.filename][-2]
+                self.found.append(f"{func} in {caller.name}, "
+                                  f"{caller.filename.rpartition('/')[2]}:{caller.lineno}")
+            return func(*args, **(kwargs or {}))
+
+    step = make_step(options_of(request, "cpu"))
+    first = step()
+    with Waits() as seen:
+        loss = step.without_waiting()
+    return {"waits": seen.found, "ops": seen.ops, "losses": [first, loss.item()]}
 
 
 def one_line(error):
@@ -167,8 +215,13 @@ def main():
                       help="only the rate of a matrix product")
     kind.add_argument("--serve", action="store_true",
                       help="answer requests from standard input")
-    if parser.parse_args().serve:
+    kind.add_argument("--waits", action="store_true",
+                      help="name what waits for a device in the request's step")
+    given = parser.parse_args()
+    if given.serve:
         serve()
+    elif given.waits:
+        print(json.dumps(waits(json.loads(sys.stdin.readline())), indent=1))
     else:
         print(json.dumps(probe()))
 

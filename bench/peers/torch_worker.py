@@ -41,10 +41,22 @@ def load_model(options, dtype):
     return model
 
 
+def whole_sequences(model):
+    """What says that each row of a batch is one sequence. transformers would
+    look at the positions for packed ones: in each step a wait for the device,
+    or, where it must not wait, a mask that keeps attention from its fastest
+    kernel."""
+    kinds = set(getattr(model.config, "layer_types", None) or ["sliding_attention"])
+    if kinds != {"full_attention"}:
+        raise RuntimeError(f"layers of {sorted(kinds)} need a mask")
+    return {"attention_mask": {"full_attention": None}}
+
+
 def loss_of(model, options):
     """The function of ids that is differentiated."""
     if not options.get("chunked_loss"):
-        return lambda ids: model(input_ids=ids, labels=ids).loss
+        given = whole_sequences(model) if options.get("whole_sequences") else {}
+        return lambda ids: model(input_ids=ids, labels=ids, **given).loss
     inner = model.get_base_model()
     chunks = torch.nn.LinearCrossEntropyOptions()
 
@@ -82,12 +94,14 @@ def make_step(options):
     model.train()
     parameters = [p for p in model.parameters() if p.requires_grad]
     kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
+    captured = options.get("capture") and device == "cuda"
     optimizer = kind[options["optimizer"]](
-        parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True)
+        parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True,
+        **({"capturable": True} if captured else {}))
     if options.get("compile_layers"):
         # One layer is compiled, and serves all that are like it.
         for layer in model.get_base_model().model.layers:
-            layer.compile()
+            layer.compile(fullgraph=True, backend=options.get("backend", "inductor"))
     loss_function = loss_of(model, options)
     if options["compile"]:
         loss_function = torch.compile(
@@ -96,12 +110,44 @@ def make_step(options):
     batches = itertools.cycle(
         [torch.tensor(batch, device=device) for batch in read_batches(options)])
 
-    def step():
-        ids = next(batches)
-        optimizer.zero_grad(set_to_none=True)
+    def train_on(ids):
         loss = loss_function(ids)
         loss.backward()
         optimizer.step()
+        return loss
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        return train_on(next(batches)).item()
+
+    step.without_waiting = lambda: train_on(next(batches))
+    return captured_step(train_on, optimizer, batches) if captured else step
+
+
+def captured_step(train_on, optimizer, batches):
+    """Whole steps as one CUDA graph, recorded after three that warm up, as
+    PyTorch's manual shows ("Whole-network capture")."""
+    ids, side = next(batches).clone(), torch.cuda.Stream()
+    graph, loss, count = torch.cuda.CUDAGraph(), None, 0
+
+    def step():
+        nonlocal loss, count
+        if count:
+            ids.copy_(next(batches))
+        count += 1
+        if count <= 3:
+            optimizer.zero_grad(set_to_none=True)
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                value = train_on(ids)
+            torch.cuda.current_stream().wait_stream(side)
+            return value.item()
+        if loss is None:
+            # Gradients are made anew, in the graph's own memory.
+            optimizer.zero_grad(set_to_none=True)
+            with torch.cuda.graph(graph):
+                loss = train_on(ids)
+        graph.replay()
         return loss.item()
 
     return step
