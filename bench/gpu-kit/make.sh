@@ -65,6 +65,7 @@ cp "$here"/torch_peer.py "$source"/bench/peers/{torch_worker,protocol}.py "$kit"
 for tool in gpu-cases gpu-probe random-weights; do
   strip -o "$kit/$tool" "$build/bin/$tool"
 done
+strip -o "$out/repeats" "$build/bin/kit-repeats"
 
 #--- Programs -----------------------------------------------------------------
 
@@ -291,7 +292,8 @@ version=$(git -C "$source" rev-parse --short HEAD 2>/dev/null || echo unknown)
   version+=" with changes"
 printf '%s of %s\n' "$version" "$(date -u +%F)" >"$out/version"
 # What needs a newer system than the kit promises.
-for program in "$kit"/{gpu-cases,gpu-probe,random-weights} "$kit"/{small,programs/*}/train; do
+for program in "$out/repeats" "$kit"/{gpu-cases,gpu-probe,random-weights} \
+  "$kit"/{small,programs/*}/train; do
   [ -e "$program" ] || continue
   newest=$(objdump -T "$program" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
   [ "$(printf '%s\n' "$newest" GLIBC_2.36 | sort -V | tail -n 1)" = GLIBC_2.36 ] ||
@@ -300,12 +302,14 @@ done
 cat "$work"/left-out/* >"$kit/programs/left-out" 2>/dev/null ||
   : >"$kit/programs/left-out"
 cp "$here"/{run,README.md} "$out"
-# Every Debian has tar and gzip.
-tar -C "$kit" --owner=0 --group=0 -cf - . | gzip -6 >"$out/packed.tar.gz"
+# pack FOLDER...: every Debian has tar and gzip, but nothing that sees far back:
+# what programs and cases have in common goes before.
+pack() { tar -C "$kit" --owner=0 --group=0 -cf - "$@" | "$out/repeats" shorten | gzip -9; }
+pack . >"$out/packed.gz"
 bytes=$(du -sb "$out" | cut -f 1)
 [ "$bytes" -le "$most" ] || die "$out has $bytes bytes, and a kit has at most $most: \
-$(cd "$kit" && for each in programs cases small; do
-    printf '%s has %d, ' "$each" "$(tar -cf - "$each" | gzip -6 | wc -c)"
+$(for each in programs cases small; do
+    printf '%s has %d, ' "$each" "$(pack "$each" | wc -c)"
   done)packed; shorten its lists"
 say "$out: $(((bytes + 1048575) / 1048576)) MiB, $(wc -l <"$kit/programs/order") programs, \
 $cases cases, $(grep -c . "$kit/programs/left-out" || true) left out, made in $SECONDS s"

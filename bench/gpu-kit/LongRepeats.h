@@ -1,0 +1,23 @@
+//===- LongRepeats.h - What an archive has had before ---------------------===//
+//
+// gzip sees 32 KiB back, and the programs of a kit have much in common that
+// lies megabytes apart: the runtime, tables, kernels. What repeats such is
+// replaced by where it was, and gzip has the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+/// `bytes`, with each long repeat as a length and a distance. At most 4 GiB.
+std::string shortenRepeats(std::string_view bytes);
+
+/// What became `shortened`; nothing if that is no result of shortenRepeats.
+std::optional<std::string> restoreRepeats(std::string_view shortened);
+
+} // namespace hone
