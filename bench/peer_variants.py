@@ -133,6 +133,14 @@ ZENTORCH_WORDS = {
     "uncached": Word("ZENDNNL_MATMUL_WEIGHT_CACHE=0: no copies of weights", {},
                      environment={"ZENDNNL_MATMUL_WEIGHT_CACHE": "0"})}
 
+BITSANDBYTES_WORDS = {
+    **{word: TORCH_WORDS[word] for word in
+       (*DTYPES, "eager", "checkpointing", "float32-adapters")},
+    "nf4": Word("QLoRA: the base's layers in NF4, products in its number type",
+                {"nf4": True, "plugin": "bitsandbytes"}),
+    "bytes": Word("moments of AdamW in bytes: bitsandbytes.optim.AdamW8bit",
+                  {"bytes": True})}
+
 MLX_WORDS = {**DTYPES, "eager": Word("as it is", {}),
              "compiled": Word("mx.compile of the step", {"compile": True}),
              "checkpointing": Word("grad_checkpoint of each layer",
@@ -155,6 +163,11 @@ FRAMEWORKS = [
     # Its own PyTorch: an engine is built for one version of it.
     Framework("zentorch", "zentorch, transformers, peft", ZENTORCH_WORDS,
               product(DTYPES, ("compiled",), ("", "uncached", "preloaded")),
+              worker_name="torch", finish="cuda_stand_ins.py"),
+    Framework("bitsandbytes", "bitsandbytes, transformers, peft",
+              BITSANDBYTES_WORDS,
+              product(("bfloat16 nf4 eager",), ("", "checkpointing"),
+                      ("", "bytes")),
               worker_name="torch", finish="cuda_stand_ins.py"),
     Framework("jax", "jax", JAX_WORDS,
               product(DTYPES, ("", "checkpointing", "unrolled",

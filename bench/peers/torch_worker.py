@@ -24,8 +24,14 @@ def load_model(options, dtype):
     """From a model directory, or with only its config.json from a weights file
     of Hone's that has its tensors by their names."""
     if not options.get("weights"):
+        more = {}
+        if options.get("nf4"):
+            more = {"device_map": "cpu",
+                    "quantization_config": transformers.BitsAndBytesConfig(
+                        load_in_4bit=True, bnb_4bit_quant_type="nf4",
+                        bnb_4bit_compute_dtype=dtype)}
         return transformers.AutoModelForCausalLM.from_pretrained(
-            options["model"], dtype=dtype, attn_implementation="sdpa")
+            options["model"], dtype=dtype, attn_implementation="sdpa", **more)
     config = transformers.AutoConfig.from_pretrained(options["model"])
     device = options.get("device", "cpu")
     with torch.device(device):
@@ -69,6 +75,18 @@ def loss_of(model, options):
     return chunked
 
 
+def make_optimizer(options, parameters, captured):
+    settings = {"lr": options["learning_rate"], "weight_decay": 0.0}
+    if options.get("bytes") and options["optimizer"] == "adamw":
+        import bitsandbytes
+
+        return bitsandbytes.optim.AdamW8bit(parameters, **settings)
+    kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
+    return kind[options["optimizer"]](
+        parameters, fused=True, **settings,
+        **({"capturable": True} if captured else {}))
+
+
 def make_step(options):
     dtype = getattr(torch, options["dtype"])
     device = options.get("device", "cpu")
@@ -80,7 +98,9 @@ def make_step(options):
     if "activation_memory_budget" in options:
         torch._functorch.config.activation_memory_budget = \
             options["activation_memory_budget"]
-    model = load_model(options, dtype).to(device)
+    model = load_model(options, dtype)
+    if not options.get("nf4"):  # which is where it was loaded to
+        model = model.to(device)
     model.config.use_cache = False
     if options["checkpointing"]:
         model.gradient_checkpointing_enable(
@@ -93,11 +113,8 @@ def make_step(options):
         autocast_adapter_dtype=options.get("float32_adapters", False))
     model.train()
     parameters = [p for p in model.parameters() if p.requires_grad]
-    kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
     captured = options.get("capture") and device == "cuda"
-    optimizer = kind[options["optimizer"]](
-        parameters, lr=options["learning_rate"], weight_decay=0.0, fused=True,
-        **({"capturable": True} if captured else {}))
+    optimizer = make_optimizer(options, parameters, captured)
     if options.get("compile_layers"):
         # One layer is compiled, and serves all that are like it.
         for layer in model.get_base_model().model.layers:
