@@ -47,7 +47,7 @@ def parse_arguments():
             type=settings.whole(0) if name == "warmup" else settings.count)
     add("--optimizer", choices=["sgd", "adamw"], default="sgd")
     add("--peers", action="store_true",
-        help="install the peers from the package index (PyTorch: 1.7 GB)")
+        help="install the peers from the package index (8 GB), or those of --peer")
     add("--python", action="append", default=[], metavar="[PEER=]PATH",
         help="an interpreter that has a peer's packages; repeatable")
     add("--preload", action="append", default=[], metavar="LIBRARY",
