@@ -2,6 +2,7 @@
 
 #include "passes/plan/CostEstimate.h"
 
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/module/KernelNames.h"
 #include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
@@ -102,6 +103,22 @@ static std::string familyOf(Operation *op, const OpCounts &counted,
   return family;
 }
 
+/// Of `batch`, the counts of an op for `rows` rows, what one of `tiles` does,
+/// and how many there are. On average half of a block of keys is computed in
+/// vain before a tile's first sequence, and half of the longest sequence is
+/// left to the next tile. Attention is counted as of a batch without tiles.
+static std::pair<StepCounts, int64_t> countTile(RowTilesOp tiles, int64_t rows,
+                                                StepCounts batch) {
+  constexpr int64_t before = kSequenceTileRows / 2;
+  const int64_t taken = std::max<int64_t>(
+      rowsOfTile(tiles, rows) - before - longestSequence(tiles) / 2, 1);
+  const auto count = static_cast<int64_t>(llvm::divideCeil(rows, taken));
+  const double share = double(taken + before) / (double(taken) * double(count));
+  for (int64_t *each : {&batch.flops, &batch.productFlops, &batch.rowBytes})
+    *each = static_cast<int64_t>(double(*each) * share);
+  return {batch, count};
+}
+
 /// Calls `visit` with the counts of each op, once for each of its tiles of
 /// rows.
 static void visitOps(Block &body, int64_t rows,
@@ -110,6 +127,18 @@ static void visitOps(Block &body, int64_t rows,
     auto tiles = dyn_cast<RowTilesOp>(op);
     if (!tiles) {
       visit(&op, countOp(&op, rows));
+      continue;
+    }
+    if (longestSequence(tiles) > 0) {
+      visitOps(tiles.getBody().front(), rows,
+               [&](Operation *inner, const OpCounts &counted) {
+                 OpCounts ofTile = counted;
+                 int64_t count;
+                 std::tie(ofTile.counts, count) =
+                     countTile(tiles, rows, counted.counts);
+                 for (int64_t i = 0; i < count; ++i)
+                   visit(inner, ofTile);
+               });
       continue;
     }
     int64_t tileRows = rowsOfTile(tiles, rows);
