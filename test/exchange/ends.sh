@@ -133,7 +133,7 @@ same one3 $run client middle server
 run=together2
 echo 'one that sends it to another that follows: 76, and both others live on'
 
-patience=2
+patience=5
 begin
 reaches 6
 kill -STOP $server
