@@ -32,9 +32,7 @@ public:
   const uint32_t number;
   Timeline timeline;
 
-  void compute(double seconds) {
-    timeline.until(timeline.now() + seconds, Activity::Computing);
-  }
+  void compute(double seconds) { timeline.spend(seconds, Activity::Computing); }
   /// Posts a message of `size` bytes now.
   void postSend(const Network::Key &key, uint64_t size);
   void postReceive(const Network::Key &key, uint64_t size);

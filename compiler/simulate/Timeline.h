@@ -30,23 +30,31 @@ struct Totals {
 class Timeline {
 public:
   double now() const { return totals.time; }
-  /// Until `end`, which is not before now(), `activity`.
+  /// `activity` until `end`, which is not before now().
   void until(double end, Activity activity) {
-    const double begin = totals.time;
-    if (end <= begin)
-      return;
-    totals.time = end;
-    totals.seconds[unsigned(activity)] += end - begin;
-    if (!own.empty() && own.back().activity == activity)
-      own.back().end = end;
-    else
-      own.push_back({begin, end, activity});
+    add(end, end - totals.time, activity);
+  }
+  /// `activity` for so many seconds: its total is the same whenever it begins.
+  void spend(double seconds, Activity activity) {
+    add(totals.time + seconds, seconds, activity);
   }
   const Totals &sofar() const { return totals; }
   /// One after another, without gaps.
   const std::vector<Span> &spans() const { return own; }
 
 private:
+  void add(double end, double seconds, Activity activity) {
+    const double begin = totals.time;
+    if (seconds <= 0)
+      return;
+    totals.time = end;
+    totals.seconds[unsigned(activity)] += seconds;
+    if (!own.empty() && own.back().activity == activity)
+      own.back().end = end;
+    else
+      own.push_back({begin, end, activity});
+  }
+
   Totals totals;
   std::vector<Span> own;
 };
