@@ -114,7 +114,8 @@ static std::pair<StepCounts, int64_t> countTile(RowTilesOp tiles, int64_t rows,
       rowsOfTile(tiles, rows) - before - longestSequence(tiles) / 2, 1);
   const auto count = static_cast<int64_t>(llvm::divideCeil(rows, taken));
   const double share = double(taken + before) / (double(taken) * double(count));
-  for (int64_t *each : {&batch.flops, &batch.productFlops, &batch.rowBytes})
+  for (int64_t *each : {&batch.flops, &batch.productFlops, &batch.rowBytes,
+                        &batch.rowProductFlops})
     *each = static_cast<int64_t>(double(*each) * share);
   return {batch, count};
 }

@@ -1,6 +1,7 @@
 //===- CostEstimateTest.cpp - How long an entry will take -----------------===//
 
 #include "passes/plan/CostEstimate.h"
+#include "dialects/Hone/SequenceTiles.h"
 #include "passes/plan/StepFloor.h"
 #include "test/unit/ParsedModule.h"
 
@@ -125,6 +126,50 @@ TEST(CostEstimate, AttentionIsAProductOfTheRowsOfASequence) {
   EXPECT_EQ(counts.productFlops, 0) << "no weight is multiplied";
   EXPECT_EQ(counts.rowProductFlops, 2 * (2 * 32 * 32) * 32);
   EXPECT_EQ(counts.flops - counts.rowProductFlops, 64 * 32) << "the addition";
+}
+
+// Of 384 rows of a tile 64 are expected before its first sequence, and 64 after
+// its last. So three tiles take 256 rows each, and compute 320.
+TEST(CostEstimate, TilesOfSequencesComputeRowsInVain) {
+  ParsedModule module(R"(
+    module attributes {hone.max_rows = 768 : i64, hone.max_positions = 128 : i64} {
+      hone.block @layer() -> tensor<?x32xf32> {
+        %w = hone.parameter "w" : tensor<32x32xf32>
+        %starts = hone.input "sequence_starts" : tensor<?xi32>
+        %x = hone.input "hidden" : tensor<?x32xf32>
+        %y = hone.row_tiles 384 (%starts, %x) {hone.longest_sequence = 128 : i64} : (tensor<?xi32>, tensor<?x32xf32>) -> tensor<?x32xf32> {
+        ^tile(%s: tensor<?xi32>, %rows: tensor<?x32xf32>):
+          %p = hone.linear %rows, %w : (tensor<?x32xf32>, tensor<32x32xf32>) -> tensor<?x32xf32>
+          %a = hone.attention %p, %p, %p, %s heads 1 kv_heads 1 scale 0.5 : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+          hone.return %a : tensor<?x32xf32>
+        }
+        hone.return %y : tensor<?x32xf32>
+      }
+      hone.entry @step() {
+        %y = hone.call @layer "" () : () -> tensor<?x32xf32>
+      }
+    })");
+  const FamilyCounts tiled = countFamilies(module.get());
+  module.get().walk([](RowTilesOp tiles) {
+    tiles->removeAttr(kLongestSequenceAttrName);
+    tiles.setTileRows(768);
+  });
+  const FamilyCounts whole = countFamilies(module.get());
+  for (const char *family : {"linear f32", "attention f32"}) {
+    ASSERT_TRUE(tiled.count(family) && whole.count(family)) << family;
+    const StepCounts &found = tiled.at(family), &batch = whole.at(family);
+    auto expectMore = [&](int64_t counted, int64_t ofBatch) {
+      EXPECT_NEAR(double(counted), double(ofBatch) * 320 / 256, 3) << family;
+    };
+    EXPECT_EQ(batch.launches, 1) << family;
+    EXPECT_EQ(found.launches, 3) << family;
+    EXPECT_EQ(found.fills, 3 * batch.fills) << family;
+    EXPECT_GT(batch.productFlops + batch.rowProductFlops, 0) << family;
+    expectMore(found.flops, batch.flops);
+    expectMore(found.productFlops, batch.productFlops);
+    expectMore(found.rowProductFlops, batch.rowProductFlops);
+    expectMore(found.rowBytes, batch.rowBytes);
+  }
 }
 
 TEST(CostEstimate, AnAdaptersGradientIsAProductOfRows) {
