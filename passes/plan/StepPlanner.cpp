@@ -253,8 +253,11 @@ std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
     StepPlan low;
     low.tileRows = low.forwardTileRows = rows;
     low.roundedInputs = mayRound ? layers : 0;
-    // Memory goes to kept values first, or to higher forward tiles.
-    StepPlan high = fits(low, budget) ? withForwardTiles(low, budget) : low;
+    // Memory goes to kept values first, or to higher forward tiles. Of
+    // sequences those may need less of it.
+    StepPlan high = tilesSequences || fits(low, budget)
+                        ? withForwardTiles(low, budget)
+                        : low;
     for (const StepPlan &tiles : {low, high}) {
       std::optional<StepPlan> found = bestWithin(tiles, budget, mayUseFile);
       if (!found)

@@ -184,7 +184,10 @@ TEST(StepPlanner, SmallestMayHaveHighTilesOfSequences) {
   EXPECT_EQ(planner.cost(planner.smallest())->peakBytes, 150);
   planner.tileSequences();
   EXPECT_EQ(planner.smallest().forwardTileRows, 128);
-  EXPECT_LT(planner.cost(planner.smallest())->peakBytes, 150);
+  const int64_t least = planner.cost(planner.smallest())->peakBytes;
+  EXPECT_LT(least, 150);
+  EXPECT_TRUE(planner.fastestWithin(least)) << "what a refusal names";
+  EXPECT_FALSE(planner.fastestWithin(least - 1));
 }
 
 TEST(StepPlanner, FastestKeepsAllAndTilesNothing) {
