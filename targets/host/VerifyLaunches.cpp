@@ -92,7 +92,9 @@ static std::optional<int32_t> loadedField(Value value) {
 }
 
 /// Whether `root` is an argument of `function`, which is no entry, that is an
-/// input of the batch wherever it is called.
+/// input of the batch wherever it is called. Inputs alone are found through
+/// that field: an entry's results are values, in the table that it is called
+/// with. No kernel writes an input, since no result has a place there.
 static bool isInputOfBatch(Value root, LLVM::LLVMFuncOp function) {
   auto argument = dyn_cast<BlockArgument>(root);
   if (!argument || !argument.getOwner()->isEntryBlock())
