@@ -23,8 +23,11 @@ static ParameterOp parameterOf(Value value) {
 }
 
 /// Whether `flops` operations of `op` are products of matrices. An element-wise
-/// op has fewer for each number that it reads or writes.
+/// op has fewer for each number that it reads or writes, unless it makes random
+/// ones. It may be written over its operand, which a product may not.
 static bool multipliesMatrices(Operation *op, int64_t flops, int64_t rows) {
+  if (isa<InPlaceOpInterface>(op))
+    return false;
   constexpr int64_t mostElementWise = 8;
   SmallVector<Type> types(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());

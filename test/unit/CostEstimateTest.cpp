@@ -192,6 +192,26 @@ TEST(CostEstimate, AnAdaptersGradientIsAProductOfRows) {
   EXPECT_EQ(counts.flops - counts.rowProductFlops, 64 * 32) << "the bias";
 }
 
+// A random number takes more operations than any other of an element.
+TEST(CostEstimate, NoiseIsNoProduct) {
+  ParsedModule module(R"(
+    module attributes {hone.max_rows = 64 : i64} {
+      hone.block @embed() -> tensor<?x32xf32> {
+        %x = hone.input "hidden" : tensor<?x32xf32>
+        %s = hone.input "sequence_starts" : tensor<?xi32>
+        %key = hone.input "random_key" : tensor<4xi32>
+        %y = hone.embedding_noise %x, %s alpha 5.0 of "embed_tokens" by %key : tensor<?x32xf32>, tensor<?xi32>
+        hone.return %y : tensor<?x32xf32>
+      }
+      hone.entry @step() {
+        %y = hone.call @embed "" () : () -> tensor<?x32xf32>
+      }
+    })");
+  const StepCounts counts = countOf(module.get(), "step");
+  EXPECT_GT(counts.flops, 64 * 32 * 16) << "more than for two numbers";
+  EXPECT_EQ(counts.rowProductFlops, 0);
+}
+
 TEST(CostEstimate, ProductsOfRowsHaveTheRatesOfOthersWhereTheyAreAlike) {
   StepCounts counts{/*flops=*/6000, /*productFlops=*/1000};
   counts.rowProductFlops = 3000;
