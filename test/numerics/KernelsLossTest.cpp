@@ -144,6 +144,27 @@ TEST_P(KernelsLossTest, SureOfTheTarget) {
   EXPECT_LT(want.loss, 5e-4);
 }
 
+// With dx a target may copy logits, since their scores take their place. No
+// vector divides the last tile of these vocabularies.
+TEST_P(KernelsLossTest, IsTheSameWithoutItsInputAdjoint) {
+  for (int64_t vocabulary : {100, 2311, 4501}) {
+    Matrix w = random(vocabulary, 24);
+    LossCase both(element(), w);
+    KernelCase alone(element(),
+                     {{"x", "?x24xT"},
+                      {"w", std::to_string(vocabulary) + "x24xT"},
+                      {"t", "?xi32"}},
+                     {"f64"}, "hone.linear_cross_entropy %x, %w, %t");
+    Matrix x = scale(random(27, 24), 2);
+    Rows targets = everyThird(27, vocabulary);
+    alone.set("w", w);
+    alone.set("x", x);
+    alone.set("t", targets);
+    EXPECT_EQ(both.check(x, targets)[0](0, 0), alone.run(27)[0](0, 0))
+        << vocabulary;
+  }
+}
+
 TEST_P(KernelsLossTest, ARowDoesNotSeeTheOthers) {
   LossCase loss(element(), random(1500, 24));
   Matrix x = scale(random(27, 24), 3);
