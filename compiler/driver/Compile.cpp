@@ -34,6 +34,7 @@
 #include "passes/module/Layers.h"
 #include "passes/parts/ModuleCuts.h"
 #include "passes/plan/CostEstimate.h"
+#include "passes/plan/RowTiling.h"
 #include "passes/plan/StepFloor.h"
 #include "targets/host/LinkBinary.h"
 
@@ -351,6 +352,9 @@ static Result<Placed> describe(const CompileRequest &request,
   if (planned.step) {
     StepOptions options;
     setOptions(options, request, planned);
+    // Tiles of sequences may be lower than the height that was tried.
+    if (int64_t rows = sequenceTileRows(*placed))
+      options.forwardTileRows = rows;
     read->choice = {hasBackward(planned.spec) ? options.residuals
                                               : std::string(),
                     options.recomputedInputs,

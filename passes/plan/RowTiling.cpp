@@ -169,4 +169,13 @@ RowTilesOp tileSequences(const SequenceRun &sequences, int64_t rows,
   return tiles;
 }
 
+int64_t sequenceTileRows(ModuleOp module) {
+  int64_t rows = 0;
+  module.walk([&](RowTilesOp tiles) {
+    if (longestSequence(tiles) > 0)
+      rows = std::max<int64_t>(rows, tiles.getTileRows());
+  });
+  return rows;
+}
+
 } // namespace hone

@@ -48,4 +48,8 @@ std::optional<SequenceRun> findSequenceRun(mlir::Block &body);
 RowTilesOp tileSequences(const SequenceRun &sequences, int64_t rows,
                          int64_t longest);
 
+/// The height of tiles of whole sequences in `module`, the highest; 0: it has
+/// none.
+int64_t sequenceTileRows(mlir::ModuleOp module);
+
 } // namespace hone

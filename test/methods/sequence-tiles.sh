@@ -28,6 +28,7 @@ tiles() { # tiles NAME: those of sequences in its module
 for name in tiled whole; do
   [[ $name = tiled ]] || options+=(--memory-budget=none)
   honec "${options[@]}" -o "$work/$name"
+  honec "${options[@]}" --print-plan >"$work/$name.plan"
   honec "${options[@]}" --stop-after=place >"$work/$name.mlir"
   for threads in 1 3; do
     run=$work/$name-$threads
@@ -41,6 +42,7 @@ done
   grep -h "hone.row_tiles" "$work"/*.mlir >&2
   exit 1
 }
+grep "rows of a tile" "$work/tiled.plan"
 for run in whole-3 tiled-1 tiled-3; do
   cmp "$work/whole-1.digest" "$work/$run.digest"
 done
