@@ -52,8 +52,8 @@ int64_t bytesBeforeSequences(RowTilesOp tiles) {
 }
 
 bool isOfSequences(Operation *op) {
-  // What continues a sequence needs earlier rows of it, or all rows of a batch
-  // for one result.
+  // An op that continues a sequence needs earlier rows of it. One of them, a
+  // sum, has a result without rows, for which it needs the whole batch.
   return (op->hasTrait<RowWise>() || op->hasTrait<PositionWise>() ||
           isa<ContinuationOpInterface>(op)) &&
          llvm::all_of(op->getResultTypes(), hasRows);

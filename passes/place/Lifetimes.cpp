@@ -176,9 +176,9 @@ SharedMemory::SharedMemory(mlir::Block &body, const Lifetimes &lifetimes) {
   auto tiles = dyn_cast<RowTilesOp>(body.getParentOp());
   if (!tiles || longestSequence(tiles) == 0)
     return;
-  // What comes before in a result's memory would forbid that the result is
-  // written over an argument. Of a tile it is small, of a batch the result is
-  // not.
+  // An earlier value in a result's memory would forbid that the result is
+  // written over an argument. Of a tile that value is small, of a batch the
+  // result is not.
   for (Value returned : body.getTerminator()->getOperands()) {
     OpResult earliest;
     for (auto value = cast<OpResult>(returned); value;

@@ -16,7 +16,7 @@ namespace hone {
 namespace {
 
 /// Whether all of `body` can run, and now does, in tiles of whole sequences.
-static bool tilesSequences(mlir::Block &body, int64_t height, int64_t most) {
+bool tilesSequences(mlir::Block &body, int64_t height, int64_t most) {
   const int64_t longest =
       tiledSequences(body.getParentOp()->getParentOfType<ModuleOp>());
   const int64_t least = leastSequenceTile(longest);
