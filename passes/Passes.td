@@ -227,8 +227,11 @@ def TileRows : HonePass<"hone-tile-rows"> {
     Needs: a verified step. Guarantees: each longest run of row-wise ops that
     has a value inside with longer rows than all that cross its border is a
     `hone.row_tiles`; its wide values exist for the rows of one tile at a time.
-    No bit of any result changes. Leaves alone: blocks whose tile would be the
-    whole batch.
+    A block without sinks is one `hone.row_tiles` of whole sequences, attention
+    included, where the target runs such tiles, all ops of the block can run in
+    them, and `forward-rows` has room for the longest sequence: the lowest such
+    height, or `forward-rows` from twice that on. No bit of any result changes.
+    Leaves alone: blocks whose tile would be the whole batch.
   }];
   let options = [
     Option<"rows", "rows", "int64_t", /*default=*/"0",

@@ -41,10 +41,13 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
   let summary = "row-wise ops, run for one slice of rows after another";
   let description = [{
     Runs its body for rows `0` to `tile_rows - 1`, then for the next
-    `tile_rows`, and so on, in order. The body's arguments are slices of the
-    operands, or an operand itself that has no rows; what it returns are the same slices of the results, and
-    `hone.gradient` adds what each slice contributes. So values inside the body
-    exist for `tile_rows` rows at a time, whatever the length of the batch.
+    `tile_rows`, and so on, in order. With `hone.longest_sequence`, a number of
+    rows, each slice is as many whole sequences as fit into `tile_rows`, and the
+    last ones run first; so the body may have attention. The body's arguments are
+    slices of the operands, or an operand itself that has no rows. It returns the
+    same slices of the results, and `hone.gradient` adds what each slice
+    contributes. So values inside the body exist for `tile_rows` rows at a time,
+    whatever the length of the batch.
 
     The body may read ambient values from outside. Every bit is that of the same
     ops without tiles (see `RowWise`).
@@ -52,8 +55,14 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     1. (C1) `tile_rows` is a positive multiple of `numerics::kGradientRows`.
     2. (C2) results have rows, and the body's arguments and what it returns have
        the types of operands and results.
-    3. (C3) ops of the body are `RowWise`, sinks, or ambient.
+    3. (C3) ops of the body are `RowWise`, sinks, or ambient; of whole sequences,
+       (C5) instead.
     4. (C4) what the body reads from outside is ambient.
+    5. (C5) with `hone.longest_sequence`, `tile_rows` is a multiple of 128 and has
+       room for a sequence that long, whichever row it starts in; the first operand
+       says where sequences start; each result of each op of the body has rows
+       that depend on rows of their sequence alone, or the op is ambient; and no
+       op reads rows of the batch from outside.
 
     Example:
     ```mlir
@@ -65,6 +74,14 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
         %0 = hone.linear %rows, %up : (tensor<?x4xf32>, tensor<64x4xf32>) -> tensor<?x64xf32>
         %1 = hone.linear %0, %down : (tensor<?x64xf32>, tensor<4x64xf32>) -> tensor<?x4xf32>
         hone.return %1 : tensor<?x4xf32>
+      }
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.block @attention(%x: tensor<?x4xf32>, %s: tensor<?xi32>) -> tensor<?x4xf32> {
+      %y = hone.row_tiles 384 (%s, %x) {hone.longest_sequence = 130} : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32> {
+      ^tile(%starts: tensor<?xi32>, %rows: tensor<?x4xf32>):
+        %0 = hone.attention %rows, %rows, %rows, %starts heads 1 kv_heads 1 scale 0.5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+        hone.return %0 : tensor<?x4xf32>
       }
       hone.return %y : tensor<?x4xf32>
     }
