@@ -19,7 +19,7 @@ import machine
 import report
 import settings
 from build_tools import FmaProbe, run_main
-from other_load import OtherLoad, process_seconds
+from other_load import OtherLoad, children_seconds, process_seconds
 from peer_variants import FRAMEWORKS, find_environments
 from worker_process import WorkerProcess
 from workload import find_config
@@ -167,9 +167,15 @@ def main():
     about = machine.describe()
     peak = FmaProbe(arguments.build.resolve() / "bin").rates(arguments.threads)
     workers, versions = start_workers(arguments, folder)
-    pids = [worker.pid for worker in workers.values()]
+
+    def own_seconds():
+        # One that fails leaves, and is then a child that has ended.
+        return children_seconds() + sum(
+            process_seconds(worker.pid) for worker in workers.values()
+            if not worker.has_ended)
+
     try:
-        with OtherLoad(lambda: sum(map(process_seconds, pids))) as load:
+        with OtherLoad(own_seconds) as load:
             measure(cases, workers, arguments.rounds)
     finally:
         for worker in workers.values():

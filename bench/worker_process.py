@@ -56,6 +56,11 @@ class WorkerProcess:
             pass  # what it said before it went is its answer
         return self.receive()
 
+    @property
+    def has_ended(self):
+        """Whether it was waited for, so that /proc has it no more."""
+        return self.process.returncode is not None
+
     def stop(self):
         try:
             self.process.stdin.close()
