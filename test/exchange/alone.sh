@@ -25,13 +25,16 @@ ends() {
   ((code == $3)) || fails "$1" "$2" "$code instead of $3"
 }
 
+# What waits for another one's beginning has time for that, and what comes back alone has little.
+enough=10 little=2
 # Who leads says that the last step is durable everywhere, and dies of it.
-steps=8 patience=2
+steps=8 patience=$enough
 prepare 2
 starts client together2 'durable 4 sent'
 starts server together2
 ends client together2 137
 ends server together2 0
+patience=$little
 starts client together2
 ends client together2 0
 same one2 together2 client server
@@ -40,7 +43,7 @@ echo 'who leads was killed after the last save, and the other one left: 0'
 # The same of a run that stops early. Nobody but who leads knows its last step.
 head -n 3 "$data" >"$work/held.jsonl"
 rm -rf "$work"/one2* "$work"/together2*
-steps=40
+steps=40 patience=$enough
 own=(--save-every 4 --eval-every 3 --eval-data "$work/held.jsonl" --early-stop 2)
 both=(--first-learning-rate 3e-1 --last-learning-rate 3e-1)
 prepare 2
@@ -48,6 +51,7 @@ starts client together2 'end 1 kill'
 starts server together2
 ends client together2 137
 ends server together2 0
+patience=$little
 starts client together2
 ends client together2 0
 python3 "$here/join.py" "$work/one2.run" "$work/together2.client" "$work/together2.server"

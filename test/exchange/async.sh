@@ -129,7 +129,7 @@ echo "same bits as all versions: after $kills kills"
 unset HONE_TEST_ENGINE
 late=$((steps / 2 + 1)) # of saves
 fresh
-patience=5
+patience=10
 for k in 1 3; do
   start $k $count
 done
@@ -160,7 +160,7 @@ echo 'an end that is interrupted saves no late updates'
 
 # Module 2 is killed when the others have its part of that, and not its result.
 fresh
-patience=2
+patience=10
 for k in 1 3; do
   start $k $count
 done
@@ -168,7 +168,7 @@ HONE_TEST_EVENT="validated $late kill" start 2 $count
 for k in 1 2 3; do
   wait "${running[$k]}" || true
 done 2>/dev/null
-code=0
+code=0 patience=2
 start 1 $count
 wait "${running[1]}" || code=$?
 ((code == 69)) || fails 1 $count "$code, although module 2 has no result"
