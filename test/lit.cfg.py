@@ -24,9 +24,10 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.hone_obj_root, "test")
 
 # Of tests that keep processors busy, so many run at a time; a folder of tests that
-# wait for each other's programs says that it is in no group. The slowest begin
-# first: .lit_test_times.txt has the seconds of a run of ./dev check, for a build
-# folder that has none of its own yet.
+# wait for each other's programs says that it is in no group. A worker takes a test
+# before it waits for the group's turn, so fewer than all workers may run.
+# The slowest begin first: .lit_test_times.txt has the seconds of a run of ./dev check,
+# for a build folder that has none of its own yet.
 if "busy" in lit_config.params:
     lit_config.parallelism_groups["busy"] = int(lit_config.params["busy"])
 config.parallelism_group = "busy"
