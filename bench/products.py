@@ -29,8 +29,11 @@ LIBRARIES = ("torch", "zentorch")
 DTYPES = ("bfloat16", "float32")
 # Of a sum of as many as 4,864 products, in units of the largest sample.
 TOLERANCE = {"bfloat16": 1e-2, "float32": 1e-4}
-# Else weights of the forward are rewritten, and the backward's are wrong.
-ENVIRONMENT = {"ZENDNNL_MATMUL_WEIGHT_CACHE": "1"}
+ENVIRONMENT = {
+    # Else weights of the forward are rewritten, and the backward's are wrong.
+    "ZENDNNL_MATMUL_WEIGHT_CACHE": "1",
+    # Huge pages for PyTorch's tensors, as Hone's have them.
+    "THP_MEM_ALLOC_ENABLE": "1"}
 
 
 def parse_arguments():
