@@ -13,6 +13,9 @@ parts = re.findall(r'^#include "base/(.+)"', catalogue.read_text(), re.MULTILINE
 names = dict(re.findall(r"^HONE_ERROR\((H\d{4}), (\w+),",
                         "".join((catalogue.parent / part).read_text()
                                 for part in parts), re.MULTILINE))
+if not names:
+    sys.exit(f"{catalogue}: expected codes in the files that it includes but "
+             "found none")
 expected = set()
 for path in tests.rglob("*"):
     if path.suffix in (".cpp", ".h", ".sh", ".test"):
