@@ -25,6 +25,7 @@ static constexpr size_t kBlock = 32;
 static constexpr size_t kLeast = 48;
 /// gzip sees what is nearer.
 static constexpr size_t kNear = 32 * 1024;
+static constexpr uint64_t kMost = uint64_t(1) << 32;
 static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
 
 static void putNumber(std::string &to, uint64_t number) {
@@ -98,7 +99,9 @@ private:
 
 } // namespace
 
-std::string hone::shortenRepeats(std::string_view bytes) {
+std::optional<std::string> hone::shortenRepeats(std::string_view bytes) {
+  if (bytes.size() > kMost)
+    return std::nullopt;
   std::string result(kName);
   putNumber(result, bytes.size());
   KnownBlocks known(bytes);
@@ -145,7 +148,7 @@ std::optional<std::string> hone::restoreRepeats(std::string_view shortened) {
   if (shortened.substr(0, kName.size()) != kName)
     return std::nullopt;
   shortened.remove_prefix(kName.size());
-  if (!takeNumber(shortened, size) || size > uint64_t(1) << 32)
+  if (!takeNumber(shortened, size) || size > kMost)
     return std::nullopt;
   std::string bytes;
   while (bytes.size() < size) {

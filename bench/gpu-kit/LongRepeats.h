@@ -14,8 +14,9 @@
 
 namespace hone {
 
-/// `bytes`, with each long repeat as a length and a distance. At most 4 GiB.
-std::string shortenRepeats(std::string_view bytes);
+/// `bytes`, with each long repeat as a length and a distance; nothing if they
+/// are more than 4 GiB.
+std::optional<std::string> shortenRepeats(std::string_view bytes);
 
 /// What became `shortened`; nothing if that is no result of shortenRepeats.
 std::optional<std::string> restoreRepeats(std::string_view shortened);
