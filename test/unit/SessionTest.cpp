@@ -2,6 +2,7 @@
 
 #include "exchange/Session.h"
 #include "exchange/Engine.h"
+#include "exchange/Ensemble.h"
 
 #include "../exchange/TestEngine.cpp"
 #include "TemporaryFolder.h"
@@ -459,4 +460,34 @@ TEST_F(SessionTest, WhoIsNotThereIsWaitedForAsLongAsTheDeadlineSays) {
   auto opened = Session::open(peer("a", "b", /*timeout=*/200));
   ASSERT_FALSE(opened.isOk());
   EXPECT_EQ(opened.status().errorCode(), hone::ErrorCode::PeerLost);
+}
+
+// So that a mark of an older end is gone when others begin a longer run.
+TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
+  std::atomic<bool> isDecided{false};
+  auto begin = [&](const char *self, const char *other,
+                   const Ensemble::Decided &decided) {
+    const Session::Peer own = peer(self, other);
+    auto opened = Ensemble::open({own.engine,
+                                  own.address,
+                                  self,
+                                  /*leader=*/"a",
+                                  {other},
+                                  own.equal,
+                                  own.patience});
+    ASSERT_TRUE(opened.isOk());
+    auto start = opened.value()->beginRound({4, 2}, 8, true, decided);
+    ASSERT_TRUE(start.isOk());
+    EXPECT_TRUE(isDecided) << self;
+    EXPECT_EQ(start.value().step, 4u);
+    EXPECT_EQ(start.value().steps, 8u);
+  };
+  std::thread follower([&] { begin("b", "a", nullptr); });
+  begin("a", "b", [&](const Ensemble::Start &start) {
+    EXPECT_EQ(start.step, 4u);
+    EXPECT_EQ(start.steps, 8u);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    isDecided = true;
+  });
+  follower.join();
 }

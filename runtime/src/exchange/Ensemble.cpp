@@ -75,11 +75,12 @@ Transport::Message Ensemble::control(const Session &session,
 }
 
 Result<Ensemble::Start> Ensemble::beginRound(const std::vector<int64_t> &saved,
-                                             uint64_t steps, bool isNeeded) {
+                                             uint64_t steps, bool isNeeded,
+                                             const Decided &decided) {
   for (;;) {
     seen = events.load();
-    Result<Start> start =
-        leads() ? leadRound(saved, steps, isNeeded) : followRound(saved);
+    Result<Start> start = leads() ? leadRound(saved, steps, isNeeded, decided)
+                                  : followRound(saved);
     if (start.isOk() || !isInterrupted())
       return start;
   }
@@ -142,7 +143,8 @@ Status Ensemble::askAll(uint64_t round, std::vector<Saved> &others) {
 }
 
 Result<Ensemble::Start> Ensemble::leadRound(const std::vector<int64_t> &saved,
-                                            uint64_t steps, bool isNeeded) {
+                                            uint64_t steps, bool isNeeded,
+                                            const Decided &decided) {
   const uint64_t round = ++rounds;
   Patience toGreet = about.patience;
   if (!isNeeded && (toGreet.timeout > kMostMoment || !toGreet.timeout.count()))
@@ -158,6 +160,8 @@ Result<Ensemble::Start> Ensemble::leadRound(const std::vector<int64_t> &saved,
   }
   const uint64_t begin[2] = {newestCommon(pack(saved, kMostSaved), others),
                              steps};
+  if (decided && begin[0] != kNothing)
+    decided({begin[0], begin[1]});
   entered = round;
   commands = 0;
   for (auto &session : sessions) {

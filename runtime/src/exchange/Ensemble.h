@@ -15,6 +15,7 @@
 #include "step/Command.h"
 
 #include <array>
+#include <functional>
 
 namespace hone::rt {
 
@@ -36,6 +37,8 @@ public:
     uint64_t step, steps;
   };
 
+  using Decided = std::function<void(const Start &)>;
+
   /// How many steps a program has saved, and the newest of them.
   using Saved = std::array<uint64_t, 8>;
 
@@ -54,10 +57,12 @@ public:
 
   /// Begins at the newest step that all have, of those that are `saved`, newest
   /// first. A program without one has the beginning, step 0. `steps` is the
-  /// leader's. A leader that nobody needs waits but a moment for those that are
-  /// there. Errors: as Session::open; NoCommonStep.
+  /// leader's. A leader that nobody needs waits but a moment for those that
+  /// are there. A leader calls `decided` before the others know of the round.
+  /// Errors: as Session::open; NoCommonStep.
   Result<Start> beginRound(const std::vector<int64_t> &saved, uint64_t steps,
-                           bool isNeeded = true);
+                           bool isNeeded = true,
+                           const Decided &decided = nullptr);
 
   /// Tells all others. Errors: as Session::wait.
   Status lead(Command command);
@@ -87,7 +92,7 @@ private:
   /// Asks all for `round`, and what they have saved.
   Status askAll(uint64_t round, std::vector<Saved> &others);
   Result<Start> leadRound(const std::vector<int64_t> &saved, uint64_t steps,
-                          bool isNeeded);
+                          bool isNeeded, const Decided &decided);
   Result<Start> followRound(const std::vector<int64_t> &saved);
   Session &leader() { return *sessions.front(); }
   Session &of(const Message &message);

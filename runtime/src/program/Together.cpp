@@ -128,23 +128,32 @@ Status Run::startTogether() {
   const bool isDone =
       platform::exists(endMark()) && (follows() || endsAt(saved.front()));
   const bool isNeeded = !isDone || !platform::exists(knownMark());
+  // A leader that dies before others know of a longer run needs them again.
+  auto leaveMarks = [this](const Ensemble::Start &start) {
+    if (start.step < start.steps)
+      for (const std::string &mark : {knownMark(), endMark()})
+        platform::removeFile(mark.c_str());
+  };
   Result<Ensemble::Start> met =
-      inputs.others->beginRound(saved, steps, isNeeded);
+      inputs.others->beginRound(saved, steps, isNeeded, leaveMarks);
   const bool mayBeAlone =
       isDone && met.status().errorCode() == ErrorCode::PeerLost;
   if (!met.isOk() && !mayBeAlone)
     return met.status();
   // The others are done, too: each has the last step, and knows it.
   isEnded = mayBeAlone;
+  if (mayBeAlone && !isNeeded && !follows())
+    printf("all have the result, so this program waits no longer for %s; "
+           "without %s it waits for --timeout\n",
+           met.status().message().place.c_str(), knownMark().c_str());
   const Ensemble::Start start =
       mayBeAlone
           ? Ensemble::Start{uint64_t(saved.front()), uint64_t(saved.front())}
           : met.value();
   if (follows())
     settle(start.steps);
-  if (start.step < start.steps)
-    for (const std::string &mark : {knownMark(), endMark()})
-      platform::removeFile(mark.c_str());
+  if (follows())
+    leaveMarks(start);
   if (start.step == 0)
     HONE_TRY(writeFile(startMark(), ""));
   return takeUp(start.step, start.step > 0);
