@@ -59,6 +59,8 @@ grep -q 'the run has stopped early already' "$work/together2.client.log" ||
   { echo 'alone: the run did not stop early' >&2; exit 1; }
 grep -q "all have the result, so this program waits no longer for the program 'server' .*together.known" "$work/together2.client.log" ||
   { echo 'alone: the client does not say that it is alone' >&2; exit 1; }
+! grep -E '(speed +0 tokens/s|step +0 s)' "$work"/together2.*.log ||
+  { echo 'alone: a rate of nothing' >&2; exit 1; }
 echo 'who leads was killed where a run stopped early, and the other one left: 0'
 # One that may go on longer needs the other one.
 own=(--save-every 4 --eval-every 3 --eval-data "$work/held.jsonl" --early-stop 9)

@@ -203,8 +203,14 @@ std::string describeOutcome(const Module &module, const Options &options,
                                    " written to the file, and read again");
   // Modules that train at the same time have steps after the last.
   const uint64_t completed = std::min(run.completedSteps(), run.totalSteps());
-  return compared + evaluation + memory + row("step", step) +
-         row("speed", speed) +
+  // A program that came back when all was done made no step, and one that
+  // follows may count no tokens.
+  std::string rates;
+  if (run.secondsPerStep() > 0)
+    rates += row("step", step);
+  if (run.tokensPerSecond() > 0)
+    rates += row("speed", speed);
+  return compared + evaluation + memory + rates +
          row(module.config().lora.none ? "model" : "adapter",
              options.output + " after " +
                  groupDigits(isBest ? run.best().step() : completed) + " of " +
