@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// Exits with a message if `ir` cannot be compiled. `bfloat16Products`: products
-/// may round their operands.
+/// Exits with a message if `ir` cannot be compiled. `bfloat16Products`:
+/// products may round their operands.
 EntryProgram buildProgram(llvm::StringRef ir, const Target &target,
                           bool bfloat16Products);
 
