@@ -275,31 +275,32 @@ StepPlan StepPlanner::fastest() {
 }
 
 StepPlan StepPlanner::smallest() {
-  StepPlan best;
+  StepPlan best, low;
+  low.tileRows = low.forwardTileRows = tileHeights.back();
+  auto consider = [&](const StepPlan &plan) {
+    std::optional<PlanCost> found = cost(plan);
+    if (found && found->peakBytes < cost(best)->peakBytes)
+      best = plan;
+  };
   for (int64_t count = 0; count <= mostRecomputed; ++count) {
-    StepPlan plan;
-    plan.tileRows = plan.forwardTileRows = tileHeights.back();
+    StepPlan plan = low;
     plan.recomputedInputs = count;
     plan.roundedInputs = mayRound ? layers - count : 0;
-    std::optional<PlanCost> found = cost(plan);
-    if (found && found->peakBytes < cost(best)->peakBytes)
-      best = plan;
+    consider(plan);
   }
-  for (int64_t rows : tilesSequences ? tileHeights : std::vector<int64_t>()) {
-    StepPlan plan = best;
-    plan.forwardTileRows = rows;
-    std::optional<PlanCost> found = cost(plan);
-    if (found && found->peakBytes < cost(best)->peakBytes)
-      best = plan;
+  if (tilesSequences)
+    for (int64_t rows : tileHeights) {
+      StepPlan plan = best;
+      plan.forwardTileRows = rows;
+      consider(plan);
+    }
+  if (mayOffload) {
+    StepPlan plan = low;
+    plan.offloadedInputs = layers;
+    plan.roundedInputs = mayRound ? layers : 0;
+    consider(plan);
   }
-  if (!mayOffload)
-    return best;
-  StepPlan plan;
-  plan.tileRows = plan.forwardTileRows = tileHeights.back();
-  plan.offloadedInputs = layers;
-  plan.roundedInputs = mayRound ? layers : 0;
-  std::optional<PlanCost> found = cost(plan);
-  return found && found->peakBytes < cost(best)->peakBytes ? plan : best;
+  return best;
 }
 
 StepPlan StepPlanner::smallestWithin(double seconds) {

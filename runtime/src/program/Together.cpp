@@ -150,10 +150,10 @@ Status Run::startTogether() {
       mayBeAlone
           ? Ensemble::Start{uint64_t(saved.front()), uint64_t(saved.front())}
           : met.value();
-  if (follows())
+  if (follows()) {
     settle(start.steps);
-  if (follows())
     leaveMarks(start);
+  }
   if (start.step == 0)
     HONE_TRY(writeFile(startMark(), ""));
   return takeUp(start.step, start.step > 0);
