@@ -27,33 +27,34 @@ ends() {
 
 # What waits for another one's beginning has time for that, and what comes back alone has little.
 enough=10 little=2
+
+# comes_back_alone EVENT: of two programs the one that leads dies of it, the other one leaves, and the
+# one that led ends alone.
+comes_back_alone() {
+  patience=$enough
+  prepare 2
+  starts client together2 "$1"
+  starts server together2
+  ends client together2 137
+  ends server together2 0
+  patience=$little
+  starts client together2
+  ends client together2 0
+}
+
 # Who leads says that the last step is durable everywhere, and dies of it.
-steps=8 patience=$enough
-prepare 2
-starts client together2 'durable 4 sent'
-starts server together2
-ends client together2 137
-ends server together2 0
-patience=$little
-starts client together2
-ends client together2 0
+steps=8
+comes_back_alone 'durable 4 sent'
 same one2 together2 client server
 echo 'who leads was killed after the last save, and the other one left: 0'
 
 # The same of a run that stops early. Nobody but who leads knows its last step.
 head -n 3 "$data" >"$work/held.jsonl"
 rm -rf "$work"/one2* "$work"/together2*
-steps=40 patience=$enough
+steps=40
 own=(--save-every 4 --eval-every 3 --eval-data "$work/held.jsonl" --early-stop 2)
 both=(--first-learning-rate 3e-1 --last-learning-rate 3e-1)
-prepare 2
-starts client together2 'end 1 kill'
-starts server together2
-ends client together2 137
-ends server together2 0
-patience=$little
-starts client together2
-ends client together2 0
+comes_back_alone 'end 1 kill'
 python3 "$here/join.py" "$work/one2.run" "$work/together2.client" "$work/together2.server"
 grep -q 'the run has stopped early already' "$work/together2.client.log" ||
   { echo 'alone: the run did not stop early' >&2; exit 1; }

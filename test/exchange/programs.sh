@@ -71,6 +71,12 @@ target: reference
 SPEC
 }
 
+# as_one FOLDER: $work/FOLDER is one program, of the parts of spec.yaml.
+as_one() {
+  sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
+  quietly honec "$work/whole.yaml" -o "$work/$1"
+}
+
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
 # prepare COUNT [options of honec]: one program in oneCOUNT, what it leaves in

@@ -11,8 +11,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 . "$(dirname "$0")/programs.sh"
 client_and_server
 quietly honec "$work/spec.yaml" -o "$work/out"
-sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
-quietly honec "$work/whole.yaml" -o "$work/whole"
+as_one whole
 
 # refused CODE TEXT PROGRAM [options]: exit code and what is said.
 refused() {

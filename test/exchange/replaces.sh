@@ -12,8 +12,7 @@ trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 . "$(dirname "$0")/programs.sh"
 client_and_server
 quietly honec "$work/spec.yaml" -o "$work/out"
-sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
-quietly honec "$work/whole.yaml" -o "$work/one"
+as_one one
 steps=4
 quietly "$work/one/train" --data "$data" --steps $steps --output "$work/one.run"
 

@@ -13,8 +13,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 client_and_server 'learning_rate: 1e-2'
 sed -i 's/batch_size: 2, max_seq_length: 32/batch_size: 1, max_seq_length: 4/' "$work/spec.yaml"
 quietly honec "$work/spec.yaml" -o "$work/out"
-sed 's/, program: [a-z]*//' "$work/spec.yaml" >"$work/whole.yaml"
-quietly honec "$work/whole.yaml" -o "$work/one"
+as_one one
 steps=4
 quietly "$work/one/train" --data "$data" --steps $steps --save-every 1 --output "$work/one.run"
 hone-keys init "$work/keys" >/dev/null
