@@ -108,7 +108,7 @@ TEST(Utf8, MessagesEndWithACharacter) {
     for (size_t most = 1; most < end; ++most)
       EXPECT_EQ(shortened(text, most), "a...") << most;
   }
-  // What is no text is cut where it must be.
+  // Bytes that are no text have no characters to cut between.
   EXPECT_EQ(shortened(std::string(9, '\x80'), 8),
             std::string(8, '\x80') + "...");
 }
