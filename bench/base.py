@@ -28,11 +28,8 @@ TOOLS = ["bin/honec", "bin/hone-make-model", "lib/libhone_core.a",
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench --base", description=__doc__,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser = settings.parser("--base", __doc__, argparse.ArgumentDefaultsHelpFormatter)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--data", type=pathlib.Path, nargs="+", metavar="FILE",
         help="text; default: the licences that every Debian machine has and "
              "the sources of Python's library")

@@ -25,11 +25,9 @@ from workload import Workload, find_config
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench", formatter_class=argparse.RawTextHelpFormatter,
-        description="Measures kernels and training steps.")
+    parser = settings.parser("", "Measures kernels and training steps.",
+                             argparse.RawTextHelpFormatter)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--only", choices=["kernels", "steps"], help="one of the two halves")
     add("--config", default="small",
         help="a config.json, or the name of a folder with one in\n"

@@ -32,11 +32,8 @@ SETTINGS = ["train.compute_dtype=bfloat16"]
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench --breakdown", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = settings.parser("--breakdown", __doc__, argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="Qwen2.5-0.5B,Qwen2.5-1.5B",
         help="files, or names, separated by commas")
     add("--tokens", type=settings.counts, default=[128, 256, 1024],

@@ -44,11 +44,8 @@ CANDIDATES = ["torch bfloat16 compiled",
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench --cells", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter)
+    parser = settings.parser("--cells", __doc__, argparse.RawTextHelpFormatter)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", action="append", help="default: Qwen2.5-0.5B and -1.5B")
     add("--sequence", action="append", type=settings.count,
         help="tokens; default: 128, 256 and 1024")

@@ -9,9 +9,7 @@ Programs take turns, and figures are medians over the rounds. CPU seconds are
 those of a long run less those of a short one, so that starting costs nothing.
 """
 
-import argparse
 import json
-import pathlib
 import resource
 import statistics
 
@@ -28,10 +26,8 @@ METHODS = {"mezo": ["train.method=mezo"],
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench --costs",
-                                     description=__doc__)
+    parser = settings.parser("--costs", __doc__)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="small", help="a file, 'small', or a name")
     add("--only", default="mezo,fgd,lcsb", help="which, separated by commas")
     add("--rounds", type=settings.count, default=5)

@@ -8,7 +8,6 @@ embedding that is not the head one row, adapters, and the keys and values before
 it. Programs take turns.
 """
 
-import argparse
 import dataclasses
 import json
 import os
@@ -32,10 +31,8 @@ SPECS = ["weights.dtype=bfloat16",
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench --generate",
-                                     description=__doc__)
+    parser = settings.parser("--generate", __doc__)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="small", help="a file, 'small', or a name")
     add("--hone", action="append", metavar="KEY=VALUE[,KEY=VALUE]",
         help="a program with these keys of the spec; repeatable; default: "

@@ -7,7 +7,6 @@ of them is finite and moved. Prints what was resident beside what was planned, a
 time of a step. The defaults are Llama-3.1-70B's shape within 1 GiB: 40 GB of weights.
 """
 
-import argparse
 import hashlib
 import json
 import pathlib
@@ -32,9 +31,8 @@ ADAPTER = pathlib.Path(__file__).resolve().parents[1] / "test/numerics/large-ada
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench --large", description=__doc__)
+    parser = settings.parser("--large", __doc__)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="llama-3.1-70b", help="a file, or a name in bench/configs")
     add("--tokens", type=settings.count, default=256)
     add("--threads", type=settings.count, default=2)

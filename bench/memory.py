@@ -7,7 +7,6 @@ drawn as int4. The spec is the paper's: batch 1, LoRA r = 8 in bfloat16 on all s
 projections, 4-bit weights in groups of 64, SGD.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -30,10 +29,8 @@ MESP = {
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench --memory",
-                                     description=__doc__)
+    parser = settings.parser("--memory", __doc__)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--measure", action="store_true",
         help="also compile and run (3B: 2 GB of disk)")
     add("--alone", action="store_true",

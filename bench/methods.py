@@ -58,11 +58,8 @@ OPTIMIZERS = {
 
 def parse_arguments():
     shared = pathlib.Path(os.environ.get("HONE_SHARED", "../shared")) / "data"
-    parser = argparse.ArgumentParser(
-        prog="./dev bench --methods", description=__doc__,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser = settings.parser("--methods", __doc__, argparse.ArgumentDefaultsHelpFormatter)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--model", type=pathlib.Path, default=shared / "stories260k")
     add("--data", type=pathlib.Path, default=shared / "wikitext2/valid.txt")
     add("--eval-data", type=pathlib.Path, default=shared / "wikitext2/test.txt")

@@ -6,7 +6,6 @@ the ratio of their CPU seconds, since both runs of a pair meet the same
 neighbours on the machine; wall seconds of a step are shown beside it.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -23,11 +22,9 @@ TOOLS = ["honec", "hone-make-model", "hone_runtime_main"]
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench --pairs",
-                                     description=__doc__)
+    parser = settings.parser("--pairs", __doc__)
     add = parser.add_argument
     add("commit", help="the older one")
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="small", help="a file, 'small', or a name")
     add("--count", type=settings.count, default=21, help="of pairs")
     add("--steps", type=settings.count, default=3, help="of each run, after one more")

@@ -8,7 +8,6 @@ that was learned from is in it. With --only-compile what is slow is done before,
 a machine that need not be quiet: the same command without it finds the programs.
 """
 
-import argparse
 import json
 import pathlib
 import sys
@@ -23,10 +22,8 @@ POLICIES = ["full", "mebp", "mesp"]
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench --predict",
-                                     description=__doc__)
+    parser = settings.parser("--predict", __doc__)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="small", help="a file, 'small', or a name")
     add("--rates", type=pathlib.Path, metavar="FILE",
         help="what was learned; measured and written if it is not there")

@@ -37,11 +37,8 @@ ENVIRONMENT = {
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench --products", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = settings.parser("--products", __doc__, argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     add("--config", default="Qwen2.5-0.5B", help="a file, or a name")
     add("--rows", type=settings.counts, default=[128, 256, 1024],
         help="separated by commas; default: 128,256,1024")

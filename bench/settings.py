@@ -1,9 +1,18 @@
-"""Values of options: keys of the spec, KEY=VALUE[,KEY=VALUE], and numbers."""
+"""Options of the benchmarks and their values: keys of the spec, KEY=VALUE[,KEY=VALUE], and
+numbers."""
 
 import argparse
 import math
 import pathlib
 import re
+
+
+def parser(mode, description, formatter=argparse.HelpFormatter):
+    """That of `./dev bench MODE`, without options but --build, which dev gives."""
+    made = argparse.ArgumentParser(prog=f"./dev bench {mode}".rstrip(), description=description,
+                                   formatter_class=formatter)
+    made.add_argument("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
+    return made
 
 
 def parse(option, text):
