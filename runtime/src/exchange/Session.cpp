@@ -176,7 +176,7 @@ Session::~Session() {
   thread.join();
 }
 
-// Whom a signal stops may come back, so it does not take leave.
+// A program that a signal stops may come back, so it does not take leave.
 bool Session::endsAtOnce() const {
   return !isGreeted || isGivenUp || !failure.isOk() ||
          (self.patience.isStopped && self.patience.isStopped());
@@ -431,16 +431,18 @@ bool Session::connect() {
     link = made;
     pending = 0;
     silence = kSignOfLife;
-    farewell = Reminder(Clock::time_point{});
+    farewell = Reminder::due();
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
     // Whatever was under way is asked for anew, from where it is.
-    for (auto &[name, own] : sends)
-      own.isCredited = !own.copy.empty(), own.next = 0, own.reminder.heard = {},
-      own.reminder.after = kReminder;
+    for (auto &[name, own] : sends) {
+      own.isCredited = !own.copy.empty();
+      own.next = 0;
+      own.reminder = Reminder::due();
+    }
     for (auto &[name, own] : receives)
-      own.reminder.heard = {}, own.reminder.after = kReminder;
+      own.reminder = Reminder::due();
   }
   return greet();
 }
@@ -589,10 +591,6 @@ void Session::finish(const MessageName &name) {
     finished.insert(name);
 }
 
-bool Session::isFinished(const MessageName &name) const {
-  return finished.contains(name);
-}
-
 void Session::handle(const Frame &frame) {
   switch (frame.kind) {
   case FrameKind::Greeting:
@@ -607,7 +605,7 @@ void Session::handle(const Frame &frame) {
       own->second.offered = frame.size;
       control.push_back(
           {FrameKind::Credit, frame.name, own->second.got, own->second.size});
-    } else if (isFinished(frame.name)) {
+    } else if (finished.contains(frame.name)) {
       finish(frame.name);
     }
     return;
@@ -689,7 +687,7 @@ void Session::handleData(const Frame &frame) {
   }
   auto own = receives.find(frame.name);
   if (own == receives.end() || own->second.isOver) {
-    const bool isKnown = isFinished(frame.name);
+    const bool isKnown = finished.contains(frame.name);
     if (isKnown || frame.size > kEagerBytes || frame.offset != 0 ||
         frame.payloadBytes != frame.size || early.size() >= kMostEarly) {
       if (isKnown)
@@ -706,8 +704,7 @@ void Session::handleData(const Frame &frame) {
     return;
   memcpy(in.bytes + in.got, frame.payload, frame.payloadBytes);
   in.got += frame.payloadBytes;
-  in.reminder.heard = Clock::now();
-  in.reminder.after = kReminder;
+  in.reminder = Reminder();
   progress();
   in.isOver = in.got == in.size;
   if (in.isOver)

@@ -53,7 +53,7 @@ public:
     /// round. A wait ends once it is not `*seen`. Null: nothing does.
     std::atomic<uint64_t> *events = nullptr;
     const uint64_t *seen = nullptr;
-    bool mayHalt = false;  ///< whether the peer is who asks for rounds
+    bool mayHalt = false;  ///< whether the peer asks for rounds
     bool outlives = false; ///< a peer that sends what no schedule has
     bool countsRestarts = true;
     uint64_t payload = kFramePayload; ///< of a frame, at most, on both sides
@@ -94,9 +94,9 @@ public:
   Status drain();
   /// The round for which the peer asked last; 0: it asked for none.
   uint64_t askedRound();
-  /// Whether the peer's process took leave; and the error of who waits for
-  /// `what`.
+  /// Whether the peer's process took leave.
   bool hasLeft();
+  /// The error of a wait for `what` after that.
   static Status ended(const std::string &what);
   /// Forgets all messages but those of kControl; what comes of other rounds is
   /// dropped.
@@ -122,8 +122,9 @@ private:
     Clock::time_point heard;
     std::chrono::milliseconds after;
 
-    /// Due at once if nothing was heard since the clock began.
     explicit Reminder(Clock::time_point heard = Clock::now());
+    /// One that is due at once.
+    static Reminder due() { return Reminder(Clock::time_point{}); }
     bool isDue(Clock::time_point now);
   };
   struct Outgoing {
@@ -181,7 +182,6 @@ private:
   void queue(FrameKind kind, const MessageName &name, uint64_t offset,
              uint64_t size);
   void finish(const MessageName &name);
-  bool isFinished(const MessageName &name) const;
   bool isStopping();
   /// Whether a round was given up since its program looked.
   bool isInterrupted() const {
@@ -232,7 +232,7 @@ private:
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
   Clock::time_point leftAt; ///< when it began to take leave
-  Reminder farewell{Clock::time_point{}};
+  Reminder farewell = Reminder::due();
   std::string reason; ///< why there is no link
   Status failure = Status::ok();
   Clock::time_point lastProgress = Clock::now(), lastSent;
