@@ -11,6 +11,13 @@ std::string joined(Pieces pieces) {
   return out;
 }
 
+std::string quoted(const std::vector<std::string> &names) {
+  std::string out;
+  for (const std::string &name : names)
+    out += joined({out.empty() ? "'" : ", '", name, "'"});
+  return out;
+}
+
 Status failed(ErrorCode code, Pieces place, Pieces problem,
               std::string_view remedy) {
   return Status(code,

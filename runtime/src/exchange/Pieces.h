@@ -12,12 +12,16 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hone::rt {
 
 using Pieces = std::initializer_list<std::string_view>;
 
 std::string joined(Pieces pieces);
+
+/// "'client', 'server'".
+std::string quoted(const std::vector<std::string> &names);
 
 /// A Status whose place and problem are joined.
 Status failed(ErrorCode code, Pieces place, Pieces problem,

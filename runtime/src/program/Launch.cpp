@@ -3,12 +3,12 @@
 #include "program/Launch.h"
 
 #include "base/OutputFile.h"
+#include "exchange/Pieces.h"
 #include "platform/Files.h"
 #include "platform/System.h"
 #include "platform/Thread.h"
 #include "program/Signals.h"
 #include "program/StandardOutput.h"
-#include "step/Transport.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -80,9 +80,13 @@ private:
 };
 } // namespace
 
+Patience patienceOf(const Options &options) {
+  return {std::chrono::seconds(int64_t(options.timeout)),
+          [] { return stopRequested() != ExitCode::Success; }};
+}
+
 static Result<EnginePlace> launched(const Options &options) {
-  Watch watch({std::chrono::seconds(int64_t(options.timeout)),
-               [] { return stopRequested() != ExitCode::Success; }});
+  Watch watch(patienceOf(options));
   HONE_TRY(watch.start());
   HONE_ASSIGN(
       EnginePlace place,
@@ -110,13 +114,10 @@ Status checkLaunch(const Options &options,
   HONE_ASSIGN(EnginePlace place, launched(options));
   if (place.ranks == 0 || place.ranks == programs.size())
     return Status::ok();
-  std::string all;
-  for (const std::string &program : programs)
-    all += (all.empty() ? "'" : ", '") + program + "'";
   return Status(ErrorCode::NoMeeting, "mpirun",
                 "expects " + std::to_string(programs.size()) +
-                    " programs, each of " + all + " once, but got " +
-                    std::to_string(place.ranks),
+                    " programs, each of " + quoted(programs) +
+                    " once, but got " + std::to_string(place.ranks),
                 "start each program of the model once, with one mpirun");
 }
 

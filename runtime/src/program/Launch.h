@@ -4,6 +4,7 @@
 
 #include "exchange/Engine.h"
 #include "program/Options.h"
+#include "step/Transport.h"
 
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ namespace hone::rt {
 /// The rank of this program; the only one, if it is to share nothing. Errors:
 /// NoEngine, NoMeeting.
 Result<EnginePlace> placeOf(const Options &options);
+
+/// How long this program waits for others: --timeout, or until a signal.
+Patience patienceOf(const Options &options);
 
 /// That a launcher, if the engine has one, started as many programs as there
 /// are in `programs`. Errors: NoEngine, NoMeeting.

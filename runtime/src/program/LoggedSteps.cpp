@@ -11,14 +11,6 @@
 
 namespace hone::rt {
 
-/// Takes `word` off the front of `text`.
-static bool take(std::string_view &text, std::string_view word) {
-  if (text.substr(0, word.size()) != word)
-    return false;
-  text.remove_prefix(word.size());
-  return true;
-}
-
 /// Takes a number off the front of `text`.
 template <typename Number>
 static bool number(std::string_view &text, Number &value) {
@@ -49,8 +41,8 @@ struct Line {
   bool read(std::string_view text, const std::string &name) {
     std::fill(std::begin(values), std::end(values), std::nan(""));
     rates.clear();
-    if (!take(text, "{\"step\": ") || !number(text, step) ||
-        !take(text, ", \"run\": \"") || !take(text, name) || !take(text, "\""))
+    if (!take(text, LogStepKey) || !number(text, step) ||
+        !take(text, LogRunKey) || !take(text, name) || !take(text, "\""))
       return false;
     while (take(text, ", \"")) {
       const std::string_view key = text.substr(0, text.find('"'));

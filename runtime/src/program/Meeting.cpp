@@ -105,15 +105,11 @@ static Status checkConnect(const Options &options,
   for (auto each = given.begin(); each != given.end(); ++each) {
     const auto &one = *each;
     if (!one.first.empty() &&
-        std::find(peers.begin(), peers.end(), one.first) == peers.end()) {
-      std::string all;
-      for (const std::string &peer : peers)
-        all += joined({all.empty() ? "'" : ", '", peer, "'"});
+        std::find(peers.begin(), peers.end(), one.first) == peers.end())
       return failed(ErrorCode::NoMeeting, {option},
-                    {"expects programs that this one meets, ", all,
+                    {"expects programs that this one meets, ", quoted(peers),
                      ", but got '", one.first, "'"},
                     "name those that serve");
-    }
     if (has(each, one.first))
       return failed(ErrorCode::NoMeeting, {option},
                     {"expects each program once but got another place, '",

@@ -5,6 +5,7 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "program/ReportLine.h"
+#include "program/StandardOutput.h"
 #include "program/Summary.h"
 
 #include <algorithm>
@@ -151,9 +152,9 @@ void ModelCard::write(const Module &module, const Options &options,
   if (Status status =
           writeFile(path, render(module, options, run), FolderSync::Later);
       !status.isOk())
-    fprintf(stderr, "%s: %s: %s; the run has no model card\n",
-            label("warning", ErrorCode::WriteFailed).c_str(), path.c_str(),
-            status.message().problem.c_str());
+    printWarning(ErrorCode::WriteFailed, path + ": " +
+                                             status.message().problem +
+                                             "; the run has no model card");
 }
 
 } // namespace hone::rt

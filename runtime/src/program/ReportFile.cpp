@@ -5,6 +5,7 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "program/ReportLine.h"
+#include "program/StandardOutput.h"
 
 #include <cstdio>
 #include <limits>
@@ -47,9 +48,8 @@ size_t reportLinesAt(std::string_view text) {
 
 void ReportFile::giveUp(const std::string &doing, const std::string &reason) {
   file.close();
-  fprintf(stderr, "%s: %s: %s: %s; the run goes on without it\n",
-          label("warning", ErrorCode::WriteFailed).c_str(), path.c_str(),
-          doing.c_str(), reason.c_str());
+  printWarning(ErrorCode::WriteFailed, path + ": " + doing + ": " + reason +
+                                           "; the run goes on without it");
 }
 
 bool ReportFile::openAt(const std::string &name, uint64_t bytes) {

@@ -10,6 +10,7 @@
 
 #include "platform/Files.h"
 #include "program/Signals.h"
+#include "program/StandardOutput.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -119,9 +120,7 @@ Status Run::start() {
   HONE_ASSIGN(CheckpointStore::Found newest, store.newest());
   const CheckpointStore::Found &found = newest;
   for (const std::string &note : found.notes)
-    fprintf(stderr, "%s: %s\n",
-            label("warning", ErrorCode::DamagedCheckpoint).c_str(),
-            note.c_str());
+    printWarning(ErrorCode::DamagedCheckpoint, note);
   std::string otherNumerics;
   HONE_TRY(findSuspended(found));
   if (goesOn) {
@@ -169,9 +168,10 @@ Status Run::start() {
   }
   if (otherNumerics.empty())
     return Status::ok();
-  fprintf(stderr, "%s: %s: from here on the run is computed differently: %s\n",
-          label("warning", ErrorCode::OtherNumerics).c_str(),
-          found.directory.c_str(), otherNumerics.c_str());
+  printWarning(
+      ErrorCode::OtherNumerics,
+      found.directory +
+          ": from here on the run is computed differently: " + otherNumerics);
   return log.otherNumerics(completed, otherNumerics);
 }
 
@@ -242,12 +242,12 @@ Status Run::step(Progress &progress) {
     HONE_TRY(pause->status);
   if (!status.isOk() || result.isSuspended)
     return status;
-  const double after = steadySeconds();
-  return record(result, std::max(after - stepBegan, 1e-9), after, progress);
+  return record(result, stepBegan, progress);
 }
 
-Status Run::record(const Trainer::StepResult &result, double took, double after,
+Status Run::record(const Trainer::StepResult &result, double began,
                    Progress &progress) {
+  const double after = steadySeconds(), took = std::max(after - began, 1e-9);
   ++completed;
   ++ran;
   tokens += double(result.tokens);
@@ -402,9 +402,8 @@ Status Run::findSuspended(const CheckpointStore::Found &newest) {
   const std::string path = suspendedPath();
   Result<std::optional<SuspendedFile>> opened = SuspendedFile::open(path);
   if (opened.status().errorCode() == ErrorCode::DamagedSuspended) {
-    fprintf(stderr, "%s: %s: %s\n",
-            label("warning", ErrorCode::DamagedSuspended).c_str(), path.c_str(),
-            opened.status().message().problem.c_str());
+    printWarning(ErrorCode::DamagedSuspended,
+                 path + ": " + opened.status().message().problem);
     hasSuspended = true;
     return Status::ok();
   }
@@ -594,11 +593,10 @@ Status Run::writeAdapters(bool isDone) {
   if (!best.isOk() && leavesBest)
     return best.status();
   if (!best.isOk()) {
-    fprintf(stderr,
-            "%s: %s: the best evaluation's checkpoint is gone or "
-            "damaged; %s is left as it is\n",
-            label("warning", ErrorCode::DamagedCheckpoint).c_str(),
-            best.status().message().place.c_str(), bestFolder().c_str());
+    printWarning(ErrorCode::DamagedCheckpoint,
+                 best.status().message().place +
+                     ": the best evaluation's checkpoint is gone or damaged; " +
+                     bestFolder() + " is left as it is");
     return Status::ok();
   }
   if (readsBest)

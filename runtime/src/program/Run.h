@@ -145,8 +145,9 @@ private:
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;
   Status step(Progress &progress);
-  /// After an update, by whoever decided on it.
-  Status record(const Trainer::StepResult &result, double took, double after,
+  /// Logs an update, of this program's decision or another's, that has just
+  /// been made; `began`: its start, by steadySeconds().
+  Status record(const Trainer::StepResult &result, double began,
                 Progress &progress);
   /// Gradients of the next step, if it is one to compare.
   Status compareGradients(Progress &progress);

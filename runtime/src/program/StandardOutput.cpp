@@ -27,6 +27,10 @@ void printError(const Status &status) {
   fputs(Wording::given().apply(status.render()).c_str(), stderr);
 }
 
+void printWarning(ErrorCode code, const std::string &text) {
+  fprintf(stderr, "%s: %s\n", label("warning", code).c_str(), text.c_str());
+}
+
 Status printUsage(const std::string &usage) {
   fputs(Wording::given().apply(usage).c_str(), stdout);
   return flushOutput();

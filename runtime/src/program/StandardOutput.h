@@ -19,6 +19,9 @@ Status outputFailed(int error);
 /// program.
 void printError(const Status &status);
 
+/// Prints `text` as a warning that has `code`.
+void printWarning(ErrorCode code, const std::string &text);
+
 /// Prints the text of --help in these words. Errors: as flushOutput.
 Status printUsage(const std::string &usage);
 

@@ -14,18 +14,13 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <string_view>
 #include <utility>
 
 namespace hone::rt {
 
 using platform::File;
 
-static constexpr std::string_view stepKey = "{\"step\": ";
-static constexpr std::string_view runKey = ", \"run\": \"";
-
-/// Takes `word` off the front of `text`.
-static bool take(std::string_view &text, std::string_view word) {
+bool take(std::string_view &text, std::string_view word) {
   if (text.substr(0, word.size()) != word)
     return false;
   text.remove_prefix(word.size());
@@ -92,16 +87,17 @@ private:
 
   bool stays(std::string_view line, bool isWhole) {
     // A kill can leave a line of any length, but not of any content.
-    isLog = line.substr(0, stepKey.size()) == stepKey.substr(0, line.size());
+    isLog =
+        line.substr(0, LogStepKey.size()) == LogStepKey.substr(0, line.size());
     if (!isLog || !isWhole)
       return false;
-    line.remove_prefix(stepKey.size());
+    line.remove_prefix(LogStepKey.size());
     uint64_t step = 0;
     for (; !line.empty() && line[0] >= '0' && line[0] <= '9';
          line.remove_prefix(1))
       step = step * 10 + uint64_t(line[0] - '0');
     isLog = line.substr(0, 1) == ",";
-    return step <= completed || !take(line, runKey) || !take(line, name);
+    return step <= completed || !take(line, LogRunKey) || !take(line, name);
   }
 
   const MappedFile &file;
@@ -208,8 +204,8 @@ Status StepLog::step(const StepRecord &record) {
   int size = snprintf(line, sizeof(line),
                       "%s%" PRIu64 "%s%s\", \"loss\": %.17g, "
                       "\"learning_rate\": %.17g, ",
-                      stepKey.data(), record.step, runKey.data(), name.c_str(),
-                      record.loss, record.learningRate);
+                      LogStepKey.data(), record.step, LogRunKey.data(),
+                      name.c_str(), record.loss, record.learningRate);
   text.assign(line, size_t(size));
   if (record.partRates)
     for (const auto &[part, rate] : *record.partRates) {
@@ -269,23 +265,23 @@ Status StepLog::evaluation(uint64_t step, const Evaluation &evaluation) {
   int size = snprintf(line, sizeof(line),
                       "%s%" PRIu64 "%s%s\", \"eval_loss\": %s, "
                       "\"perplexity\": %s%s}\n",
-                      stepKey.data(), step, runKey.data(), name.c_str(), loss,
-                      perplexity, accuracy);
+                      LogStepKey.data(), step, LogRunKey.data(), name.c_str(),
+                      loss, perplexity, accuracy);
   return write(line, size);
 }
 
 Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
-  std::string line(stepKey);
+  std::string line(LogStepKey);
   line += std::to_string(step);
-  line += runKey;
+  line += LogRunKey;
   line += name + "\", \"other_numerics\": " + jsonString(differences) + "}\n";
   return write(line.data(), int(line.size()));
 }
 
 Status StepLog::comparison(uint64_t step, const std::string &members) {
-  std::string line(stepKey);
+  std::string line(LogStepKey);
   line += std::to_string(step);
-  line += runKey;
+  line += LogRunKey;
   line += name + "\", " + members + "}\n";
   return write(line.data(), int(line.size()));
 }

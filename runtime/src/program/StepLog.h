@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hone::rt {
@@ -45,6 +46,13 @@ struct StepRecord {
   /// nothing is offloaded.
   uint64_t offloadedBytes = 0;
 };
+
+/// How each line begins: the step, then the run's name, which is between
+/// quotes.
+inline constexpr std::string_view LogStepKey = "{\"step\": ",
+                                  LogRunKey = ", \"run\": \"";
+/// Takes `word` off the front of `text`; false: it is not there.
+bool take(std::string_view &text, std::string_view word);
 
 class StepLog {
 public:

@@ -105,8 +105,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   about.equal = equalOf(module, options.settings);
   // What a program rounds of what it keeps is its own plan's.
   about.equal.erase(options.settings.train.kept_dtype.identity());
-  about.patience = {std::chrono::seconds(int64_t(options.timeout)),
-                    [] { return stopRequested() != ExitCode::Success; }};
+  about.patience = patienceOf(options);
   return Ensemble::open(std::move(about));
 }
 
@@ -118,9 +117,7 @@ Status Run::startTogether() {
   std::vector<std::string> notes;
   HONE_ASSIGN(std::vector<int64_t> saved, store.sound(notes));
   for (const std::string &note : notes)
-    fprintf(stderr, "%s: %s\n",
-            label("warning", ErrorCode::DamagedCheckpoint).c_str(),
-            note.c_str());
+    printWarning(ErrorCode::DamagedCheckpoint, note);
   // Of what no other program may have saved yet, the beginning is common.
   if (saved.empty() || platform::exists(startMark()))
     saved.push_back(0);
@@ -215,11 +212,10 @@ Status Run::updateAfterLast(Progress &progress) {
   // A run that stops early ends with its parameters as they stand.
   while (completed >= steps && completed < all) {
     Trainer::StepResult result;
-    const double before = steadySeconds();
+    const double began = steadySeconds();
     HONE_TRY(trainer.step(inputs.data, order, {0, 0, 0}, hyperparameters,
                           completed, result, {}));
-    const double after = steadySeconds();
-    HONE_TRY(record(result, std::max(after - before, 1e-9), after, progress));
+    HONE_TRY(record(result, began, progress));
   }
   return Status::ok();
 }
@@ -340,13 +336,11 @@ Status Run::obey(const Command &command, Progress &progress) {
                    " but got one after ", std::to_string(command.step)},
                   "compile all parts in one call");
   Trainer::StepResult result;
-  const double before = steadySeconds();
+  const double began = steadySeconds();
   switch (command.kind) {
-  case Command::Kind::Step: {
+  case Command::Kind::Step:
     HONE_TRY(trainer.follow(command, hyperparameters, result));
-    const double after = steadySeconds();
-    return record(result, std::max(after - before, 1e-9), after, progress);
-  }
+    return record(result, began, progress);
   case Command::Kind::Evaluate:
   case Command::Kind::Loss:
     return trainer.follow(command, hyperparameters, result);
