@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/ModelImport.h"
-#include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 
@@ -210,14 +210,13 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
                   "see dialects/Hone/README.md for an example");
 
   int64_t rows = spec.maxRows();
-  auto written =
-      (*module)->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
-  if (written && written.getInt() != rows)
+  const std::optional<int64_t> written = mostRows(*module);
+  if (written && *written != rows)
     return Status(
         ErrorCode::SpecDisagreesWithModel, spec.placeOf("train.max_seq_length"),
         "expected batch_size x max_seq_length to be hone.max_rows of " +
-            spec.model + ", " + std::to_string(written.getInt()) +
-            ", but found " + std::to_string(rows),
+            spec.model + ", " + std::to_string(*written) + ", but found " +
+            std::to_string(rows),
         "change the spec, or leave hone.max_rows out of the file");
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      Builder(&context).getI64IntegerAttr(rows));

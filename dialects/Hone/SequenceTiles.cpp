@@ -19,19 +19,12 @@ void setLongestSequence(RowTilesOp tiles, int64_t rows) {
                  Builder(tiles.getContext()).getI64IntegerAttr(rows));
 }
 
-std::optional<int64_t> mostPositions(Operation *op) {
-  auto module = dyn_cast<ModuleOp>(op);
-  if (!module)
-    module = op->getParentOfType<ModuleOp>();
-  auto most = module ? module->getAttrOfType<IntegerAttr>(
-                           HoneDialect::getMaxPositionsAttrName())
-                     : IntegerAttr();
-  return most ? std::optional(most.getInt()) : std::nullopt;
+bool canTileSequences(ModuleOp module) {
+  return attentionIterations(module) > 0;
 }
 
 int64_t tiledSequences(ModuleOp module) {
-  return attentionIterations(module) > 0 ? mostPositions(module).value_or(0)
-                                         : 0;
+  return canTileSequences(module) ? mostPositions(module).value_or(0) : 0;
 }
 
 int64_t leastSequenceTile(int64_t longest) {

@@ -16,8 +16,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <optional>
-
 namespace hone {
 
 /// Of hone.row_tiles: rows of the longest sequence that a batch has. Its tiles
@@ -29,12 +27,13 @@ inline constexpr llvm::StringLiteral kLongestSequenceAttrName =
 int64_t longestSequence(mlir::Operation *op);
 void setLongestSequence(RowTilesOp tiles, int64_t rows);
 
-/// What hone.max_positions says of the module of `op`; none: nothing.
-std::optional<int64_t> mostPositions(mlir::Operation *op);
+/// Whether the target of `module` can run tiles of whole sequences: it launches
+/// kernels as the batch says, and they count blocks of keys and of queries as
+/// above. So do all targets that have hone.attention_iterations.
+bool canTileSequences(mlir::ModuleOp module);
 
-/// That, where the target of `module` can run tiles of whole sequences: it
-/// launches kernels as the batch says, and they count blocks of keys and of
-/// queries as above. Else 0.
+/// Rows of the longest sequence that tiles of `module` have room for, its
+/// hone.max_positions; 0: it has no such tiles.
 int64_t tiledSequences(mlir::ModuleOp module);
 
 /// The rows of a tile begin at a multiple of this.

@@ -18,14 +18,14 @@ Type computeType(Type type) {
   return type.isBF16() ? Float32Type::get(type.getContext()) : type;
 }
 
-/// What the module of `op`, or `op` itself, says; `otherwise` if it does not.
-static int64_t moduleNumber(Operation *op, StringRef name, int64_t otherwise) {
+/// The attribute `name` of the module that `op` is or is in.
+static std::optional<int64_t> moduleNumber(Operation *op, StringRef name) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
   auto number =
       module ? module->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
-  return number ? number.getInt() : otherwise;
+  return number ? std::optional(number.getInt()) : std::nullopt;
 }
 
 static void setModuleNumber(ModuleOp module, StringRef name, int64_t number,
@@ -37,13 +37,13 @@ static void setModuleNumber(ModuleOp module, StringRef name, int64_t number,
 }
 
 int64_t lossPartColumns(Operation *op) {
-  return moduleNumber(op, kLossColumnsAttrName, numerics::kLossColumns);
+  return moduleNumber(op, kLossColumnsAttrName)
+      .value_or(numerics::kLossColumns);
 }
 
 int64_t lossColumns(Operation *op) {
   int64_t part = lossPartColumns(op);
-  int64_t rows =
-      moduleNumber(op, HoneDialect::getMaxRowsAttrName(), kLossTileElements);
+  int64_t rows = mostRows(op).value_or(kLossTileElements);
   if (part <= numerics::kLossColumns)
     return part;
   int64_t room = kLossTileElements / (std::max<int64_t>(rows, 1) * part);
@@ -56,7 +56,7 @@ void setLossColumns(ModuleOp module, int64_t columns) {
 }
 
 int64_t attentionIterations(Operation *op) {
-  return moduleNumber(op, kAttentionIterationsAttrName, 0);
+  return moduleNumber(op, kAttentionIterationsAttrName).value_or(0);
 }
 
 void setAttentionIterations(ModuleOp module, int64_t iterations) {
@@ -64,9 +64,7 @@ void setAttentionIterations(ModuleOp module, int64_t iterations) {
 }
 
 int64_t attentionKeys(Operation *op) {
-  return std::min(
-      kAttentionKeys,
-      moduleNumber(op, HoneDialect::getMaxRowsAttrName(), kAttentionKeys));
+  return std::min(kAttentionKeys, mostRows(op).value_or(kAttentionKeys));
 }
 
 HeadParts headParts(int64_t heads, int64_t kvHeads, int64_t iterations) {
@@ -125,9 +123,16 @@ Type elementType(Value value) {
 
 Type computedType(Value value) { return computeType(elementType(value)); }
 
+std::optional<int64_t> mostRows(Operation *op) {
+  return moduleNumber(op, HoneDialect::getMaxRowsAttrName());
+}
+
+std::optional<int64_t> mostPositions(Operation *op) {
+  return moduleNumber(op, HoneDialect::getMaxPositionsAttrName());
+}
+
 int64_t sequenceRows(Operation *op, int64_t rows) {
-  return std::min(
-      rows, moduleNumber(op, HoneDialect::getMaxPositionsAttrName(), rows));
+  return std::min(rows, mostPositions(op).value_or(rows));
 }
 
 int64_t productFlops(Value weight, int64_t rows) {

@@ -4,6 +4,8 @@
 
 #include "dialects/Hone/HoneOps.h"
 
+#include <optional>
+
 namespace hone {
 
 /// Elements of `value` in a batch of `rows` rows.
@@ -15,8 +17,13 @@ mlir::Type elementType(mlir::Value value);
 /// computed from.
 mlir::Type computedType(mlir::Value value);
 
-/// Rows that a sequence may have in a batch of `rows` rows of the module of
-/// `op`.
+/// hone.max_rows of the module that `op` is or is in; none: it does not say, or
+/// `op` is in no module yet.
+std::optional<int64_t> mostRows(mlir::Operation *op);
+/// hone.max_positions of that module, which is of one sequence; none: its
+/// sequences may have all rows of a batch.
+std::optional<int64_t> mostPositions(mlir::Operation *op);
+/// Rows that a sequence may have there in a batch of `rows` rows.
 int64_t sequenceRows(mlir::Operation *op, int64_t rows);
 
 /// 2 * rows * m * n for a product with a weight of the type [m, n].

@@ -30,11 +30,6 @@ MemRefType hone::bufferType(Type type, int64_t maxRows) {
   return MemRefType::get(shape, tensor.getElementType());
 }
 
-SmallVector<StoredTensor, 3> hone::storedTensors(ParameterOp op) {
-  return storedTensors(cast<RankedTensorType>(op.getType()),
-                       op.getStoredAttr());
-}
-
 static std::optional<RandomSource> sourceOf(Operation *op) {
   auto random = dyn_cast<RandomOpInterface>(op);
   return random ? random.getRandomSource() : std::nullopt;

@@ -43,9 +43,6 @@ struct TileOptions {
 
 BlockInterface describeBlock(BlockOp block);
 
-/// The tensors that a parameter is read from.
-llvm::SmallVector<StoredTensor, 3> storedTensors(ParameterOp op);
-
 /// Creates the function of `block` beside it. Fails with a diagnostic at an op
 /// that has no kernel or no memory.
 mlir::LogicalResult createBlockFunction(BlockOp block,

@@ -8,6 +8,7 @@
 #include "dialects/Hone/Sizes.h"
 #include "passes/Passes.h"
 #include "passes/kernels/BlockFunctions.h"
+#include "passes/place/Lifetimes.h"
 
 #include "dialects/Tile/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,12 +48,9 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto maxRows =
-        module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
-    if (!maxRows) {
-      module.emitError("expects the attribute 'hone.max_rows'");
+    FailureOr<int64_t> rows = maxRows(module);
+    if (failed(rows))
       return signalPassFailure();
-    }
     FailureOr<ParameterTable> table = ParameterTable::build(module);
     if (failed(table))
       return signalPassFailure();
@@ -67,7 +65,7 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
         {cut, module->hasAttr(HoneDialect::getRoundedProductsAttrName()),
          module->hasAttr(HoneDialect::getAnyOrderProductsAttrName()),
          lossColumns(module)},
-        maxRows.getInt(),
+        *rows,
         offsets,
         kernels};
     llvm::StringMap<BlockInterface> interfaces;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Hone/Sizes.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/kernels/PhiloxKernel.h"
 
@@ -271,9 +272,7 @@ void hone::emitKernel(RopeOp op, KernelBuilder &k) {
   Type element = elementOf(op.getX());
   int64_t headDim = op.getHeadDim(), half = headDim / 2;
   SmallVector<double> frequencies = op.getFrequencies();
-  auto most = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(
-      HoneDialect::getMaxPositionsAttrName());
-  int64_t positions = most ? most.getInt() : k.maxRows();
+  int64_t positions = mostPositions(op).value_or(k.maxRows());
   Value cosines =
       angleTable(k, "rope_cos", positions, frequencies, element, std::cos);
   Value sines =

@@ -25,6 +25,10 @@ SmallVector<StoredTensor, 3> hone::storedTensors(RankedTensorType type,
           {".biases", groups}};
 }
 
+SmallVector<StoredTensor, 3> hone::storedTensors(ParameterOp parameter) {
+  return storedTensors(parameter.getType(), parameter.getStoredAttr());
+}
+
 std::string hone::layoutName(ArrayRef<Parameter> frozen) {
   std::set<std::string> kinds;
   for (const Parameter &parameter : frozen) {

@@ -26,6 +26,7 @@ struct StoredTensor {
 /// as typed.
 llvm::SmallVector<StoredTensor, 3> storedTensors(mlir::RankedTensorType type,
                                                  StorageAttr storage);
+llvm::SmallVector<StoredTensor, 3> storedTensors(ParameterOp parameter);
 
 /// Names a way to lay the weights file out: "rows-v1", "rows-int4-g64-v1". Two
 /// files of one model with one name have the same tensors.

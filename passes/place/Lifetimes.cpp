@@ -217,12 +217,11 @@ bool SharedMemory::mayWriteDuring(OpResult value, Operation *op) const {
 }
 
 FailureOr<int64_t> maxRows(Operation *module) {
-  auto rows =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  std::optional<int64_t> rows = mostRows(module);
   if (!rows)
     return module->emitError("expects the attribute '")
            << HoneDialect::getMaxRowsAttrName() << "'";
-  return rows.getInt();
+  return *rows;
 }
 
 int64_t scratchBytes(Operation *op, unsigned placement) {

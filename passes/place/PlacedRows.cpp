@@ -2,8 +2,8 @@
 
 #include "passes/place/PlacedRows.h"
 
-#include "dialects/Hone/HoneOps.h"
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/place/ArenaPlan.h"
 
 using namespace mlir;
@@ -23,13 +23,12 @@ std::vector<int64_t> halvedRows(int64_t rows, int64_t halvings) {
 }
 
 SmallVector<PlacedRows> placedRows(Operation *module) {
-  auto most =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  const int64_t most = *mostRows(module);
   auto fewer = module->getAttrOfType<DenseI64ArrayAttr>(
       HoneDialect::getFewerRowsAttrName());
-  SmallVector<PlacedRows> all = {{most.getInt(), most.getInt()}};
+  SmallVector<PlacedRows> all = {{most, most}};
   for (int64_t rows : fewer ? fewer.asArrayRef() : ArrayRef<int64_t>())
-    all.push_back({rows, most.getInt()});
+    all.push_back({rows, most});
   return all;
 }
 

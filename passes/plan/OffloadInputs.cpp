@@ -8,6 +8,7 @@
 
 #include "passes/plan/OffloadInputs.h"
 
+#include "dialects/Hone/Sizes.h"
 #include "passes/Passes.h"
 #include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
@@ -109,22 +110,21 @@ int64_t offloadInputs(EntryOp entry, int64_t most, int64_t rows) {
 
 OffloadedBytes OffloadedBytes::of(ModuleOp module) {
   OffloadedBytes bytes;
-  auto rows =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  std::optional<int64_t> rows = mostRows(module);
   if (!rows)
     return bytes;
   for (EntryOp entry : module.getOps<EntryOp>())
     for (OffloadOp offload : entry.getBody().getOps<OffloadOp>())
       bytes.file = std::max<int64_t>(
           bytes.file,
-          offload.getOffset() + llvm::alignTo(offload.getBytes(rows.getInt()),
-                                              OffloadOp::alignment));
+          offload.getOffset() +
+              llvm::alignTo(offload.getBytes(*rows), OffloadOp::alignment));
   // What runs for the first batch and again for the others counts once.
   llvm::SetVector<EntryOp> entries;
   entries.insert_range(entriesOfStep(module));
   for (EntryOp entry : entries)
     for (OffloadOp offload : entry.getBody().getOps<OffloadOp>()) {
-      bytes.perBatch += offload.getBytes(rows.getInt());
+      bytes.perBatch += offload.getBytes(*rows);
       ++bytes.values;
     }
   return bytes;

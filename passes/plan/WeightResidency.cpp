@@ -79,10 +79,6 @@ private:
 
 } // namespace
 
-static SmallVector<StoredTensor, 3> storedTensors(ParameterOp parameter) {
-  return storedTensors(parameter.getType(), parameter.getStoredAttr());
-}
-
 static std::pair<const void *, std::string>
 keyOf(StringRef prefix, ParameterOp parameter, const StoredTensor &tensor) {
   return {tensor.type.getElementType().getAsOpaquePointer(),

@@ -128,18 +128,13 @@ static LogicalResult verifyPositions(Operation *op, Value table,
     return op->emitOpError("expects a table with a known number of positions "
                            "but got ")
            << table.getType();
-  auto module = op->getParentOfType<ModuleOp>();
-  if (!module)
-    return success();
-  auto most = module->getAttrOfType<IntegerAttr>(
-      HoneDialect::getMaxPositionsAttrName());
+  std::optional<int64_t> most = mostPositions(op);
   if (!most)
-    most =
-        module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
-  if (!most || most.getInt() <= positions - offset)
+    most = mostRows(op);
+  if (!most || *most <= positions - offset)
     return success();
   return op->emitOpError("expects a table of at least ")
-         << most.getInt() << " + " << offset
+         << *most << " + " << offset
          << " rows, for the longest sequence, but got " << positions;
 }
 
