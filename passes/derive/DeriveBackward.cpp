@@ -330,12 +330,15 @@ LogicalResult EntryDerivation::writeGradientEntry() {
 
   // Forward, to the loss, whose call also begins the backward.
   llvm::DenseMap<CallOp, CallOp> forwardCalls;
+  auto operandsOf = [&](CallOp call) {
+    return llvm::map_to_vector(call.getOperands(), [&](Value operand) {
+      return mapping.lookup(operand);
+    });
+  };
   for (Operation &op : loss.getBody().front().without_terminator()) {
     auto call = dyn_cast<CallOp>(op);
     if (call && call == lossCall) {
-      SmallVector<Value> operands;
-      for (Value operand : call.getOperands())
-        operands.push_back(mapping.lookup(operand));
+      auto operands = operandsOf(call);
       operands.push_back(entry.getBodyBlock().getArguments().back());
       CallOp gradient = createCall(builder, call, fused.gradient, operands);
       mapping.map(call.getResult(0), gradient.getResult(0));
@@ -344,11 +347,8 @@ LogicalResult EntryDerivation::writeGradientEntry() {
                                 gradient.getResult(1 + position), call)))
           return failure();
     } else if (call && activity.isActive(call)) {
-      SmallVector<Value> operands;
-      for (Value operand : call.getOperands())
-        operands.push_back(mapping.lookup(operand));
       CallOp forward =
-          createCall(builder, call, split[call]->forward, operands);
+          createCall(builder, call, split[call]->forward, operandsOf(call));
       for (auto [from, to] :
            llvm::zip_first(call.getResults(), forward.getResults()))
         mapping.map(from, to);

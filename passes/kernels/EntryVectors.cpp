@@ -214,6 +214,55 @@ LogicalResult EntryConversion::convert(FoldGradientOp op) {
   return success();
 }
 
+namespace {
+/// What a function takes that updates: theta, the gradient unless directions
+/// stand for it, the state, the scalars, and a table where it needs one.
+struct UpdateSignature {
+  UpdateSignature(UpdateOpInterface op, ArrayRef<StateSlot> slots,
+                  Value window);
+  /// Which of what the function is `given` is what; its scalars are `own`'s.
+  UpdateVectors vectorsOf(ValueRange given, Buffers &own) const;
+
+  size_t states;
+  bool hasGradient, hasTensors, hasChunks;
+  SmallVector<Value> scalars;
+};
+} // namespace
+
+UpdateSignature::UpdateSignature(UpdateOpInterface op,
+                                 ArrayRef<StateSlot> slots, Value window)
+    : states(slots.size()), hasGradient(!op.getDirectionCoefficients()) {
+  auto hasSlotOf = [&](StateSlot::Extent extent) {
+    return llvm::any_of(
+        slots, [&](const StateSlot &slot) { return slot.extent == extent; });
+  };
+  hasTensors = hasSlotOf(StateSlot::Extent::Rows);
+  hasChunks =
+      !hasTensors && (op.getRounding() || !hasGradient || op.getRateOfB() ||
+                      hasSlotOf(StateSlot::Extent::Blocks));
+  for (Value operand : op->getOperands())
+    if (operand != window && operand != op.getMask())
+      scalars.push_back(operand);
+}
+
+UpdateVectors UpdateSignature::vectorsOf(ValueRange given, Buffers &own) const {
+  UpdateVectors vectors{given[0], {}, {}, {}, {}};
+  given = given.drop_front();
+  if (hasChunks || hasTensors) {
+    (hasTensors ? vectors.tensors : vectors.chunks) = given.back();
+    given = given.drop_back();
+  }
+  if (hasGradient) {
+    vectors.gradient = given.front();
+    given = given.drop_front();
+  }
+  llvm::append_range(vectors.state, given.take_front(states));
+  for (auto [scalar, argument] :
+       llvm::zip_equal(scalars, given.drop_front(states)))
+    own.ofValue[scalar] = argument;
+  return vectors;
+}
+
 LogicalResult EntryConversion::convert(UpdateOpInterface op) {
   ArrayAttr layers = op.getLayersAttr();
   Value window = op.getLayerGradient();
@@ -234,7 +283,7 @@ LogicalResult EntryConversion::convert(UpdateOpInterface op) {
     return op->emitOpError("expects 'rounding' exactly when parameters or what "
                            "the optimizer remembers are stored as bfloat16; "
                            "run hone-schedule-step first");
-  // The vectors, then the scalars, then the tables.
+  const UpdateSignature signature(op, slots, window);
   SmallVector<Value> arguments;
   LogicalResult found = success();
   auto append = [&](FailureOr<Value> view) {
@@ -247,59 +296,31 @@ LogicalResult EntryConversion::convert(UpdateOpInterface op) {
                   slice->offset));
   };
   appendSlice("theta", table.thetaElement());
-  const bool hasGradient = !op.getDirectionCoefficients();
   if (window)
     arguments.push_back(buffers.ofValue.at(window));
-  else if (hasGradient)
+  else if (signature.hasGradient)
     appendSlice("gradient", table.gradientElement());
   for (const StateSlot &slot : slots)
     append(stateOf(op, slot, *slice));
   if (failed(found))
     return failure();
-  SmallVector<Value> scalars;
-  for (Value operand : op->getOperands())
-    if (operand != window && operand != op.getMask())
-      scalars.push_back(operand);
-  for (Value scalar : scalars)
+  for (Value scalar : signature.scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
-  auto hasSlotOf = [&](StateSlot::Extent extent) {
-    return llvm::any_of(
-        slots, [&](const StateSlot &slot) { return slot.extent == extent; });
-  };
-  const bool hasTensors = hasSlotOf(StateSlot::Extent::Rows);
-  const bool hasChunks =
-      !hasTensors && (op.getRounding() || !hasGradient || op.getRateOfB() ||
-                      hasSlotOf(StateSlot::Extent::Blocks));
-  if (hasTensors)
+  if (signature.hasTensors)
     arguments.push_back(
         tableOf(op, "parameter_tensors",
                 parameterTensors(slice->parameters, builder.getContext())));
-  if (hasChunks)
+  if (signature.hasChunks)
     arguments.push_back(tableOf(
         op, "parameter_chunks",
         parameterChunks(slice->parameters, settings.blocks.parameterElements,
                         builder.getContext())));
 
   emitWhen(op.getLoc(), op.getMask(), op.getMaskIndex(), [&] {
-    callShared(
-        op, "update", arguments,
-        [&](KernelBuilder &k, Buffers &own, ValueRange given) {
-          UpdateVectors vectors{given[0], {}, {}, {}, {}};
-          given = given.drop_front();
-          if (hasChunks || hasTensors) {
-            (hasTensors ? vectors.tensors : vectors.chunks) = given.back();
-            given = given.drop_back();
-          }
-          if (hasGradient) {
-            vectors.gradient = given.front();
-            given = given.drop_front();
-          }
-          llvm::append_range(vectors.state, given.take_front(slots.size()));
-          for (auto [scalar, argument] :
-               llvm::zip_equal(scalars, given.drop_front(slots.size())))
-            own.ofValue[scalar] = argument;
-          emitUpdate(op, vectors, k);
-        });
+    callShared(op, "update", arguments,
+               [&](KernelBuilder &k, Buffers &own, ValueRange given) {
+                 emitUpdate(op, signature.vectorsOf(given, own), k);
+               });
   });
   return success();
 }

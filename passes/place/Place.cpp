@@ -186,7 +186,7 @@ struct Place : impl::PlaceBase<Place> {
     setPlacedNumber(module, HoneDialect::getArenaBytesAttrName(),
                     HoneDialect::getFewerArenaBytesAttrName(), arena);
     regions.leaveArena(arena);
-    if (gradient == GradientPlace::BehindArena)
+    if (gradient == GradientPlace::AfterArena)
       regions.add("gradient", MemoryClass::Gradient,
                   vectorBytes(*parameters, parameters->gradientElement()));
     if (!accumulates)
@@ -254,10 +254,10 @@ struct Place : impl::PlaceBase<Place> {
     return placement.place().front();
   }
 
-  enum class GradientPlace { None, Arena, BehindArena };
+  enum class GradientPlace { None, Arena, AfterArena };
   /// Where the gradient of all parameters is. A step that updates layer by
-  /// layer or along directions never has all of it, but who differentiates
-  /// does, and so does each comparison.
+  /// layer or along directions never has all of it, but a run that writes
+  /// gradients out does, and so does each comparison.
   static GradientPlace findGradientPlace(ModuleOp module);
   /// Theta, its gradient, a copy for comparisons and the optimizer's state.
   static void placeVectors(ModuleOp module, const ParameterTable &parameters,
@@ -279,8 +279,10 @@ BodyPlacement::Home BodyPlacement::add(const Buffer &life,
     placement.push_back(life);
     Buffer &buffer = placement.back();
     buffer.bytes = own;
-    if (isApart)
-      buffer.first = 0, buffer.last = end;
+    if (isApart) {
+      buffer.first = 0;
+      buffer.last = end;
+    }
   }
   return {buffers.front().size() - 1, life.first, life.last};
 }
@@ -388,7 +390,7 @@ Place::GradientPlace Place::findGradientPlace(ModuleOp module) {
   });
   if (isSummed && !updatesLayers)
     return GradientPlace::Arena;
-  return updatesLayers || isEstimated ? GradientPlace::BehindArena
+  return updatesLayers || isEstimated ? GradientPlace::AfterArena
                                       : GradientPlace::None;
 }
 

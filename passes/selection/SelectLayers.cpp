@@ -153,8 +153,8 @@ static bool hasSinks(CallOp call, const SymbolTable &symbols) {
   return !block.getBody().getOps<GradientOp>().empty();
 }
 
-/// Whether what stands after `lowest`, a backward, has gradients.
-static bool trainsBehind(CallOp lowest) {
+/// Whether a call after `lowest`, a backward, has gradients.
+static bool trainsAfter(CallOp lowest) {
   SymbolTable symbols(lowest->getParentOfType<ModuleOp>());
   for (Operation *op = lowest->getNextNode(); op; op = op->getNextNode())
     if (auto call = dyn_cast<CallOp>(op); call && hasSinks(call, symbols))
@@ -174,7 +174,7 @@ bool trainsSource(EntryOp loss, LayerFilter layers) {
 
 bool trainsBelow(EntryOp gradient, LayerFilter layers) {
   SmallVector<CallOp> backwards = backwardsOf(gradient, layers);
-  return !backwards.empty() && trainsBehind(backwards.front());
+  return !backwards.empty() && trainsAfter(backwards.front());
 }
 
 /// Backwards between those of two layers that may be selected: of layers where
@@ -200,7 +200,7 @@ SmallVector<LayerNumbers> selectedNumbers(EntryOp gradient, bool hasSlots,
   SmallVector<LayerNumbers> numbers = {LayerNumbers::Mask};
   if (hasSlots)
     numbers.push_back(LayerNumbers::Slots);
-  if (backwards.size() < 2 || trainsBehind(backwards.front()))
+  if (backwards.size() < 2 || trainsAfter(backwards.front()))
     return numbers;
   if (!constantLayers(backwards, layers).empty())
     numbers.push_back(LayerNumbers::Reaches);
