@@ -4,7 +4,6 @@
 
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Hone/SequenceTiles.h"
-#include "dialects/Tile/TileDialect.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
@@ -62,10 +61,7 @@ public:
   int64_t layers = 0;
 
 private:
-  struct Sizes {
-    int64_t threadBytes = 0, tableBytes = 0;
-  };
-  Sizes sizesOf(const StepPlan &plan) const;
+  LoweredSizes sizesOf(const StepPlan &plan) const;
   /// A copy of the module after phases Derive and Place, and as much of Lower
   /// as finds sizes if asked for; null if a pass fails.
   OwningOpRef<ModuleOp> run(const StepPlan &plan, bool findsSizes);
@@ -82,7 +78,7 @@ private:
   bool streams;
   /// Placements, without what threads and tables need; none if a pass fails.
   std::map<StepPlan, std::optional<MemoryPlan>> placed;
-  std::map<StepPlan, Sizes> sizes;
+  std::map<StepPlan, LoweredSizes> sizes;
   /// Of the plans that were asked for last, newest first.
   std::list<std::pair<StepPlan, OwningOpRef<ModuleOp>>> derived;
 };
@@ -190,9 +186,8 @@ std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
           succeeded(memory))
         known->second = std::move(*memory);
   std::optional<MemoryPlan> memory = known->second;
-  Sizes found = sizesOf(plan);
   if (memory)
-    memory->setSizes(found.threadBytes, found.tableBytes);
+    memory->setSizes(sizesOf(plan));
   return memory;
 }
 
@@ -211,10 +206,10 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
           memory->offloaded.perBatch)};
 }
 
-PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {
+LoweredSizes PlanJudge::sizesOf(const StepPlan &plan) const {
   if (auto known = sizes.find(plan); known != sizes.end())
     return known->second;
-  Sizes most;
+  LoweredSizes most;
   for (const auto &[other, found] : sizes)
     if (other.tileRows == plan.tileRows &&
         other.forwardTileRows == plan.forwardTileRows)
@@ -228,13 +223,7 @@ bool PlanJudge::findSizes(const StepPlan &plan) {
   if (sizes.count(plan) || isForDevice())
     return false;
   OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/true);
-  auto bytes = [&](StringRef name) {
-    auto found =
-        module ? (*module)->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
-    return found ? found.getInt() : 0;
-  };
-  sizes[plan] = {bytes(tile::TileDialect::kThreadBytesAttrName),
-                 bytes(tile::TileDialect::kTableBytesAttrName)};
+  sizes[plan] = module ? LoweredSizes::of(*module) : LoweredSizes();
   return true;
 }
 

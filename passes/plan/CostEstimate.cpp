@@ -72,8 +72,7 @@ static OpCounts countOp(Operation *op, int64_t rows) {
     counted.stored = weight.getStoredAttr();
     counts.productFlops = counts.flops;
     counts.fills += elementsAtRows(weight.getType(), rows);
-    for (const StoredTensor &tensor :
-         storedTensors(weight.getType(), weight.getStoredAttr()))
+    for (const StoredTensor &tensor : storedTensors(weight))
       counts.fillBytes += bytesAtRows(tensor.type, rows);
   }
   for (Type type : op->getResultTypes())
@@ -160,10 +159,7 @@ bool isCheap(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
     return false;
-  auto module = op->getParentOfType<ModuleOp>();
-  auto known =
-      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
-  int64_t rows = known ? known.getInt() : numerics::kAttentionBlock;
+  int64_t rows = mostRows(op).value_or(numerics::kAttentionBlock);
   return cost.getFlops(rows) <=
          CostOpInterface::cheapFlops *
              elementsAtRows(op->getResult(0).getType(), rows);
@@ -252,8 +248,6 @@ FamilyCounts countFamilies(ModuleOp module) {
     addFamilies(block, *rows, times, all);
   return all;
 }
-
-StepCounts countStep(ModuleOp module) { return sumOf(countFamilies(module)); }
 
 std::vector<FamilyCounts> countLayers(ModuleOp module, const Layers &layers) {
   std::vector<FamilyCounts> all(layers.count());

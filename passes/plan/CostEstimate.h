@@ -26,14 +26,12 @@ struct KernelCounts {
   std::string family = {}; ///< see FamilyCounts
 };
 
-/// The parts of countStep, in the order in which they first run.
+/// The parts of countFamilies, in the order in which they first run.
 std::vector<KernelCounts> countKernels(mlir::ModuleOp module);
 
 /// Counts of the entries of a step of one batch with hone.max_rows rows, each
 /// run as often as its repeats are expected to.
 FamilyCounts countFamilies(mlir::ModuleOp module);
-/// The same, of all families.
-StepCounts countStep(mlir::ModuleOp module);
 
 /// What the entries of a step ask for by themselves, each run once, of layers:
 /// what makes hidden states counts for the first, the loss for the last.

@@ -25,6 +25,17 @@ namespace hone {
 /// its own, or the host's.
 enum class MemoryDomain { Host, Device, SharedDevice };
 
+/// What is known of a module once it was lowered, in bytes; 0 where it says
+/// nothing, as one for a device.
+struct LoweredSizes {
+  int64_t threadBytes = 0; ///< private scratch of each thread
+  /// Of the program's constants and of the calls in its code.
+  int64_t tableBytes = 0;
+
+  /// Of a module after buildSizing(), or after phase Lower.
+  static LoweredSizes of(mlir::ModuleOp lowered);
+};
+
 struct MemoryPlan {
   /// One row of the table. Rows sum to arenaBytes.
   struct Row {
@@ -51,17 +62,15 @@ struct MemoryPlan {
   /// What the buffers alone need at the worst moment; the difference to
   /// arenaBytes is fragmentation.
   int64_t lowerBound = 0;
-  int64_t threadBytes = 0;  ///< private scratch of each thread
+  int64_t threadBytes = 0;  ///< see LoweredSizes; 0 before setSizes()
   int64_t stackBytes = 0;   ///< stack of each thread but the first
   int64_t processBytes = 0; ///< rt::processBytes
   MemoryDomain domain = MemoryDomain::Host;
   int64_t deviceWeightBytes = 0; ///< of the weights, on a device
   int64_t deviceHostBytes = 0;   ///< rt::deviceHostBytes
-  /// Of the program's constants and of the calls in its code, known after
-  /// lowering.
-  int64_t tableBytes = 0;
-  int64_t mappedTableBytes = 0; ///< rt::mappedTableBytes
-  int64_t weightBytes = 0;      ///< mapped read-only, not part of the peak
+  int64_t tableBytes = 0;        ///< the same
+  int64_t mappedTableBytes = 0;  ///< rt::mappedTableBytes
+  int64_t weightBytes = 0;       ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.
   WeightResidency residentWeights;
   /// Gradients of all parameters after the arena, where a step has those of
@@ -114,14 +123,12 @@ struct MemoryPlan {
   /// budgeted() of further placement `index`, which `fewer` has.
   int64_t peakWithFewer(size_t index, int64_t threads) const;
 
-  /// What is known after lowering to tiles; both 0 before.
-  void setSizes(int64_t thread, int64_t table);
+  void setSizes(const LoweredSizes &sizes);
 
-  /// Reads a placed module; `threadBytes` and `tableBytes` are known after
-  /// lowering to tiles and may be 0 before. Fails if the module is not placed.
+  /// Reads a placed module, of which no more is known. Fails with a diagnostic
+  /// if the module is not placed.
   static mlir::FailureOr<MemoryPlan>
-  read(mlir::ModuleOp module, int64_t threadBytes, int64_t tableBytes = 0,
-       MemoryDomain domain = MemoryDomain::Host);
+  read(mlir::ModuleOp module, MemoryDomain domain = MemoryDomain::Host);
   /// The same without what is only shown: rows, the timeline, the lower bound,
   /// bytes on top of the peak, and placements of fewer rows.
   static mlir::FailureOr<MemoryPlan> readTotals(mlir::ModuleOp module,

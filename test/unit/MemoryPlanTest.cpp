@@ -33,9 +33,12 @@ static constexpr llvm::StringLiteral source = R"(
   })";
 
 static MemoryPlan readPlan(ParsedModule &module, int64_t threadBytes) {
-  auto plan = MemoryPlan::read(module.get(), threadBytes);
+  auto plan = MemoryPlan::read(module.get());
   EXPECT_TRUE(mlir::succeeded(plan));
-  return mlir::succeeded(plan) ? *plan : MemoryPlan();
+  if (mlir::failed(plan))
+    return MemoryPlan();
+  plan->setSizes({threadBytes, /*tableBytes=*/0});
+  return *plan;
 }
 
 static int64_t bytesOf(const MemoryPlan &plan, llvm::StringRef name) {
@@ -92,7 +95,7 @@ TEST(MemoryPlan, PeakGrowsWithThreads) {
 
 TEST(MemoryPlan, OfADeviceHasArenaAndWeightsThere) {
   ParsedModule module(source);
-  auto plan = MemoryPlan::read(module.get(), 0, 0, MemoryDomain::Device);
+  auto plan = MemoryPlan::read(module.get(), MemoryDomain::Device);
   ASSERT_TRUE(mlir::succeeded(plan));
   const MemoryPlan host = readPlan(module, 0);
   // Each weight is rounded up to 256 bytes.
@@ -105,9 +108,8 @@ TEST(MemoryPlan, OfADeviceHasArenaAndWeightsThere) {
 
 TEST(MemoryPlan, OfADeviceInTheHostsMemoryHasNothingOnTheWayThere) {
   ParsedModule module(source);
-  auto apart = MemoryPlan::read(module.get(), 0, 0, MemoryDomain::Device);
-  auto shared =
-      MemoryPlan::read(module.get(), 0, 0, MemoryDomain::SharedDevice);
+  auto apart = MemoryPlan::read(module.get(), MemoryDomain::Device);
+  auto shared = MemoryPlan::read(module.get(), MemoryDomain::SharedDevice);
   ASSERT_TRUE(mlir::succeeded(apart) && mlir::succeeded(shared));
   EXPECT_EQ(shared->devicePeak(), apart->devicePeak());
   // Two buffers of 2 MiB, and launches.
@@ -147,7 +149,7 @@ TEST(MemoryPlan, SaysTheSameInJson) {
 
 TEST(MemoryPlan, NeedsAPlacedModule) {
   ParsedModule module("");
-  EXPECT_TRUE(mlir::failed(MemoryPlan::read(module.get(), 0)));
+  EXPECT_TRUE(mlir::failed(MemoryPlan::read(module.get())));
   ASSERT_FALSE(module.messages.empty());
   EXPECT_EQ(module.messages[0],
             "expects a placed module; run hone-place first");
