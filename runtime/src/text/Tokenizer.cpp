@@ -265,15 +265,6 @@ bool Tokenizer::wantsPrefix(std::string_view text, bool isFirst) const {
           text.substr(0, MetaspaceCharacter.size()) != MetaspaceCharacter);
 }
 
-Status Tokenizer::encodeSegment(Encoding &encoding) const {
-  encoding.taken = encoding.inserted = 0;
-  const bool isChanged = encoding.normalize ||
-                         table.hasFlag(TokenizerTable::PrependSpace) ||
-                         wantsPrefix(encoding.text, encoding.begin == 0);
-  return isChanged || table.added().hasNormalized() ? encodeWindows(encoding)
-                                                    : encodeInPlace(encoding);
-}
-
 /// Encodes the pieces of `window`. `taken` is what they hold; if one is too
 /// long, what those before it hold.
 Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
@@ -314,112 +305,182 @@ Status Tokenizer::encodeInPlace(Encoding &encoding) const {
   return Status::ok();
 }
 
+//===----------------------------------------------------------------------===//
+// Text that is changed before it is encoded
+//===----------------------------------------------------------------------===//
+
 /// Cuts what the normalizer leaves at normalized tokens, and the pieces of what
-/// lies between them.
-Status Tokenizer::encodeWindows(Encoding &encoding) const {
-  const AddedTokens &added = table.added();
-  TokenizerScratch &scratch = encoding.scratch;
-  const std::string_view text = encoding.text;
-  std::string &window = scratch.window;
-  window.reserve(WindowBytes + LongestPiece); // marks follow what is wanted
-  if (encoding.normalize)
-    scratch.normalizer.reset(text);
-  // The byte before the cursor is of what is encoded: a space goes there.
-  AddedTokens::Cursor cursor{1, 1};
-  // Where the normalized text begins in the window, or began before it.
-  auto origin = ptrdiff_t(1 + table.hasFlag(TokenizerTable::PrependSpace));
-  window.assign(size_t(origin), ' ');
-  const auto normalizedAt = [&](size_t at) {
+/// lies between them. Of the text there is one window at a time.
+class Tokenizer::Windows {
+public:
+  Windows(const Tokenizer &tokenizer, Encoding &encoding);
+  /// Errors: NoWordBoundary.
+  Status encode();
+
+private:
+  bool isWhole() const { return position == text.size(); }
+  /// Appends to the window what follows in the text.
+  Status fill();
+  /// Encodes as much of the window as is decided.
+  Status encodeDecided();
+  /// What lies between tokens, up to `end`; `isAll`: nothing follows it.
+  Status encodeUntil(size_t end, bool isAll);
+  void append(const AddedTokens::Match &match);
+  /// Drops what nobody needs any more from the window's beginning.
+  void slide();
+
+  /// Of byte `at` of the window, in the normalized text and in the given one.
+  size_t normalizedAt(size_t at) const {
     return size_t(std::max<ptrdiff_t>(ptrdiff_t(at) - origin, 0));
-  };
-  TokenEnds places(text, encoding.normalize);
-  const auto placeOf = [&](size_t at) {
+  }
+  size_t placeOf(size_t at) {
     const size_t bytes = normalizedAt(at);
     return encoding.begin + (bytes == 0 ? 0 : places.endOf(bytes));
-  };
-  const auto mayBe = [&](size_t begin, size_t end) {
-    const size_t from = encoding.special.marks ? placeOf(begin) : 0;
-    return encoding.mayBeSpecial(from,
-                                 encoding.special.marks ? placeOf(end) : 0);
-  };
-  bool isFresh = true; // nothing is encoded since the last token that is added
-  for (size_t position = 0;;) {
-    const auto tooLong = [&](size_t at) {
-      return pieceTooLong(encoding.place,
-                          encoding.begin + position -
-                              std::min(position, window.size() - at));
-    };
-    if (window.size() >= WindowBytes)
-      return tooLong(cursor.head); // white space that a token may take
-    if (encoding.normalize) {
-      if (!scratch.normalizer.append(window, WindowBytes, LongestPiece / 4))
-        return tooLong(window.size());
-      position = scratch.normalizer.position();
-    } else {
-      const std::string_view more =
-          charactersAt(text, position, WindowBytes - window.size());
-      window += more;
-      position += more.size();
-    }
-    const bool isWhole = position == text.size();
-    size_t limit = isWhole || !added.hasNormalized() ? window.size()
-                                                     : added.decidedEnd(window);
-    for (bool found = true; found;) {
-      AddedTokens::Match match;
-      const AddedTokens::Cursor before = cursor;
-      found =
-          added.hasNormalized() &&
-          added.next(window, limit, /*normalized=*/true, cursor, mayBe, match);
-      if (found && !isWhole && match.end == window.size()) {
-        cursor = before; // it may take more than there is
-        limit = match.begin;
-        found = false;
-      }
-      const size_t end = found ? match.begin : limit;
-      if (cursor.head < end) {
-        const bool prefix =
-            isFresh &&
-            wantsPrefix(std::string_view(window).substr(cursor.head),
-                        encoding.begin + normalizedAt(cursor.head) == 0);
-        if (prefix)
-          window[cursor.head - 1] = ' ';
-        encoding.taken = normalizedAt(cursor.head);
-        encoding.inserted =
-            prefix +
-            size_t(std::max<ptrdiff_t>(origin - ptrdiff_t(cursor.head), 0));
-        const size_t from = cursor.head - prefix;
-        size_t taken = 0;
-        const Outcome outcome =
-            encodeWindow(std::string_view(window).substr(from, end - from),
-                         found || isWhole, encoding, taken);
-        if (outcome == Outcome::TooLong)
-          return tooLong(from + taken);
-        encoding.isStopped = outcome == Outcome::Stopped;
-        isFresh &= taken == 0;
-        if (taken != 0)
-          cursor.head = from + taken;
-      }
-      if (found && !encoding.isStopped) {
-        cursor.head = match.end;
-        isFresh = true;
-        encoding.isStopped = !encoding.appendOne(int32_t(match.token.id),
-                                                 normalizedAt(match.end));
-      }
-      if (encoding.isStopped)
-        return Status::ok();
-    }
-    encoding.isStopped =
-        !isWhole && !encoding.sink.passed(encoding.begin + position);
-    if (encoding.isStopped || isWhole)
-      return Status::ok();
-    if (!added.hasNormalized())
-      cursor.resume = cursor.head;
-    const size_t done = std::min(cursor.head, cursor.resume) - 1;
-    window.erase(0, done);
-    cursor.head -= done;
-    cursor.resume -= done;
-    origin -= ptrdiff_t(done);
   }
+  bool mayBeSpecial(size_t begin, size_t end) {
+    const bool isMarked = encoding.special.marks;
+    const size_t from = isMarked ? placeOf(begin) : 0;
+    return encoding.mayBeSpecial(from, isMarked ? placeOf(end) : 0);
+  }
+  /// A piece that begins at byte `at` of the window.
+  Status tooLong(size_t at) const {
+    return pieceTooLong(encoding.place,
+                        encoding.begin + position -
+                            std::min(position, window.size() - at));
+  }
+
+  const Tokenizer &tokenizer;
+  const AddedTokens &added;
+  Encoding &encoding;
+  const std::string_view text;
+  NfcNormalizer &normalizer;
+  std::string &window;
+  size_t position = 0; ///< up to which the text is, or was, in the window
+  /// The byte before the cursor is of what is encoded: a space goes there.
+  AddedTokens::Cursor cursor{1, 1};
+  /// Where the normalized text begins in the window, or began before it.
+  ptrdiff_t origin;
+  TokenEnds places;
+  bool isFresh =
+      true; ///< nothing is encoded since the last token that is added
+};
+
+Tokenizer::Windows::Windows(const Tokenizer &tokenizer, Encoding &encoding)
+    : tokenizer(tokenizer), added(tokenizer.table.added()), encoding(encoding),
+      text(encoding.text), normalizer(encoding.scratch.normalizer),
+      window(encoding.scratch.window),
+      origin(1 + tokenizer.table.hasFlag(TokenizerTable::PrependSpace)),
+      places(text, encoding.normalize) {
+  window.reserve(WindowBytes + LongestPiece); // marks follow what is wanted
+  window.assign(size_t(origin), ' ');
+  if (encoding.normalize)
+    normalizer.reset(text);
+}
+
+Status Tokenizer::Windows::encode() {
+  for (;;) {
+    HONE_TRY(fill());
+    HONE_TRY(encodeDecided());
+    if (encoding.isStopped || isWhole())
+      return Status::ok();
+    encoding.isStopped = !encoding.sink.passed(encoding.begin + position);
+    if (encoding.isStopped)
+      return Status::ok();
+    slide();
+  }
+}
+
+Status Tokenizer::Windows::fill() {
+  if (window.size() >= WindowBytes)
+    return tooLong(cursor.head); // white space that a token may take
+  if (encoding.normalize) {
+    if (!normalizer.append(window, WindowBytes, LongestPiece / 4))
+      return tooLong(window.size());
+    position = normalizer.position();
+    return Status::ok();
+  }
+  const std::string_view more =
+      charactersAt(text, position, WindowBytes - window.size());
+  window += more;
+  position += more.size();
+  return Status::ok();
+}
+
+Status Tokenizer::Windows::encodeDecided() {
+  const auto mayBe = [&](size_t begin, size_t end) {
+    return mayBeSpecial(begin, end);
+  };
+  size_t limit = isWhole() || !added.hasNormalized() ? window.size()
+                                                     : added.decidedEnd(window);
+  for (bool found = true; found && !encoding.isStopped;) {
+    AddedTokens::Match match;
+    const AddedTokens::Cursor before = cursor;
+    found =
+        added.hasNormalized() &&
+        added.next(window, limit, /*normalized=*/true, cursor, mayBe, match);
+    if (found && !isWhole() && match.end == window.size()) {
+      cursor = before; // it may take more than there is
+      limit = match.begin;
+      found = false;
+    }
+    const size_t end = found ? match.begin : limit;
+    if (cursor.head < end)
+      HONE_TRY(encodeUntil(end, found || isWhole()));
+    if (found && !encoding.isStopped)
+      append(match);
+  }
+  return Status::ok();
+}
+
+Status Tokenizer::Windows::encodeUntil(size_t end, bool isAll) {
+  const size_t head = cursor.head;
+  const bool prefix = isFresh && tokenizer.wantsPrefix(
+                                     std::string_view(window).substr(head),
+                                     encoding.begin + normalizedAt(head) == 0);
+  if (prefix)
+    window[head - 1] = ' ';
+  encoding.taken = normalizedAt(head);
+  encoding.inserted =
+      prefix + size_t(std::max<ptrdiff_t>(origin - ptrdiff_t(head), 0));
+  const size_t from = head - prefix;
+  size_t taken = 0;
+  const Outcome outcome =
+      tokenizer.encodeWindow(std::string_view(window).substr(from, end - from),
+                             isAll, encoding, taken);
+  if (outcome == Outcome::TooLong)
+    return tooLong(from + taken);
+  encoding.isStopped = outcome == Outcome::Stopped;
+  isFresh &= taken == 0;
+  if (taken != 0)
+    cursor.head = from + taken;
+  return Status::ok();
+}
+
+void Tokenizer::Windows::append(const AddedTokens::Match &match) {
+  cursor.head = match.end;
+  isFresh = true;
+  encoding.isStopped =
+      !encoding.appendOne(int32_t(match.token.id), normalizedAt(match.end));
+}
+
+void Tokenizer::Windows::slide() {
+  if (!added.hasNormalized())
+    cursor.resume = cursor.head;
+  const size_t done = std::min(cursor.head, cursor.resume) - 1;
+  window.erase(0, done);
+  cursor.head -= done;
+  cursor.resume -= done;
+  origin -= ptrdiff_t(done);
+}
+
+Status Tokenizer::encodeSegment(Encoding &encoding) const {
+  encoding.taken = encoding.inserted = 0;
+  const bool isChanged = encoding.normalize ||
+                         table.hasFlag(TokenizerTable::PrependSpace) ||
+                         wantsPrefix(encoding.text, encoding.begin == 0);
+  if (isChanged || table.added().hasNormalized())
+    return Windows(*this, encoding).encode();
+  return encodeInPlace(encoding);
 }
 
 void Tokenizer::appendToken(int32_t id, std::string &out) const {

@@ -102,11 +102,11 @@ public:
 private:
   enum class Outcome { Done, Stopped, TooLong };
   struct Encoding;
+  class Windows;
   Outcome encodeWindow(std::string_view window, bool isWhole,
                        Encoding &encoding, size_t &taken) const;
   Status encodeSegment(Encoding &encoding) const;
   Status encodeInPlace(Encoding &encoding) const;
-  Status encodeWindows(Encoding &encoding) const;
   bool wantsPrefix(std::string_view text, bool isFirst) const;
   bool encodePiece(std::string_view piece, Encoding &encoding) const;
   bool append(const int32_t *ids, size_t count, std::string_view piece,
