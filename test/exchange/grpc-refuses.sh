@@ -98,10 +98,10 @@ refused_in_time 69 'H0816.*refused' "${client[@]}" --connect localhost:$port --k
 
 # What an engine can tell before it meets anybody is said at once, and leaves no folder.
 rm -rf "$work/client" "$work/server"
-# broken NAME: keys of which a test spoils one file.
+# broken NAME [OWNER]: keys of which a test spoils one file.
 broken() {
   rm -rf "$keys/broken"
-  cp -r "$keys/phone" "$keys/broken"
+  cp -r "$keys/${2-phone}" "$keys/broken"
   rm "$keys/broken/$1"
 }
 for each in 0 65536 99999; do
@@ -118,12 +118,16 @@ refused 2 "H0827.*--serve: cannot listen at unix:$work/none/x: .*No such file" "
 refused 2 'H0827.*expects a path of at most 107 bytes but got 200' "${server[@]}" \
   --serve "unix:$(printf 'a%.0s' {1..200})"
 refused 2 'H0827.*something else than a socket' "${server[@]}" --serve "unix:$keys/admitted"
-broken key.pem
-openssl ecparam -name prime256v1 -genkey -noout -out "$keys/broken/key.pem"
-chmod 600 "$keys/broken/key.pem"
-refused 2 'H0827.*--connect: .*they do not fit' "${client[@]}" --connect localhost:$port --keys "$keys/broken"
+for owner in phone server; do
+  broken key.pem $owner
+  openssl ecparam -name prime256v1 -genkey -noout -out "$keys/broken/key.pem"
+  chmod 600 "$keys/broken/key.pem"
+  refused 2 'H0827.*--connect: .*they do not fit' "${client[@]}" --connect localhost:$port --keys "$keys/broken"
+done
 refused 2 'H0827.*--serve: .*they do not fit' "${server[@]}" --serve 127.0.0.1:$port \
   --keys "$keys/broken" --admit "$keys/admitted"
+refused 2 'H0827.*--serve: .*phone/cert.pem: is the certificate of a program that connects' \
+  "${server[@]}" --serve 127.0.0.1:$port --keys "$keys/phone" --admit "$keys/admitted"
 broken cert.pem
 head -c 2000 /dev/zero >"$keys/broken/cert.pem"
 refused 2 'H0827.*cert.pem: expects PEM' "${client[@]}" --connect localhost:$port --keys "$keys/broken"

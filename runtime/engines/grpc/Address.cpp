@@ -3,9 +3,11 @@
 #include "Address.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <sstream>
+#include <string_view>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -108,6 +110,37 @@ bool readFile(const std::string &path, std::string &text, std::string &why) {
   if (file >= 0)
     close(file);
   return why.empty();
+}
+
+/// The bytes of the first certificate of `pem`.
+static std::string bytesOf(const std::string &pem) {
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  const size_t begin = pem.find('\n', pem.find("CERTIFICATE-----"));
+  for (size_t i = begin; i < pem.size() && pem[i] != '-'; ++i) {
+    static constexpr std::string_view digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const size_t digit = digits.find(pem[i]);
+    if (digit == std::string_view::npos)
+      continue;
+    bits = bits << 6 | uint32_t(digit);
+    if ((count += 6) >= 8)
+      bytes += char(bits >> (count -= 8));
+  }
+  return bytes;
+}
+
+bool Keys::isFor(bool serves) const {
+  // X.509's purposes of TLS, 1.3.6.1.5.5.7.3.1 and 2. A certificate without any
+  // is for both.
+  static constexpr std::string_view server("\x06\x08\x2b\x06\x01\x05\x05\x07"
+                                           "\x03\x01"),
+      client("\x06\x08\x2b\x06\x01\x05\x05\x07\x03\x02");
+  const std::string bytes = bytesOf(certificate);
+  const bool isServers = bytes.find(server) != std::string::npos,
+             isClients = bytes.find(client) != std::string::npos;
+  return isServers == isClients || isServers == serves;
 }
 
 bool Keys::read(const std::string &folder, std::string &why) {

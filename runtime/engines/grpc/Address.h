@@ -43,6 +43,10 @@ struct Keys {
   /// Reads `folder`; false: `why` is the reason. A key that anybody else may
   /// read is none.
   bool read(const std::string &folder, std::string &why);
+
+  /// Whether others accept the certificate of a program that serves, or that
+  /// connects.
+  bool isFor(bool serves) const;
 };
 
 /// Whether `name` is a line of `file`. Everything from # on is a comment. A

@@ -92,6 +92,16 @@ bool Network::begin(const std::string &text, std::string &why) {
     return false;
   if (!address.keys.empty() && !keys.read(address.keys, why))
     return false;
+  for (bool serves : {true, false})
+    if ((serves ? !address.serve.empty() : !address.connect.empty()) &&
+        !address.keys.empty() && !keys.isFor(serves)) {
+      why =
+          address.keys + "/cert.pem: is the certificate of a program that " +
+          (serves ? "connects; hone-keys issue makes that of one that serves "
+                    "with --dns HOST"
+                  : "serves; hone-keys issue makes that of one that connects");
+      return false;
+    }
   std::string names;
   if (!address.admit.empty() && !readFile(address.admit, names, why))
     return false;
