@@ -41,6 +41,8 @@ cp "$work/out/client/hone-exchange-test.so" "$work/out/server"
 test=(--exchange test --exchange-at "$work" --timeout 1)
 refused 2 "H0103.*--data: the program 'client' has the data" out/server --data "$data" "${test[@]}"
 refused 2 "expects --data but got none: 'client' has the data" out/client "${test[@]}"
+refused 2 "H0811.*trains only together with 'client'" out/server
+refused 2 "H0811.*trains only together with 'server'" out/client --data "$data"
 refused 2 'H0103.*was compiled of a whole model' whole --data "$data" "${test[@]}"
 refused 2 'H0103.*--for: is not there yet' out/client --data "$data" --for 1h "${test[@]}"
 refused 2 "H0103.*--eval-data: the program 'client' has the data" out/server --eval-data "$data" \
@@ -78,6 +80,12 @@ for each in client server; do
   grep -qE '^  exchange +[1-9][0-9.]* MiB' "$work/$each.log" || { echo "refuses: the plan of $each" >&2; exit 1; }
 done
 echo 'what crosses and waits is in the log, and what it takes in the plan'
+grep -q "^The part of 'client' in a LoRA adapter" "$work/client/README.md"
+grep -q "^The part of 'server' in a LoRA adapter" "$work/server/README.md"
+grep -q '^hone-adapter join the/folder/of/client this/folder -o adapter' "$work/server/README.md"
+grep -q '^| steps | 3 of 2 sequences |$' "$work/server/README.md"
+[[ $(grep -cE 'from_pretrained|^[|] data' "$work/server/README.md") == 0 ]]
+echo 'the card of a part says how to make one adapter'
 rm -rf "$work/server" "$work/client/together.done"
 together --
 grep -q 'H0824.*expects a checkpoint of one step' "$work/client.log"

@@ -72,6 +72,36 @@ static std::string lossText(const Evaluation &found) {
   return text;
 }
 
+/// How to load the adapter of `base`, a name or a place for one.
+static std::string useOf(const std::string &base) {
+  return "```python\n"
+         "from peft import PeftModel\n"
+         "from transformers import AutoModelForCausalLM, AutoTokenizer\n\n"
+         "base = AutoModelForCausalLM.from_pretrained(\"" +
+         base +
+         "\")\n"
+         "tokenizer = AutoTokenizer.from_pretrained(\"" +
+         base +
+         "\")\n"
+         "model = PeftModel.from_pretrained(base, \"this/folder\")\n"
+         "```\n\n```sh\n"
+         "hone chat this/folder                     # what hone finetune "
+         "wrote\n"
+         "hone-adapter merge the/base/model this/folder -o merged\n"
+         "```\n";
+}
+
+/// How to make one adapter of this and the other programs' parts.
+static std::string joinOf(const ModuleConfig &config) {
+  std::string folders;
+  for (const std::string &program : config.programs())
+    folders += program == config.program ? "this/folder "
+                                         : "the/folder/of/" + program + " ";
+  return "It has the layers of one program alone. The folders of all "
+         "make one adapter:\n\n```sh\nhone-adapter join " +
+         folders + "-o adapter\n```\n";
+}
+
 std::string ModelCard::render(const Module &module, const Options &options,
                               const Run &run) {
   const ModuleConfig &config = module.config();
@@ -79,6 +109,7 @@ std::string ModelCard::render(const Module &module, const Options &options,
   const bool isOnHub = isHubName(given);
   const std::string base = isOnHub ? given : lastPart(config.modelName);
   const std::string name = lastPart(platform::resolve(options.output));
+  const bool isPart = !config.program.empty();
   const std::string header =
       describeModel(module) + describeRun(module, options, run);
   std::string text = "---\n";
@@ -88,8 +119,9 @@ std::string ModelCard::render(const Module &module, const Options &options,
   if (isOnHub)
     text += "- base_model:adapter:" + given + "\n";
   text += "- lora\n- hone\n---\n";
-  text += std::string(mark) + "\n\n# " + cellOf(name) +
-          "\n\nA LoRA adapter of " + cellOf(base) +
+  text += std::string(mark) + "\n\n# " + cellOf(name) + "\n\n" +
+          (isPart ? "The part of '" + config.program + "' in a" : "A") +
+          " LoRA adapter of " + cellOf(base) +
           ", trained with Hone. It is in PEFT's format.\n\n"
           "| | |\n|---|---|\n";
   text += row("base model", base + " (" + config.modelType + "), weights " +
@@ -103,7 +135,8 @@ std::string ModelCard::render(const Module &module, const Options &options,
       row("trainable parameters", groupDigits(module.abi().trainable_elements));
   text += row("method", valueOf(header, "method "));
   text += row("rates", valueOf(header, "rates "));
-  text += row("data", lastPart(options.data));
+  if (!options.data.empty())
+    text += row("data", lastPart(options.data));
   const uint64_t done = run.completedSteps();
   text += row("steps", valueOf(header, "steps ") +
                            (done == run.totalSteps()
@@ -121,23 +154,8 @@ std::string ModelCard::render(const Module &module, const Options &options,
   }
   if (run.best().exists())
     text += row("best evaluation", run.best().text());
-  const std::string id = isOnHub ? given : "the/base/model";
-  return text +
-         "\n## Use\n\n```python\n"
-         "from peft import PeftModel\n"
-         "from transformers import AutoModelForCausalLM, AutoTokenizer\n\n"
-         "base = AutoModelForCausalLM.from_pretrained(\"" +
-         id +
-         "\")\n"
-         "tokenizer = AutoTokenizer.from_pretrained(\"" +
-         id +
-         "\")\n"
-         "model = PeftModel.from_pretrained(base, \"this/folder\")\n"
-         "```\n\n```sh\n"
-         "hone chat this/folder                     # what hone finetune "
-         "wrote\n"
-         "hone-adapter merge the/base/model this/folder -o merged\n"
-         "```\n";
+  return text + "\n## Use\n\n" +
+         (isPart ? joinOf(config) : useOf(isOnHub ? given : "the/base/model"));
 }
 
 void ModelCard::write(const Module &module, const Options &options,

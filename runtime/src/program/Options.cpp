@@ -192,9 +192,10 @@ static Status checkCombination(const Options &options,
   HONE_TRY(checkExchange(options));
   if (options.evalOnly)
     return Status::ok();
-  // The part that has the data gives it to the others.
+  // The part that has the data gives it to the others; one that meets none is
+  // refused as such.
   if (options.data.empty() && options.replay.empty() &&
-      !(options.settings.hasPrograms() && !options.exchange.empty()))
+      !options.settings.hasPrograms())
     return Status(ErrorCode::MissingOption, "command line",
                   "expects --data but got none",
                   "add --data FILE; --help lists the options");

@@ -135,11 +135,12 @@ std::string describeRun(const Module &module, const Options &options,
         row("compared", "with " + train.compare + toldTo(train.compare, train) +
                             ", every " + train.compare_every.text() +
                             " steps from the first");
+  std::string order;
+  if (!options.data.empty()) // which another program may have
+    order = ", " + groupDigits(run.sampleOrder().stepsPerEpoch()) +
+            " an epoch, " + (train.shuffle ? "shuffled" : "in file order");
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
-                          " sequences, " +
-                          groupDigits(run.sampleOrder().stepsPerEpoch()) +
-                          " an epoch, " +
-                          (train.shuffle ? "shuffled" : "in file order")) +
+                          " sequences" + order) +
          row("rates", rate) + compared +
          row("threads", std::to_string(options.threads) + ", seed " +
                             std::to_string(train.seed));

@@ -46,8 +46,8 @@ Status Trainer::checkPeers(const Module &module, const Transport *transport) {
           peer + "', which it cannot reach",
       module.config().program.empty()
           ? "compile the model without --step-options"
-          : "start all its programs with --exchange NAME, or compile the model "
-            "without parts.*.program");
+          : "start all its programs with --serve and --connect, or with "
+            "--exchange NAME, or compile the model without parts.*.program");
 }
 
 Result<std::unique_ptr<Trainer>>
