@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/JoinAdapters.h"
+#include "base/MappedFile.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/PeftAdapter.h"
 #include "module/Setting.h"
@@ -86,6 +87,30 @@ static Status checkAlike(const std::string &first, const rt::AdapterConfig &own,
                   "join the adapters of programs that one honec call compiled");
 }
 
+/// The name of the run that programs trained together in `folder`; "": it says
+/// none, as a folder does that an adapter was copied to.
+static std::string runOf(const std::string &folder) {
+  const rt::Result<rt::MappedFile> found =
+      rt::MappedFile::open(folder + "/together.run");
+  return std::string(found.isOk() ? found.value().bytes() : "");
+}
+
+/// That those which say their run are of one.
+static Status checkRuns(const std::vector<std::string> &folders) {
+  std::string first, run;
+  for (const std::string &folder : folders) {
+    const std::string own = runOf(folder);
+    if (!run.empty() && !own.empty() && own != run)
+      return notParts(folder, "is of another run than " + first,
+                      "join the adapters of programs that trained together");
+    if (run.empty()) {
+      first = folder;
+      run = own;
+    }
+  }
+  return Status::ok();
+}
+
 /// A name may say anything; no model has more layers.
 static constexpr int64_t MostLayers = 1 << 20;
 
@@ -137,6 +162,7 @@ Result<JoinSummary> hone::joinAdapters(const JoinRequest &request) {
     }
   }
   HONE_TRY(checkWhole(layers, parts.front().config()));
+  HONE_TRY(checkRuns(request.parts));
 
   HONE_ASSIGN(NewFolder folder, NewFolder::create(request.output));
   const JoinSummary summary{parts.size(), layers.size(), specs.size()};

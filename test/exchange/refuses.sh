@@ -86,6 +86,16 @@ grep -q '^hone-adapter join the/folder/of/client this/folder -o adapter' "$work/
 grep -q '^| steps | 3 of 2 sequences |$' "$work/server/README.md"
 [[ $(grep -cE 'from_pretrained|^[|] data' "$work/server/README.md") == 0 ]]
 echo 'the card of a part says how to make one adapter'
+mkdir "$work/first"
+mv "$work/client" "$work/server" "$work/first"
+together --
+rm -rf "$work/server"
+mv "$work/first/server" "$work"
+together --
+for each in client server; do
+  grep -q 'H0824.*folders of one run, but those of the programs are of different runs' "$work/$each.log"
+done
+echo 'checkpoints of two runs are not taken for those of one'
 rm -rf "$work/server" "$work/client/together.done"
 together --
 grep -q 'H0824.*expects a checkpoint of one step' "$work/client.log"

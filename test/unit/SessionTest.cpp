@@ -476,7 +476,7 @@ TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
                                   own.equal,
                                   own.patience});
     ASSERT_TRUE(opened.isOk());
-    auto start = opened.value()->beginRound({4, 2}, 8, true, decided);
+    auto start = opened.value()->beginRound({{4, 2}}, 8, true, decided);
     ASSERT_TRUE(start.isOk());
     EXPECT_TRUE(isDecided) << self;
     EXPECT_EQ(start.value().step, 4u);
@@ -490,4 +490,63 @@ TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
     isDecided = true;
   });
   follower.join();
+}
+
+/// Where two programs begin whose folders have these, and why not.
+struct Beginning {
+  hone::rt::Result<Ensemble::Start> leader, follower;
+};
+static Beginning begin(const Session::Peer &own, const Session::Peer &other,
+                       const Ensemble::Folder &ofLeader,
+                       const Ensemble::Folder &ofFollower) {
+  auto beginOne = [](const Session::Peer &self,
+                     const Ensemble::Folder &folder) {
+    auto opened = Ensemble::open({self.engine,
+                                  self.address,
+                                  self.self,
+                                  /*leader=*/"a",
+                                  {self.peer},
+                                  self.equal,
+                                  self.patience});
+    auto start = opened.value()->beginRound(folder, 8);
+    // Who leaves at once might leave before the other has heard it.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return start;
+  };
+  Beginning begun{Ensemble::Start{}, Ensemble::Start{}};
+  std::thread follower([&] { begun.follower = beginOne(other, ofFollower); });
+  begun.leader = beginOne(own, ofLeader);
+  follower.join();
+  return begun;
+}
+
+TEST_F(SessionTest, CheckpointsOfTwoRunsHaveNoStepInCommon) {
+  const Session::Peer a = peer("a", "b"), b = peer("b", "a");
+  const Beginning other = begin(a, b, {{8, 4}, 1}, {{8, 4}, 2});
+  for (const auto *each : {&other.leader, &other.follower}) {
+    ASSERT_FALSE(each->isOk());
+    EXPECT_EQ(each->status().errorCode(), hone::ErrorCode::NoCommonStep);
+    EXPECT_NE(each->status().message().problem.find("of different runs"),
+              std::string::npos);
+  }
+}
+
+TEST_F(SessionTest, TheBeginningIsEveryRunsAndARunHasOneName) {
+  const Session::Peer a = peer("a", "b"), b = peer("b", "a");
+  const Beginning anew = begin(a, b, {{0}, 1}, {{4, 0}, 2});
+  ASSERT_TRUE(anew.leader.isOk() && anew.follower.isOk());
+  EXPECT_EQ(anew.follower.value().step, 0u);
+  EXPECT_EQ(anew.follower.value().run, 1u);
+
+  const Beginning same = begin(a, b, {{8, 4}, 7}, {{4}, 7});
+  ASSERT_TRUE(same.leader.isOk() && same.follower.isOk());
+  EXPECT_EQ(same.leader.value().step, 4u);
+  EXPECT_EQ(same.follower.value().run, 7u);
+
+  // What an older version wrote.
+  const Beginning older = begin(a, b, {{8, 4}, 0}, {{8}, 0});
+  ASSERT_TRUE(older.leader.isOk() && older.follower.isOk());
+  EXPECT_EQ(older.leader.value().step, 8u);
+  EXPECT_NE(older.leader.value().run, 0u);
+  EXPECT_EQ(older.leader.value().run, older.follower.value().run);
 }

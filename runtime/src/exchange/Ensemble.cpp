@@ -13,8 +13,8 @@
 
 namespace hone::rt {
 
-/// A step that is none: nothing is common.
-static constexpr uint64_t kNothing = UINT64_MAX;
+/// Steps that are none: nothing is common, or only of different runs.
+static constexpr uint64_t kNothing = UINT64_MAX, kOtherRun = UINT64_MAX - 1;
 /// For the greeting of a program that needs nothing any more, at most.
 static constexpr std::chrono::milliseconds kMostMoment{5000};
 
@@ -74,13 +74,13 @@ Transport::Message Ensemble::control(const Session &session,
           isSent};
 }
 
-Result<Ensemble::Start> Ensemble::beginRound(const std::vector<int64_t> &saved,
-                                             uint64_t steps, bool isNeeded,
+Result<Ensemble::Start> Ensemble::beginRound(const Folder &own, uint64_t steps,
+                                             bool isNeeded,
                                              const Decided &decided) {
   for (;;) {
     seen = events.load();
-    Result<Start> start = leads() ? leadRound(saved, steps, isNeeded, decided)
-                                  : followRound(saved);
+    Result<Start> start =
+        leads() ? leadRound(own, steps, isNeeded, decided) : followRound(own);
     if (start.isOk() || !isInterrupted())
       return start;
   }
@@ -88,43 +88,61 @@ Result<Ensemble::Start> Ensemble::beginRound(const std::vector<int64_t> &saved,
 
 using Saved = Ensemble::Saved;
 
-static Saved pack(const std::vector<int64_t> &saved, size_t most) {
+static Saved pack(const Ensemble::Folder &own, size_t most) {
   Saved out{};
-  if (saved.empty()) {
+  out.back() = own.run;
+  if (own.saved.empty()) {
     out[0] = 1; // the beginning
     return out;
   }
-  out[0] = std::min(saved.size(), most);
+  out[0] = std::min(own.saved.size(), most);
   for (size_t i = 0; i < out[0]; ++i)
-    out[1 + i] = uint64_t(saved[i]);
+    out[1 + i] = uint64_t(own.saved[i]);
   return out;
 }
 
 static bool has(const Saved &saved, uint64_t step) {
-  const auto end = saved.begin() + 1 + long(std::min<uint64_t>(saved[0], 7));
+  const auto end =
+      saved.begin() + 1 + long(std::min<uint64_t>(saved[0], saved.size() - 2));
   return std::find(saved.begin() + 1, end, step) != end;
 }
 
-/// What all have; the leader's is `own`.
+/// Folders that an older version wrote have no name.
+static bool isOfOneRun(uint64_t run, uint64_t other) {
+  return run == other || run == 0 || other == 0;
+}
+
+/// The newest step that all have, or why there is none; the leader's are `own`.
 static uint64_t newestCommon(const Saved &own,
                              const std::vector<Saved> &others) {
-  for (size_t i = 0; i < own[0]; ++i)
-    if (std::all_of(others.begin(), others.end(),
-                    [&](const Saved &each) { return has(each, own[1 + i]); }))
-      return own[1 + i];
-  return kNothing;
+  uint64_t none = kNothing;
+  for (size_t i = 0; i < own[0]; ++i) {
+    const uint64_t step = own[1 + i];
+    if (!std::all_of(others.begin(), others.end(),
+                     [&](const Saved &each) { return has(each, step); }))
+      continue;
+    if (step == 0 ||
+        std::all_of(others.begin(), others.end(), [&](const Saved &each) {
+          return isOfOneRun(own.back(), each.back());
+        }))
+      return step;
+    none = kOtherRun;
+  }
+  return none;
 }
 
 /// Where a round begins, or that nothing is common.
-static Result<Ensemble::Start> startAt(uint64_t step, uint64_t steps) {
-  if (step == kNothing)
-    return failed(
-        ErrorCode::NoCommonStep, {"--output"},
-        {"expects a checkpoint of one step in the folders of all "
-         "programs, but there is none"},
-        "give each program the folder of the same run, or new ones to "
-        "all");
-  return Ensemble::Start{step, steps};
+static Result<Ensemble::Start> startAt(const Ensemble::Start &start) {
+  if (start.step != kNothing && start.step != kOtherRun)
+    return start;
+  return failed(
+      ErrorCode::NoCommonStep, {"--output"},
+      {start.step == kNothing
+           ? "expects a checkpoint of one step in the folders of all "
+             "programs, but there is none"
+           : "expects the folders of one run, but those of the programs are "
+             "of different runs"},
+      "give each program the folder of the same run, or new ones to all");
 }
 
 Status Ensemble::askAll(uint64_t round, std::vector<Saved> &others) {
@@ -142,8 +160,8 @@ Status Ensemble::askAll(uint64_t round, std::vector<Saved> &others) {
   return Status::ok();
 }
 
-Result<Ensemble::Start> Ensemble::leadRound(const std::vector<int64_t> &saved,
-                                            uint64_t steps, bool isNeeded,
+Result<Ensemble::Start> Ensemble::leadRound(const Folder &own, uint64_t steps,
+                                            bool isNeeded,
                                             const Decided &decided) {
   const uint64_t round = ++rounds;
   Patience toGreet = about.patience;
@@ -158,10 +176,12 @@ Result<Ensemble::Start> Ensemble::leadRound(const std::vector<int64_t> &saved,
       session->cancel(control(*session, kSaved, round, false));
     return status;
   }
-  const uint64_t begin[2] = {newestCommon(pack(saved, kMostSaved), others),
-                             steps};
-  if (decided && begin[0] != kNothing)
-    decided({begin[0], begin[1]});
+  const Start start{newestCommon(pack(own, kMostSaved), others), steps,
+                    own.run ? own.run : platform::randomNumber() | 1};
+  const Result<Start> checked = startAt(start);
+  if (decided && checked.isOk())
+    decided(start);
+  const uint64_t begin[3] = {start.step, start.steps, start.run};
   entered = round;
   commands = 0;
   for (auto &session : sessions) {
@@ -170,11 +190,10 @@ Result<Ensemble::Start> Ensemble::leadRound(const std::vector<int64_t> &saved,
                                reinterpret_cast<const char *>(begin),
                                sizeof(begin)));
   }
-  return startAt(begin[0], steps);
+  return checked;
 }
 
-Result<Ensemble::Start>
-Ensemble::followRound(const std::vector<int64_t> &saved) {
+Result<Ensemble::Start> Ensemble::followRound(const Folder &own) {
   HONE_TRY(leader().awaitGreeting());
   const auto from = std::chrono::steady_clock::now();
   const std::string what = joined({"a round of '", leader().peer(), "'"});
@@ -191,14 +210,14 @@ Ensemble::followRound(const std::vector<int64_t> &saved) {
                   std::chrono::steady_clock::now() - from)));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  uint64_t begin[2] = {};
-  const Saved own = pack(saved, kMostSaved);
+  uint64_t begin[3] = {};
+  const Saved saved = pack(own, kMostSaved);
   const Message comes = control(leader(), kBegin, round, false);
   HONE_TRY(leader().postReceive(comes, reinterpret_cast<char *>(begin),
                                 sizeof(begin)));
   HONE_TRY(leader().postSend(control(leader(), kSaved, round, true),
-                             reinterpret_cast<const char *>(&own),
-                             sizeof(own)));
+                             reinterpret_cast<const char *>(&saved),
+                             sizeof(saved)));
   if (Status status = leader().wait(comes); !status.isOk()) {
     leader().cancel(comes);
     return status;
@@ -207,7 +226,7 @@ Ensemble::followRound(const std::vector<int64_t> &saved) {
   commands = 0;
   for (auto &session : sessions)
     session->beginRound(round);
-  return startAt(begin[0], begin[1]);
+  return startAt({begin[0], begin[1], begin[2]});
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,14 +32,21 @@ public:
     Patience patience;
     uint64_t payload = kFramePayload; ///< see Session::Peer
   };
-  /// Where a round begins, and how many steps the run has.
+  /// What a program has saved, newest first, and the name of the run that it is
+  /// of. 0: it has none.
+  struct Folder {
+    std::vector<int64_t> saved;
+    uint64_t run = 0;
+  };
+  /// Where a round begins, how many steps the run has, and its name.
   struct Start {
-    uint64_t step, steps;
+    uint64_t step, steps, run;
   };
 
   using Decided = std::function<void(const Start &)>;
 
-  /// How many steps a program has saved, and the newest of them.
+  /// How many steps a program has saved, the newest of them, and the run's
+  /// name.
   using Saved = std::array<uint64_t, 8>;
 
   /// Takes leave of all at the same time.
@@ -55,12 +62,13 @@ public:
   /// Whether what failed is to be done again, from beginRound() on.
   bool isInterrupted() const { return events.load() != seen; }
 
-  /// Begins at the newest step that all have, of those that are `saved`, newest
-  /// first. A program without one has the beginning, step 0. `steps` is the
-  /// leader's. A leader that nobody needs waits but a moment for those that
-  /// are there. A leader calls `decided` before the others know of the round.
-  /// Errors: as Session::open; NoCommonStep.
-  Result<Start> beginRound(const std::vector<int64_t> &saved, uint64_t steps,
+  /// Begins at the newest step that all have saved. A program without one has
+  /// the beginning, step 0, which is every run's. `steps` and the run are the
+  /// leader's; one without a name is given one. A leader that nobody needs
+  /// waits but a moment for those that are there. A leader calls `decided`
+  /// before the others know of the round. Errors: as Session::open;
+  /// NoCommonStep.
+  Result<Start> beginRound(const Folder &own, uint64_t steps,
                            bool isNeeded = true,
                            const Decided &decided = nullptr);
 
@@ -86,14 +94,14 @@ public:
 private:
   /// Steps that a program says it has saved, at most; a message of them is
   /// small.
-  static constexpr size_t kMostSaved = 7;
+  static constexpr size_t kMostSaved = 6;
 
   explicit Ensemble(About about) : about(std::move(about)) {}
   /// Asks all for `round`, and what they have saved.
   Status askAll(uint64_t round, std::vector<Saved> &others);
-  Result<Start> leadRound(const std::vector<int64_t> &saved, uint64_t steps,
-                          bool isNeeded, const Decided &decided);
-  Result<Start> followRound(const std::vector<int64_t> &saved);
+  Result<Start> leadRound(const Folder &own, uint64_t steps, bool isNeeded,
+                          const Decided &decided);
+  Result<Start> followRound(const Folder &own);
   Session &leader() { return *sessions.front(); }
   Session &of(const Message &message);
   Message control(const Session &session, const char *channel, uint64_t step,

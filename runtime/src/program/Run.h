@@ -130,6 +130,13 @@ private:
   std::string startMark() const {
     return inputs.options.output + "/together.start";
   }
+  /// The name that a run of several programs has in all their folders, so that
+  /// checkpoints of two runs are not taken for one's; 0: none.
+  std::string runMark() const {
+    return inputs.options.output + "/together.run";
+  }
+  uint64_t readRunName() const;
+  Status writeRunName(uint64_t name) const;
   /// The end of a run of several programs.
   Status endTogether();
   /// At the end, when all have saved: a program that gives no sign costs

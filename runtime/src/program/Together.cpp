@@ -9,6 +9,7 @@
 
 #include "program/Together.h"
 
+#include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "exchange/Engine.h"
 #include "exchange/Pieces.h"
@@ -24,6 +25,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <cstdlib>
 
 namespace hone::rt {
 
@@ -126,13 +128,18 @@ Status Run::startTogether() {
       platform::exists(endMark()) && (follows() || endsAt(saved.front()));
   const bool isNeeded = !isDone || !platform::exists(knownMark());
   // A leader that dies before others know of a longer run needs them again.
-  auto leaveMarks = [this](const Ensemble::Start &start) {
+  // Written before anything is saved, so a folder's checkpoints are of its run.
+  const uint64_t run = readRunName();
+  Status named = Status::ok();
+  auto leaveMarks = [&](const Ensemble::Start &start) {
     if (start.step < start.steps)
       for (const std::string &mark : {knownMark(), endMark()})
         platform::removeFile(mark.c_str());
+    if (start.run != run)
+      named = writeRunName(start.run);
   };
   Result<Ensemble::Start> met =
-      inputs.others->beginRound(saved, steps, isNeeded, leaveMarks);
+      inputs.others->beginRound({saved, run}, steps, isNeeded, leaveMarks);
   const bool mayBeAlone =
       isDone && met.status().errorCode() == ErrorCode::PeerLost;
   if (!met.isOk() && !mayBeAlone)
@@ -144,16 +151,31 @@ Status Run::startTogether() {
            "without %s it waits for --timeout\n",
            met.status().message().place.c_str(), knownMark().c_str());
   const Ensemble::Start start =
-      mayBeAlone
-          ? Ensemble::Start{uint64_t(saved.front()), uint64_t(saved.front())}
-          : met.value();
+      mayBeAlone ? Ensemble::Start{uint64_t(saved.front()),
+                                   uint64_t(saved.front()), run}
+                 : met.value();
   if (follows()) {
     settle(start.steps);
     leaveMarks(start);
   }
+  HONE_TRY(std::move(named));
   if (start.step == 0)
     HONE_TRY(writeFile(startMark(), ""));
   return takeUp(start.step, start.step > 0);
+}
+
+uint64_t Run::readRunName() const {
+  const Result<MappedFile> found = MappedFile::open(runMark());
+  const std::string text(found.isOk() ? found.value().bytes() : "");
+  return text.size() == 17 && text.back() == '\n'
+             ? strtoull(text.c_str(), nullptr, 16)
+             : 0;
+}
+
+Status Run::writeRunName(uint64_t name) const {
+  char text[18];
+  snprintf(text, sizeof(text), "%016" PRIx64 "\n", name);
+  return writeFile(runMark(), text);
 }
 
 bool Run::endsAt(int64_t step) const {
