@@ -129,6 +129,11 @@ refused 2 'H0827.*--serve: .*they do not fit' "${server[@]}" --serve 127.0.0.1:$
 refused 2 'H0827.*--serve: .*phone/cert.pem: is the certificate of a program that connects' \
   "${server[@]}" --serve 127.0.0.1:$port --keys "$keys/phone" --admit "$keys/admitted"
 broken cert.pem
+openssl req -new -key "$keys/broken/key.pem" -subj /CN=phone |
+  openssl x509 -req -days 1 -CA "$keys/ca.pem" -CAkey "$keys/ca.key.pem" -out "$keys/broken/cert.pem" \
+    -extfile <(echo extendedKeyUsage=serverAuth) 2>"$work/log"
+refused 2 'H0827.*--connect: .*cert.pem: is the certificate of a program that serves' \
+  "${client[@]}" --connect localhost:$port --keys "$keys/broken"
 head -c 2000 /dev/zero >"$keys/broken/cert.pem"
 refused 2 'H0827.*cert.pem: expects PEM' "${client[@]}" --connect localhost:$port --keys "$keys/broken"
 broken ca.pem

@@ -41,6 +41,14 @@ TEST(Progress, MethodsWithoutAGradientHaveNoNorm) {
   EXPECT_NE(std::string(line).find("loss 1.8342  lr"), std::string::npos);
 }
 
+TEST(Progress, AProgramThatCountsNoTokensHasNoRate) {
+  char line[256];
+  StepRecord record{420, 1.83421, 9.6e-6, NAN, 0, 143 * mib, 0};
+  Progress::render(line, sizeof(line), record, 1000, 150 * mib, 0, 372);
+  EXPECT_STREQ(line, "step   420/1000  loss 1.8342  lr 9.6e-06  "
+                     "peak 143.0/150.0 MiB  eta 6m12s");
+}
+
 TEST(Progress, LineShowsWhatAStepWroteToTheFile) {
   char line[256];
   StepRecord record{420, 1.83421, 9.6e-6, NAN, 812, 143 * mib, 0};

@@ -42,19 +42,21 @@ static void renderDuration(char *out, size_t size, double seconds) {
 int Progress::render(char *out, int size, const StepRecord &record,
                      uint64_t steps, uint64_t plannedBytes, double rate,
                      double eta) {
-  char left[32], total[24], norm[32] = "", offloaded[40] = "";
+  char left[32], total[24], norm[32] = "", offloaded[40] = "", speed[32] = "";
   renderDuration(left, sizeof(left), eta);
   int width = snprintf(total, sizeof(total), "%" PRIu64, steps);
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "  norm %.3g", record.gradientNorm);
+  if (rate > 0) // only the program with the data counts tokens
+    snprintf(speed, sizeof(speed), "  %.0f tok/s", rate);
   if (record.offloadedBytes > 0)
     snprintf(offloaded, sizeof(offloaded), "  offloaded %.1f MiB",
              inMebibytes(record.offloadedBytes));
   return snprintf(out, size_t(size),
-                  "step %*" PRIu64 "/%s  loss %.4f%s  lr %.1e  %.0f tok/s  "
+                  "step %*" PRIu64 "/%s  loss %.4f%s  lr %.1e%s  "
                   "peak %.1f/%.1f MiB%s  eta %s",
                   width + 1, record.step, total, record.loss, norm,
-                  record.learningRate, rate,
+                  record.learningRate, speed,
                   inMebibytes(record.peakAnonymousBytes),
                   inMebibytes(plannedBytes), offloaded, left);
 }
