@@ -3,7 +3,8 @@
 #
 # Addresses and keys that are refused, by name and exit code; and all who may not train
 # with a server, beside one that does: it goes on. Had a greeting of theirs been read, it
-# would not, since they were started with another option.
+# would not, since they were started with another option. Where one of the two is stopped, the
+# other one waits, which takes next to nothing of a core.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
@@ -220,3 +221,17 @@ wait $strangers
 cat "$work/strangers"
 trains
 echo 'the one that trains goes on'
+
+# idles STOPPED WAITING WHO: while one is stopped, the other waits.
+idles() {
+  local status=0
+  kill -STOP "$1"
+  sleep 1
+  waits "$2" "$3" 3 || status=$?
+  kill -CONT "$1" # also so that it can be ended
+  ((status == 0)) || exit 1
+  trains
+}
+idles "${both[1]}" "${both[0]}" 'a server whose client is stopped'
+idles "${both[0]}" "${both[1]}" 'a client whose server is stopped'
+echo 'both wait with at most 2 % of a core'

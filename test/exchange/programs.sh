@@ -168,12 +168,14 @@ survives() {
   done
 }
 
-# waits PID WHO [SECONDS]: takes at most 2 % of a core, of 20 seconds.
+# waits PID WHO [SECONDS]: takes at most 2 % of a core, of 20 seconds, alive and not stopped. That is
+# time of processors, so what else a machine does is nothing to it.
 waits() {
   local seconds=${3-20} before after
   before=$(awk '{print $14 + $15}' "/proc/$1/stat")
   sleep "$seconds"
-  after=$(awk '{print $14 + $15}' "/proc/$1/stat")
+  after=$(awk '$3 !~ /[TZX]/ {print $14 + $15}' "/proc/$1/stat")
+  [[ -n $after ]] || { echo "waits: $2 is stopped or dead" >&2; return 1; }
   awk -v ticks=$((after - before)) -v who="$2" -v rate="$(getconf CLK_TCK)" -v seconds="$seconds" 'BEGIN {
     printf "%s: %.2f %% of a core\n", who, ticks / rate / seconds * 100
     exit !(ticks / rate / seconds <= 0.02)
