@@ -61,50 +61,6 @@ EntryProgram hone::buildProgram(llvm::StringRef ir, const Target &target,
   return std::move(*built);
 }
 
-HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
-  llvm::ExitOnError check("cannot build the program under test: ");
-  auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
-  program = buildProgram(ir, *target, bfloat16Products);
-  // Functions of scalars are the host's everywhere.
-  if (!target->hasHostKernels() && program.compiled().kernel_count > 0)
-    beside =
-        buildProgram(ir, *check(createTarget(TargetRequest::parse("native"))),
-                     bfloat16Products);
-}
-
-void HoneProgram::setWeights(const std::vector<std::vector<double>> &values) {
-  weights = values;
-  rounded.clear();
-  std::vector<const void *> tensors;
-  for (const std::vector<double> &tensor : weights) {
-    rounded.emplace_back(tensor.begin(), tensor.end());
-    tensors.push_back(program.hasFloat32Gradients()
-                          ? static_cast<const void *>(rounded.back().data())
-                          : tensor.data());
-  }
-  if (beside)
-    beside->setWeights(tensors);
-  program.setWeights(std::move(tensors));
-}
-
-void HoneProgram::run(int64_t rows, unsigned threads) {
-  auto pool = rt::Pool::create(threads);
-  if (!pool.isOk())
-    llvm::report_fatal_error("cannot start threads");
-  if (beside) {
-    beside->run(rows, *pool.value());
-    return program.run(rows, *pool.value());
-  }
-  const std::string before = program.memory().str();
-  test::GuardedDevice guarded(*pool.value());
-  program.run(rows, guarded, program.threadBytes() * threads);
-  const std::string there = program.memory().str();
-  program.setMemory(before);
-  program.run(rows, *pool.value());
-  if (program.memory() != there)
-    llvm::report_fatal_error("two devices leave other bits");
-}
-
 /// Whether the test that runs is of what has the same bits everywhere:
 /// products, element-wise kernels, and what is no sum. Other sums have an order
 /// of their own on a device, and what follows from them has other bits; so has
@@ -143,6 +99,56 @@ static bool promisesBits() {
                       [&](auto each) { return name.split('/').first == each; });
 }
 
+static bool showsBits() { return std::getenv("HONE_SHOW_BITS") != nullptr; }
+
+HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
+  llvm::ExitOnError check("cannot build the program under test: ");
+  auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
+  program = buildProgram(ir, *target, bfloat16Products);
+  // Functions of scalars are the host's everywhere.
+  isOnDevice = !target->hasHostKernels() && program.compiled().kernel_count > 0;
+  // Compiling for the processor takes most of a test's time, so it is done only
+  // where its bits are asked for.
+  if (isOnDevice && (promisesBits() || showsBits()))
+    beside =
+        buildProgram(ir, *check(createTarget(TargetRequest::parse("native"))),
+                     bfloat16Products);
+}
+
+void HoneProgram::setWeights(const std::vector<std::vector<double>> &values) {
+  weights = values;
+  rounded.clear();
+  std::vector<const void *> tensors;
+  for (const std::vector<double> &tensor : weights) {
+    rounded.emplace_back(tensor.begin(), tensor.end());
+    tensors.push_back(program.hasFloat32Gradients()
+                          ? static_cast<const void *>(rounded.back().data())
+                          : tensor.data());
+  }
+  if (beside)
+    beside->setWeights(tensors);
+  program.setWeights(std::move(tensors));
+}
+
+void HoneProgram::run(int64_t rows, unsigned threads) {
+  auto pool = rt::Pool::create(threads);
+  if (!pool.isOk())
+    llvm::report_fatal_error("cannot start threads");
+  if (isOnDevice) {
+    if (beside)
+      beside->run(rows, *pool.value());
+    return program.run(rows, *pool.value());
+  }
+  const std::string before = program.memory().str();
+  test::GuardedDevice guarded(*pool.value());
+  program.run(rows, guarded, program.threadBytes() * threads);
+  const std::string there = program.memory().str();
+  program.setMemory(before);
+  program.run(rows, *pool.value());
+  if (program.memory() != there)
+    llvm::report_fatal_error("two devices leave other bits");
+}
+
 std::vector<double> HoneProgram::read(llvm::StringRef region,
                                       size_t count) const {
   std::vector<double> values = program.read(region, count);
@@ -154,7 +160,7 @@ std::vector<double> HoneProgram::read(llvm::StringRef region,
   for (size_t i = 0; i < count; ++i)
     isSame &= memcmp(&values[i], &there[i], sizeof(double)) == 0 ||
               (std::isnan(values[i]) && std::isnan(there[i]));
-  if (std::getenv("HONE_SHOW_BITS")) {
+  if (showsBits()) {
     const testing::TestInfo *test =
         testing::UnitTest::GetInstance()->current_test_info();
     fprintf(stderr, "bits %s %s.%s %s\n", isSame ? "same" : "OTHER",

@@ -51,13 +51,16 @@ public:
 
   /// On the host, and on a device whose memory it cannot see: exits with a
   /// message if they leave other bits. A target's kernels for a device run on
-  /// that, which has a driver, and the processor's beside.
+  /// that, which has a driver, and the processor's beside where their bits are
+  /// promised.
   void run(int64_t rows, unsigned threads);
-  bool isForDevice() const { return beside.has_value(); }
+  bool isForDevice() const { return isOnDevice; }
 
 private:
   EntryProgram program;
-  std::optional<EntryProgram> beside; ///< the same for the processor
+  bool isOnDevice = false;
+  /// The same for the processor, where a test promises its bits.
+  std::optional<EntryProgram> beside;
   std::vector<std::vector<double>> weights;
   std::vector<std::vector<float>> rounded; ///< weights of a float32 program
 };
