@@ -276,6 +276,11 @@ TEST(Faults, AKernelThatDoesNotEnd) {
   }
 }
 
+TEST(Faults, AKernelThatStopsItself) {
+  expectFault(kernel("setp.eq.u32 %p0, %r0, 40;\n@%p0 trap; // HERE\n"),
+              Fault::Trap, launch64, "thread 40 of");
+}
+
 TEST(Faults, BarriersThatNoAccessNeeds) {
   const std::string text = exchange("bar.sync 0;\nbar.sync 0;\n");
   RunPtx run(text);
