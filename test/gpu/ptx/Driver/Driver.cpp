@@ -68,6 +68,7 @@ void Driver::enqueue(std::function<void()> work) {
 }
 
 cuda::Code Driver::flush(bool waits) {
+  hostWaits += !queue.empty();
   while (!queue.empty() && !isStuck) {
     std::function<void()> work = std::move(queue.front());
     queue.pop_front();
@@ -174,10 +175,10 @@ void Driver::writeReport() {
     return;
   fprintf(file,
           "%slaunches: %llu\nallocations: %llu\ndevice bytes: %llu\n"
-          "pinned bytes: %llu\n",
+          "pinned bytes: %llu\nwaits: %llu\n",
           device->report().c_str(), (unsigned long long)launches,
           (unsigned long long)allocations, (unsigned long long)deviceBytes,
-          (unsigned long long)pinnedBytes);
+          (unsigned long long)pinnedBytes, (unsigned long long)hostWaits);
   fclose(file);
 }
 

@@ -63,6 +63,7 @@ private:
   std::deque<std::function<void()>> queue;
   uint64_t allocations = 0, launches = 0;
   uint64_t deviceBytes = 0, pinnedBytes = 0; ///< asked for, in all
+  uint64_t hostWaits = 0;                    ///< for what was not done yet
 };
 
 } // namespace hone::ptx
