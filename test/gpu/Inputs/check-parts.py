@@ -50,7 +50,7 @@ import lit.formats
 config.name = "parts"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".test"]
-config.excludes = ["Inputs", "arena.test"]
+config.excludes = ["Inputs", "arena.test", "launches.test"]
 config.test_exec_root = "{build}/test"
 config.available_features = {{"shared-data", "x86-64-v3"}}
 config.environment["PATH"] = "{build}/bin:{os.environ["PATH"]}"
