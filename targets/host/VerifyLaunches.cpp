@@ -29,21 +29,31 @@ static bool isRuntimeCall(LLVM::CallOp call) {
   return call.getCallee() && llvm::is_contained(known, *call.getCallee());
 }
 
-/// Functions that launch kernels, themselves or through others: entries, and
-/// what they call.
-static llvm::SetVector<LLVM::LLVMFuncOp> launchingFunctions(ModuleOp module) {
-  llvm::SetVector<LLVM::LLVMFuncOp> found;
-  llvm::StringMap<SmallVector<LLVM::LLVMFuncOp, 2>> callers;
+/// The calls of each function, in order.
+using Calls = llvm::StringMap<SmallVector<LLVM::CallOp, 2>>;
+
+static Calls callsOf(ModuleOp module) {
+  Calls calls;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     function.walk([&](LLVM::CallOp call) {
-      if (call.getCallee() == StringRef("hone_launch"))
-        found.insert(function);
-      else if (call.getCallee())
-        callers[*call.getCallee()].push_back(function);
+      if (call.getCallee())
+        calls[*call.getCallee()].push_back(call);
     });
+  return calls;
+}
+
+/// Functions that launch kernels, themselves or through others: entries, and
+/// what they call.
+static llvm::SetVector<LLVM::LLVMFuncOp> launchingFunctions(const Calls &all) {
+  llvm::SetVector<LLVM::LLVMFuncOp> found;
+  auto addCallers = [&](StringRef callee) {
+    for (LLVM::CallOp call : all.lookup(callee))
+      found.insert(call->getParentOfType<LLVM::LLVMFuncOp>());
+  };
+  addCallers("hone_launch");
   for (size_t i = 0; i < found.size(); ++i) {
     LLVM::LLVMFuncOp function = found[i];
-    found.insert_range(callers.lookup(function.getName()));
+    addCallers(function.getName());
   }
   return found;
 }
@@ -95,28 +105,27 @@ static std::optional<int32_t> loadedField(Value value) {
 /// input of the batch wherever it is called. Inputs alone are found through
 /// that field: an entry's results are values, in the table that it is called
 /// with. No kernel writes an input, since no result has a place there.
-static bool isInputOfBatch(Value root, LLVM::LLVMFuncOp function) {
+static bool isInputOfBatch(Value root, LLVM::LLVMFuncOp function,
+                           const Calls &all) {
   auto argument = dyn_cast<BlockArgument>(root);
   if (!argument || !argument.getOwner()->isEntryBlock())
     return false;
-  bool isCalled = false, isInput = true;
-  function->getParentOfType<ModuleOp>().walk([&](LLVM::CallOp call) {
-    if (call.getCallee() != function.getName())
-      return;
-    isCalled = true;
-    Value passed = call.getArgOperands()[argument.getArgNumber()];
-    isInput &= loadedField(rootOf(passed)) == int32_t(FrameField::Batch);
-  });
-  return isCalled && isInput;
+  auto calls = all.find(function.getName());
+  return calls != all.end() &&
+         llvm::all_of(calls->second, [&](LLVM::CallOp call) {
+           Value passed = call.getArgOperands()[argument.getArgNumber()];
+           return loadedField(rootOf(passed)) == int32_t(FrameField::Batch);
+         });
 }
 
 /// Whether no kernel writes what is at `address`.
-static bool isConstantMemory(Value address, LLVM::LLVMFuncOp function) {
+static bool isConstantMemory(Value address, LLVM::LLVMFuncOp function,
+                             const Calls &calls) {
   const auto numbers = int32_t(FrameField::Numbers);
   Value root = rootOf(address);
   if (isFrame(root))
     return true;
-  if (isInputOfBatch(root, function))
+  if (isInputOfBatch(root, function, calls))
     return true;
   // The table of values that an entry is called with.
   if (root == function.getArgument(function.getNumArguments() > 1 ? 1 : 0))
@@ -158,7 +167,7 @@ static bool isClosure(LLVM::AllocaOp space) {
 
 static LogicalResult
 verifyOp(Operation *op, LLVM::LLVMFuncOp function,
-         const llvm::SetVector<LLVM::LLVMFuncOp> &launching,
+         const llvm::SetVector<LLVM::LLVMFuncOp> &launching, const Calls &calls,
          SymbolTable &symbols) {
   // 1
   if (auto call = dyn_cast<LLVM::CallOp>(op)) {
@@ -172,7 +181,7 @@ verifyOp(Operation *op, LLVM::LLVMFuncOp function,
   }
   // 2
   if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-    if (isConstantMemory(load.getAddr(), function))
+    if (isConstantMemory(load.getAddr(), function, calls))
       return success();
     return op->emitOpError("expects to read what no kernel writes: what an "
                            "entry launches may not depend on it");
@@ -201,10 +210,11 @@ namespace {
 struct VerifyLaunches : public hone::impl::VerifyLaunchesBase<VerifyLaunches> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    const auto launching = launchingFunctions(getOperation());
+    const Calls calls = callsOf(getOperation());
+    const auto launching = launchingFunctions(calls);
     for (LLVM::LLVMFuncOp function : launching) {
       WalkResult walked = function.getBody().walk([&](Operation *op) {
-        return failed(verifyOp(op, function, launching, symbols))
+        return failed(verifyOp(op, function, launching, calls, symbols))
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       });
