@@ -291,13 +291,25 @@ requestsOfPrograms(const CompileRequest &request, const Spec &spec) {
   return parts;
 }
 
+/// `word` as a shell reads it back.
+static std::string inShell(llvm::StringRef word) {
+  if (word.find_first_of(" \t\n'\"\\$`;&|<>()[]{}*?!#~") ==
+      llvm::StringRef::npos)
+    return word.str();
+  std::string out = "'";
+  for (char c : word)
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
 /// How the programs are started on machines of one's own.
 static std::string launchLine(const std::string &folder,
                               const std::vector<std::string> &names) {
   std::string line = "run: mpirun";
   for (const std::string &name : names)
-    line += (name == names.front() ? "" : " :") + (" -np 1 " + folder) + "/" +
-            name + "/train --exchange mpi --output run/" + name +
+    line += std::string(name == names.front() ? "" : " :") + " -np 1 " +
+            inShell(folder + "/" + name + "/train") +
+            " --exchange mpi --output run/" + name +
             (name == names.front() ? " --data DATA" : "");
   return line;
 }

@@ -80,9 +80,11 @@ for count in 2 3 5; do
       { echo "async: $log ends after another step" >&2; exit 1; }
   done
   if ((count == 2)); then
-    compile offlight ", modules: 2, asynchronous: true, module_cuts: [${cuts[2]}]" --set exchange.in_flight=3
-    together 2 flight
-    same "$work/reference2" "$work/runflight"/module*
+    other=" another's"
+    compile "of$other" ", modules: 2, asynchronous: true, module_cuts: [${cuts[2]}]" --set exchange.in_flight=3
+    grep -qF -e "-np 1 '$work/of another'\\''s/module1/train' --exchange mpi" "$work/log"
+    together 2 "$other"
+    same "$work/reference2" "$work/run$other"/module*
     echo 'with more in flight, too'
   fi
   echo "same bits as all versions: $count modules"
