@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# grpc-costs.sh [P]
+# grpc-costs.sh [P [DTYPE]]
 #
 # HOSL of the shape of OPT-125M's hidden states, 64 x 27 tokens and P directions, over gRPC
 # with keys: bytes a step as a relay counts them, TLS included, beside the bound; anonymous
-# memory beside that over a local socket; processor time of programs that wait.
+# memory beside that over a local socket; processor time of programs that wait. P = 0 is FO-FO,
+# whose client has a backward. With DTYPE, float32 or bfloat16, that is what crosses, and bytes are all
+# that is measured.
 set -euo pipefail
 
-directions=${1-10}
+directions=${1-10} dtype=${2-float32}
+client_method="mezo, directions: $directions"
+((directions > 0)) || client_method=backprop
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 . "$(dirname "$0")/programs.sh"
@@ -23,8 +27,9 @@ model: $work/model
 weights: {dtype: float32}
 train: {batch_size: 64, max_seq_length: 27, learning_rate: 1e-4}
 parts:
-  lower: {layers: 0-0, method: mezo, directions: $directions, program: client}
+  lower: {layers: 0-0, method: $client_method, program: client}
   upper: {method: backprop, program: server}
+exchange: {dtype: $dtype}
 target: native
 SPEC
 honec "$work/spec.yaml" -o "$work/out" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
@@ -69,12 +74,15 @@ peak() { sed -n 's/^peak .*(\([0-9]*\) of .*/\1/p' "$1"; }
 
 read -r up1 down1 < <(carried few 1)
 read -r up down < <(carried more 3)
-awk -v P="$directions" -v up=$(((up - up1) / 2)) -v down=$(((down - down1) / 2)) 'BEGIN {
-  bound = 1.02 * ((2 * P + 1) * 64 * 27 * 768 * 4 + 8 * 64 * 27)
-  printf "bytes a step: up %d, of at most %d (%.4f of what the hidden states are); down %d\n",
-    up, bound, up / ((2 * P + 1) * 64 * 27 * 768 * 4), down
-  exit !(up <= bound)
+awk -v P="$directions" -v bytes=$([[ $dtype == bfloat16 ]] && echo 2 || echo 4) \
+  -v up=$(((up - up1) / 2)) -v down=$(((down - down1) / 2)) 'BEGIN {
+  hidden = 64 * 27 * 768 * bytes
+  bound = 1.02 * ((2 * P + 1) * hidden + 8 * 64 * 27)
+  printf "bytes a step: up %d, of at most %d (%.4f of what the hidden states are); down %d; both ways %.1f MiB\n",
+    up, bound, up / ((2 * P + 1) * hidden), down, (up + down) / 1048576
+  exit !(up <= bound && (P > 0 || down <= 1.02 * hidden))
 }'
+(($# < 2)) || exit 0
 both local 1 --exchange test --exchange-at "$work" -- --exchange test --exchange-at "$work"
 for program in client server; do
   awk -v with="$(peak "$work/more.$program.log")" -v without="$(peak "$work/local.$program.log")" \
