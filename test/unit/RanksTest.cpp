@@ -35,14 +35,17 @@ std::vector<float> sumOf(uint64_t batches, uint64_t elements) {
   return sum;
 }
 
+/// Of how many batches steps are, one after the other.
+using Steps = std::vector<uint64_t>;
+
 struct Outcome {
   std::vector<std::vector<float>> sums; ///< of each rank
-  std::vector<uint64_t> sent;
+  std::vector<uint64_t> sent, taken;
   size_t open = 0; ///< messages that are posted after all
 };
 
-/// A step of `batches` on `count` ranks.
-Outcome fold(uint32_t count, uint64_t batches, uint64_t elements) {
+/// Steps on `count` ranks; the sums are those of the last.
+Outcome fold(uint32_t count, const Steps &steps, uint64_t elements) {
   hone::test::Network network(elements, {std::chrono::milliseconds(20000)});
   std::vector<std::string> names;
   for (uint32_t rank = 0; rank < count; ++rank)
@@ -50,6 +53,7 @@ Outcome fold(uint32_t count, uint64_t batches, uint64_t elements) {
   Outcome out;
   out.sums.resize(count);
   out.sent.resize(count);
+  out.taken.resize(count);
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < count; ++rank)
     threads.emplace_back([&, rank] {
@@ -59,16 +63,23 @@ Outcome fold(uint32_t count, uint64_t batches, uint64_t elements) {
       ranks.setGradient(reinterpret_cast<char *>(own.data()), elements,
                         Dtype::F32);
       Ranks::Step step{0, 7, 0};
-      for (uint64_t first = 0; first < batches; first += count, ++step.round) {
-        const auto givers =
-            uint32_t(std::min<uint64_t>(count, batches - first));
-        if (rank < givers)
-          std::copy_n(gradientOf(first + rank, elements).data(), elements,
-                      own.data());
-        EXPECT_TRUE(ranks.fold(step, givers, first + count >= batches).isOk());
+      for (uint64_t batches : steps) {
+        step.round = 0;
+        for (uint64_t first = 0; first < batches;
+             first += count, ++step.round) {
+          const auto givers =
+              uint32_t(std::min<uint64_t>(count, batches - first));
+          if (rank < givers)
+            std::copy_n(gradientOf(first + rank, elements).data(), elements,
+                        own.data());
+          EXPECT_TRUE(
+              ranks.fold(step, givers, first + count >= batches).isOk());
+        }
+        ++step.completed;
       }
       out.sums[rank] = own;
       out.sent[rank] = ranks.sent();
+      out.taken[rank] = ranks.takenBytes();
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -82,7 +93,7 @@ TEST(Ranks, AddInTheOrderOfBatches) {
   for (uint32_t count : {2, 3, 4})
     for (uint64_t batches : {1, 2, 3, 4, 5, 7, 9})
       for (uint64_t elements : {1, 5, 1000, 200000}) {
-        const Outcome found = fold(count, batches, elements);
+        const Outcome found = fold(count, {batches}, elements);
         const std::vector<float> expected = sumOf(batches, elements);
         for (const std::vector<float> &sum : found.sums)
           EXPECT_TRUE(memcmp(sum.data(), expected.data(), 4 * elements) == 0)
@@ -95,8 +106,35 @@ TEST(Ranks, AddInTheOrderOfBatches) {
 TEST(Ranks, SendNoMoreThanASliceOfEach) {
   const uint64_t elements = 60000;
   for (uint32_t count : {2, 3, 4})
-    for (uint64_t sent : fold(count, count, elements).sent)
+    for (uint64_t sent : fold(count, {count}, elements).sent)
       EXPECT_EQ(sent, 2 * (count - 1) * 4 * elements / count);
+}
+
+// Two pieces arrive at a time. Beside them is a piece of the sum, or all of
+// this rank's slice if any step has several rounds; the last one of an epoch
+// may have fewer.
+TEST(Ranks, TakeTheMemoryThatIsPlanned) {
+  constexpr uint64_t piece = Ranks::kPieceBytes;
+  const uint64_t elements = 12 * 50000, bytes = 4 * elements;
+  for (uint32_t count : {2, 3, 4}) {
+    for (uint64_t taken : fold(count, {count, 1, count}, elements).taken) {
+      EXPECT_EQ(taken, 2 * piece + piece) << count;
+      EXPECT_EQ(taken, Ranks::foldBytes(bytes, count, /*hasRounds=*/false));
+    }
+    for (const Steps &steps :
+         {Steps{2 * count + 1}, Steps{2 * count, count}, Steps{1, 2 * count}}) {
+      const Outcome found = fold(count, steps, elements);
+      const uint64_t planned =
+          Ranks::foldBytes(bytes, count, /*hasRounds=*/true);
+      for (uint64_t taken : found.taken) {
+        EXPECT_EQ(taken, 2 * piece + bytes / count) << count;
+        EXPECT_LE(taken, planned);
+        EXPECT_LE(planned, taken + 64);
+      }
+      EXPECT_TRUE(memcmp(found.sums[0].data(),
+                         sumOf(steps.back(), elements).data(), bytes) == 0);
+    }
+  }
 }
 
 TEST(Ranks, GiveNumbersToAll) {

@@ -119,13 +119,16 @@ static void addTo(char *sum, const char *terms, uint64_t count, bool isFirst) {
 
 Status Ranks::addSlice(const Step &step, uint32_t givers, bool isLast) {
   const uint64_t size = dtypeBytes(dtype), base = step.round * mostPieces();
-  // A step of one round adds in place.
-  const bool hasRounds = step.round > 0 || !isLast;
+  // A step of one round needs a piece, and has it of a step before that had
+  // several.
+  const bool hasRounds = step.round > 0 || !isLast || !sum.empty();
   arriving.resize(2 * kPieceBytes);
-  if (hasRounds)
+  if (hasRounds) {
+    std::vector<char>().swap(adding);
     sum.resize((beginOf(own + 1) - beginOf(own)) * size);
-  else
+  } else {
     adding.resize(kPieceBytes);
+  }
   Posted sends(*this, 2 * count()), receives(*this, 2);
   // Terms from others, in the order in which they are added.
   std::vector<uint32_t> others;

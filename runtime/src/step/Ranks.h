@@ -64,6 +64,11 @@ public:
   static uint64_t foldBytes(uint64_t gradientBytes, uint32_t ranks,
                             bool hasRounds);
 
+  /// What it has taken of that.
+  uint64_t takenBytes() const {
+    return arriving.capacity() + adding.capacity() + sum.capacity();
+  }
+
   /// What this rank has sent, in bytes of values.
   uint64_t sent() const { return sentBytes; }
 
@@ -109,7 +114,8 @@ private:
   char *gradient = nullptr;
   uint64_t elements = 0;
   Dtype dtype = Dtype::F32;
-  /// Where two pieces arrive, and one is added up where a step has one round.
+  /// Where two pieces arrive, and one is added up where all steps have one
+  /// round.
   std::vector<char> arriving, adding;
   std::vector<char> sum; ///< of the own slice, over the rounds of a step
   uint64_t sentBytes = 0;
