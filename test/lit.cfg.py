@@ -106,6 +106,11 @@ if (os.geteuid() == 0 and lit.util.which("tc") and not subprocess.call(
          "&& tc qdisc add dev lo root tbf rate 1mbit burst 16kb latency 9ms"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)):
     config.available_features.add("network-namespaces")
+# Disks of their own: of root, where the kernel lets it mount one.
+if os.geteuid() == 0 and not subprocess.call(
+        ["unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+    config.available_features.add("mount-namespaces")
 if lit.util.which("strace"):
     config.available_features.add("strace")
 
