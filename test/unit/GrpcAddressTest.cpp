@@ -1,6 +1,7 @@
 //===- GrpcAddressTest.cpp - Where programs meet, and with which keys -----===//
 
 #include "runtime/engines/grpc/Address.h"
+#include "runtime/engines/grpc/Timing.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,19 @@
 #include <fstream>
 
 using namespace hone::grpc_engine;
+
+// What docs/split-training.md says. Both ends have the same numbers, so a side
+// that pings is not cut off for it, and one that is dead is noticed.
+TEST(GrpcTimingTest, BothSidesPermitThePingsThatTheySend) {
+  EXPECT_GE(kPingEvery, 2 * kPingPermittedEvery);
+  EXPECT_EQ(kPingEvery + kPingAnswer, 140 * 1000);
+  EXPECT_GT(kPingAnswer, 65536 + 1000); // at 1 KB/s a window of 64 KiB
+}
+
+TEST(GrpcTimingTest, ItIsDialledAgainAfterOneToSixtySeconds) {
+  EXPECT_EQ(kFirstPause, 1000);
+  EXPECT_EQ(kMostPause, 60000);
+}
 
 static std::string problemOf(const std::string &text) {
   Address address;

@@ -3,6 +3,7 @@
 #include "Network.h"
 
 #include "Listening.h"
+#include "Timing.h"
 #include "hone/engine.h"
 
 #include <grpcpp/resource_quota.h>
@@ -32,16 +33,17 @@ static constexpr milliseconds kMostLeave{300};
 /// A wall clock that differs by less was not set.
 static constexpr milliseconds kMostSlewed{500};
 
-/// Both sides say that they are there, and permit the other to. An answer comes
-/// after what is under way, a window of 64 KiB: over a minute at 1 KB/s.
+/// Both sides say that they are there, and permit the other to.
 static const std::pair<const char *, int> kOfBothSides[] = {
-    {GRPC_ARG_KEEPALIVE_TIME_MS, 20000},
-    {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 120000},
+    {GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery},
+    {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingAnswer},
     {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
-    {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000},
+    {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+     kPingPermittedEvery},
     // Probing would let a slow receiver's window grow by 10 MiB on a fast
     // link, and no setting bounds it. Without it each frame costs two window
-    // updates.
+    // updates in a record each: gRPC asks for more of the stream, and finds
+    // then that the connection has not the room.
     {GRPC_ARG_HTTP2_BDP_PROBE, 0},
     {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20},
     {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, HONE_FRAME_BYTES},
@@ -366,8 +368,8 @@ std::shared_ptr<Stream> Network::dial(Dialled &own, const std::string &peer,
     for (auto [name, value] : kOfBothSides)
       arguments.SetInt(name, value);
     // gRPC adds the jitter.
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 1000);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 60000);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPause);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostPause);
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
     std::shared_ptr<grpc::ChannelCredentials> credentials =
