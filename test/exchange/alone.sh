@@ -63,6 +63,26 @@ grep -q "all have the result, so this program waits no longer for the program 's
 ! grep -E '(speed +0 tokens/s|step +0 s)' "$work"/together2.*.log ||
   { echo 'alone: a rate of nothing' >&2; exit 1; }
 echo 'who leads was killed where a run stopped early, and the other one left: 0'
+# One that follows and has lost its folder comes when who leads has ended again.
+mv "$work/together2.server" "$work/lost"
+starts client together2
+ends client together2 0
+starts server together2
+ends server together2 69
+tail -n 3 "$work/together2.server.log" | grep -q "remove together.known from the folder of the one that leads" ||
+  fails server together2 'no word of together.known'
+# With that file gone both say that no step is in common.
+rm "$work/together2.client/together.known"
+patience=$enough
+for program in client server; do
+  starts $program together2
+done
+for program in client server; do
+  ends $program together2 65
+done
+echo 'one that follows has lost its folder: 69, and 65 after who leads has forgotten the end'
+patience=$little
+
 # One that may go on longer needs the other one.
 own=(--save-every 4 --eval-every 3 --eval-data "$work/held.jsonl" --early-stop 9)
 starts client together2

@@ -115,13 +115,26 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
 // A run of several programs
 //===----------------------------------------------------------------------===//
 
+/// Who leads may have ended, since it takes this folder for one that has the
+/// result.
+static Status fromNewFolder(Status status) {
+  if (status.errorCode() != ErrorCode::PeerLost)
+    return status;
+  Message told = status.message();
+  told.remedy = "start the program that leads, too; if it says that all have "
+                "the result and this one's --output was lost, remove "
+                "together.known from the folder of the one that leads first";
+  return Status(ErrorCode::PeerLost, std::move(told));
+}
+
 Status Run::startTogether() {
   std::vector<std::string> notes;
   HONE_ASSIGN(std::vector<int64_t> saved, store.sound(notes));
   for (const std::string &note : notes)
     printWarning(ErrorCode::DamagedCheckpoint, note);
   // Of what no other program may have saved yet, the beginning is common.
-  if (saved.empty() || platform::exists(startMark()))
+  const bool isNew = saved.empty();
+  if (isNew || platform::exists(startMark()))
     saved.push_back(0);
   isEnded = false;
   const bool isDone =
@@ -143,7 +156,7 @@ Status Run::startTogether() {
   const bool mayBeAlone =
       isDone && met.status().errorCode() == ErrorCode::PeerLost;
   if (!met.isOk() && !mayBeAlone)
-    return met.status();
+    return isNew && follows() ? fromNewFolder(met.status()) : met.status();
   // The others are done, too: each has the last step, and knows it.
   isEnded = mayBeAlone;
   if (mayBeAlone && !isNeeded && !follows())
