@@ -28,7 +28,7 @@ echo 'int other;' | c++ -x c++ -shared -o "$work/out/client/hone-exchange-none.s
 refused 66 'H0823.*it has no hone_exchange_engine' out/client --data "$data" --exchange none
 sed 's/HONE_ENGINE_VERSION,/HONE_ENGINE_VERSION + 1,/' "$here/TestEngine.cpp" |
   c++ -std=c++17 -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-new.so" -
-refused 66 'H0823.*expects version 1 .* but got version 2' out/client --data "$data" --exchange new
+refused 66 'H0823.*expects version 2 .* but got version 3' out/client --data "$data" --exchange new
 echo '#include "hone/engine.h"
 extern "C" const char *hone_exchange_problem(void) { return "it is of MPI 9 and this machine has 8"; }' |
   c++ -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-mpi9.so" -

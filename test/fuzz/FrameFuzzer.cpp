@@ -162,7 +162,8 @@ const hone_engine engine = {
     /*bytes=*/0,
     /*link_bytes=*/0,
     /*is_ordered=*/0,
-    /*link_frames=*/0};
+    /*link_frames=*/0,
+    /*piece_bytes=*/0};
 
 std::atomic<uint64_t> events{0};
 uint64_t seen = 0;

@@ -305,6 +305,82 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
   b.join();
   EXPECT_EQ(problem, Status::ok().render());
   EXPECT_EQ(wire.sent[FrameKind::Data], 4u); // of 256 KiB
+  EXPECT_EQ(wire.sent[FrameKind::Credit], 1u);
+}
+
+// From what half a second carries, but no less than on a slow link.
+TEST(FrameTest, PiecesAreWhatTheLinkCarriesInHalfASecond) {
+  constexpr uint64_t most = kMostFramePayload;
+  EXPECT_EQ(payloadAfter(1000000, 1.0, most), 500000u);
+  EXPECT_EQ(payloadAfter(1000000, 0.5, most), most);
+  EXPECT_EQ(payloadAfter(1000000, 0.0, most), most);
+  EXPECT_EQ(payloadAfter(1000000, 1000.0, most), kFramePayload);
+  EXPECT_EQ(payloadAfter(0, 1.0, most), kFramePayload);
+  EXPECT_EQ(payloadAfter(1000000, 0.0, 32768), 32768u);
+  EXPECT_EQ(payloadAfter(1000000, 1000.0, 32768), 32768u);
+}
+
+// A message over a link that has shown that it is quick has fewer frames.
+TEST_F(SessionTest, AQuickLinkHasLongFrames) {
+  wire.each = std::chrono::milliseconds(0);
+  static const hone_engine quick = {
+      HONE_ENGINE_VERSION,
+      sizeof(hone_engine),
+      "quick",
+      openEnd,
+      sendOver,
+      takeOff,
+      [](hone_link *) {},
+      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
+      0,
+      0,
+      /*is_ordered=*/1,
+      0,
+      0};
+  constexpr uint64_t size = 2 * kMostFramePayload + 1;
+  constexpr unsigned least = 3, most = 8;
+  auto framesOfData = [] {
+    std::lock_guard<std::mutex> lock(wire.mutex);
+    return wire.sent[FrameKind::Data];
+  };
+  const std::string out(size, 'o');
+  std::atomic<bool> isOver{false};
+  unsigned first = 0, last = 0;
+  std::thread e([&] {
+    Session::Peer own = peer("e", "f");
+    own.engine = &quick;
+    own.payload = kMostFramePayload;
+    auto opened = Session::open(own);
+    // Beside other work no single one need be quick.
+    for (uint64_t i = 0; i < 200 && last != least; ++i) {
+      const unsigned before = framesOfData();
+      const Transport::Message sent = message(i, "f", true, "m");
+      (void)opened.value()->postSend(sent, out.data(), out.size());
+      EXPECT_TRUE(opened.value()->wait(sent).isOk());
+      last = framesOfData() - before;
+      first = i == 0 ? last : first;
+    }
+    isOver = true;
+  });
+  std::thread f([&] {
+    Session::Peer own = peer("f", "e");
+    own.engine = &quick;
+    own.payload = kMostFramePayload;
+    auto opened = Session::open(own);
+    for (uint64_t i = 0; !isOver; ++i) {
+      std::string in(size, '?');
+      const Transport::Message wanted = message(i, "e", false, "m");
+      (void)opened.value()->postReceive(wanted, in.data(), in.size());
+      if (opened.value()->wait(wanted).isOk())
+        EXPECT_EQ(in, out);
+      else
+        break;
+    }
+  });
+  e.join();
+  f.join();
+  EXPECT_EQ(first, most);
+  EXPECT_EQ(last, least);
 }
 
 // Its peer acknowledges nothing and takes no leave. After the deadline of the

@@ -89,7 +89,9 @@ static void closeLink(hone_link *link) {
 
 /// What gRPC allocates at most, and for each link beside that: several times
 /// what test/exchange/grpc-costs.sh measures.
-static constexpr uint64_t kBytes = 8 << 20, kLinkBytes = 2 << 20;
+static constexpr uint64_t kBytes = 6 << 20, kLinkBytes = 3 << 20;
+/// Whatever a message has, up to 1 MiB, gRPC asks for it once.
+static constexpr uint64_t kPieceBytes = 896 * 1024;
 
 extern "C" __attribute__((visibility("default"))) const hone_engine *
 hone_exchange_engine(void) {
@@ -104,6 +106,7 @@ hone_exchange_engine(void) {
                                      kBytes,
                                      kLinkBytes,
                                      /*is_ordered=*/1,
-                                     /*link_frames=*/0};
+                                     /*link_frames=*/0,
+                                     kPieceBytes};
   return &engine;
 }

@@ -17,8 +17,7 @@ const char *const kSelf = "hone-self", *const kPeer = "hone-peer",
 
 void Stream::opened() {
   phase = Phase::Open;
-  reads = true;
-  startRead();
+  readOn();
 }
 
 void Stream::end() {
@@ -32,11 +31,14 @@ void Stream::happen(Event event, bool isOk) {
     reads = false;
     if (!isOk) {
       end();
-    } else if (phase == Phase::Open) {
+    } else if (phase != Phase::Open) { // nobody wants it
+      readOn();
+    } else if (hasFrame) {
+      waits = true;
+    } else {
+      come.Swap(&in);
       hasFrame = true;
-    } else { // nobody wants it
-      reads = true;
-      startRead();
+      readOn();
     }
     break;
   case Event::Written:
@@ -54,6 +56,12 @@ void Stream::happen(Event event, bool isOk) {
   settle();
 }
 
+void Stream::readOn() {
+  in.Clear();
+  reads = true;
+  startRead();
+}
+
 void Stream::send(const void *bytes, uint64_t size) {
   const grpc::Slice slice(bytes, size);
   writes = true;
@@ -63,20 +71,21 @@ void Stream::send(const void *bytes, uint64_t size) {
 int64_t Stream::take(void *bytes, uint64_t capacity) {
   if (!hasFrame)
     return 0;
-  hasFrame = false;
-  int64_t size = int64_t(in.Length());
+  int64_t size = int64_t(come.Length());
   std::vector<grpc::Slice> pieces;
-  if (uint64_t(size) > capacity || !in.Dump(&pieces).ok())
+  if (uint64_t(size) > capacity || !come.Dump(&pieces).ok())
     size = -1;
   auto *out = static_cast<char *>(bytes);
   for (const grpc::Slice &piece : pieces) {
     memcpy(out, piece.begin(), piece.size());
     out += piece.size();
   }
-  in.Clear();
-  if (phase == Phase::Open) {
-    reads = true;
-    startRead();
+  come.Clear();
+  hasFrame = std::exchange(waits, false);
+  if (hasFrame) {
+    come.Swap(&in);
+    if (phase == Phase::Open)
+      readOn();
   }
   return size;
 }
@@ -85,7 +94,7 @@ void Stream::cancel() {
   if (phase == Phase::Over)
     return;
   end();
-  hasFrame = false;
+  hasFrame = waits = false;
   tryCancel();
   settle();
 }
@@ -126,10 +135,9 @@ void DialledStream::leave() {
     return cancel();
   end();
   leaves = true;
-  if (std::exchange(hasFrame, false)) {
-    reads = true;
-    startRead();
-  }
+  hasFrame = false;
+  if (std::exchange(waits, false))
+    readOn();
   settle();
 }
 
@@ -168,7 +176,7 @@ void ServedStream::refuse(const grpc::Status &why) {
 }
 
 void ServedStream::leave() {
-  hasFrame = false;
+  hasFrame = waits = false;
   end();
   settle();
 }

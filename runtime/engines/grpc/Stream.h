@@ -57,6 +57,7 @@ protected:
   void *tag(Event event) { return new Tag{shared_from_this(), event}; }
   void opened();
   void end();
+  void readOn();
   virtual void settle() = 0; ///< asks for the end when nothing is under way
 
   virtual void startRead() = 0;
@@ -64,8 +65,10 @@ protected:
   virtual void tryCancel() = 0;
 
   Phase phase = Phase::Opening;
-  bool reads = false, writes = false, finishes = false, hasFrame = false;
-  grpc::ByteBuffer in;
+  bool reads = false, writes = false, finishes = false;
+  /// Whether one has come, and another one after it.
+  bool hasFrame = false, waits = false;
+  grpc::ByteBuffer come, in;
 };
 
 /// Of the side that dials.

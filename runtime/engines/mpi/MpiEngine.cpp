@@ -440,6 +440,7 @@ HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
                                      kBytes,
                                      kLinkBytes,
                                      /*is_ordered=*/1,
-                                     /*link_frames=*/2};
+                                     /*link_frames=*/2,
+                                     /*piece_bytes=*/0};
   return &engine;
 }

@@ -42,9 +42,9 @@
 extern "C" {
 #endif
 
-#define HONE_ENGINE_VERSION 1u
+#define HONE_ENGINE_VERSION 2u
 /* Of a frame, at most. */
-#define HONE_FRAME_BYTES (256 * 1024 + 72)
+#define HONE_FRAME_BYTES (896 * 1024 + 72)
 
 typedef struct hone_link hone_link;
 
@@ -83,6 +83,9 @@ typedef struct hone_engine {
   /* Frames that a link has room for; it touches no more of it than they have.
    */
   uint32_t link_frames;
+  /* Of a message in a frame, at most, over a link that is quick: one that is
+     slow has at most 256 KiB in each. 0: 256 KiB; at most 896 KiB. */
+  uint64_t piece_bytes;
 } hone_engine;
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 
 #include "exchange/Frame.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -49,6 +50,14 @@ uint32_t crc32c(const void *bytes, uint64_t size, uint32_t before) {
   return ~crc;
 }
 
+uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most) {
+  const uint64_t least = std::min(kFramePayload, most);
+  const double carried = 0.5 * double(bytes);
+  if (carried >= double(most) * seconds)
+    return most;
+  return std::max(least, uint64_t(carried / seconds));
+}
+
 template <typename T> static void put(char *&at, T value) {
   for (size_t i = 0; i < sizeof(T); ++i)
     *at++ = char(uint64_t(value) >> (8 * i));
@@ -85,7 +94,7 @@ uint64_t encode(const Frame &frame, char *out) {
 }
 
 std::optional<Frame> decode(const char *bytes, uint64_t size) {
-  if (size < kFrameHeader || size > kFrameHeader + kFramePayload)
+  if (size < kFrameHeader || size > kFrameHeader + kMostFramePayload)
     return std::nullopt;
   const char *at = bytes;
   const auto magic = take<uint32_t>(at);

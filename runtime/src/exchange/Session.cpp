@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 /// A message of which nothing was heard for so long is mentioned again; then
 /// after twice the time, up to the second.
 static constexpr milliseconds kReminder{100}, kMostReminder{3200};
+static_assert(HONE_FRAME_BYTES == kFrameHeader + kMostFramePayload);
 /// Between two attempts to connect, at most; the first waits a 16th of it.
 static constexpr milliseconds kMostBackOff{2000};
 /// For acknowledgements of a program that ends, at most.
@@ -142,6 +143,7 @@ void Session::beginRound(uint64_t wanted) {
   forget(receives);
   forget(early);
   forget(credits);
+  hasJoined = false;
   finished.clear();
   control.erase(std::remove_if(control.begin(), control.end(),
                                [](const auto &each) {
@@ -248,6 +250,7 @@ Status Session::postReceive(const Transport::Message &message, char *bytes,
     early.erase(found);
   } else if (size > kEagerBytes) {
     queue(FrameKind::Credit, name, 0, size);
+    own.isAsked = true;
   }
   return failure;
 }
@@ -435,14 +438,19 @@ bool Session::connect() {
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
+    piece = payloadAfter(0, 1, self.payload); // as of any link
+    hasJoined = false;
     // Whatever was under way is asked for anew, from where it is.
     for (auto &[name, own] : sends) {
       own.isCredited = !own.copy.empty();
       own.next = 0;
+      own.begun = {};
       own.reminder = Reminder::due();
     }
-    for (auto &[name, own] : receives)
+    for (auto &[name, own] : receives) {
       own.reminder = Reminder::due();
+      own.isAsked = false;
+    }
   }
   return greet();
 }
@@ -473,9 +481,13 @@ void Session::remind() {
     owesGreeting = true;
   }
   for (auto &[name, own] : receives) {
-    if (own.isOver || own.size <= kEagerBytes || !own.reminder.isDue(now))
+    // An ordered link loses no credit, but for one of a round that the peer has
+    // not begun, who offers what it sends then.
+    if (own.isOver || own.size <= kEagerBytes ||
+        (self.engine->is_ordered && own.isAsked) || !own.reminder.isDue(now))
       continue;
     control.push_back({FrameKind::Credit, name, own.got, own.size});
+    own.isAsked = true;
   }
   for (auto &[name, own] : sends) {
     // The receiver asks for messages that are under way.
@@ -544,9 +556,14 @@ uint64_t Session::encodeNext() {
     frame.offset = out.next;
     frame.size = out.size;
     frame.payload = out.bytes + out.next;
-    frame.payloadBytes = uint32_t(std::min(self.payload, out.size - out.next));
-    out.next += frame.payloadBytes;
+    frame.payloadBytes = uint32_t(std::min(piece, out.size - out.next));
     out.reminder.heard = out.rewind.heard = lastSent = Clock::now();
+    if (out.begun == Clock::time_point{})
+      out.begun = lastSent, out.start = out.next;
+    // Nothing is lost then but what the peer has no room for.
+    if (hasJoined && self.engine->is_ordered)
+      out.reminder.after = kMostReminder;
+    out.next += frame.payloadBytes;
     if (out.next > out.furthest && out.copy.empty())
       progress();
     out.furthest = std::max(out.furthest, out.next);
@@ -576,6 +593,7 @@ bool Session::receiveNext(int timeout) {
                            frame->kind == FrameKind::Refusal;
   if (frame->run != (isOfNoRound ? self.run : runOf(frame->name)))
     return true; // of a round that is over, or not begun here
+  hasJoined |= !isOfNoRound && frame->name.schedule != kControl;
   handle(*frame);
   changed.notify_all();
   return true;
@@ -622,8 +640,14 @@ void Session::handle(const Frame &frame) {
     return;
   case FrameKind::Ack:
     if (auto own = sends.find(frame.name); own != sends.end()) {
-      if (!own->second.isOver)
+      const Outgoing &out = own->second;
+      if (!out.isOver)
         progress();
+      if (!out.isOver && out.size - out.start > kFramePayload)
+        piece = payloadAfter(
+            out.size - out.start,
+            std::chrono::duration<double>(lastProgress - out.begun).count(),
+            self.payload);
       own->second.isOver = true;
       if (!own->second.copy.empty()) // nobody waits for it
         sends.erase(own);

@@ -132,8 +132,10 @@ private:
     uint64_t size;
     std::string copy; ///< of a small one
     bool isCredited = false, isOver = false;
-    uint64_t next = 0;     ///< from where to send, with a credit
-    uint64_t furthest = 0; ///< where it was sent up to
+    uint64_t next = 0;       ///< from where to send, with a credit
+    uint64_t furthest = 0;   ///< where it was sent up to
+    Clock::time_point begun; ///< when it left from `start` on, over this link
+    uint64_t start = 0;
     uint64_t expected = 0; ///< the size that the peer has room for
     Reminder reminder, rewind;
   };
@@ -143,6 +145,7 @@ private:
     uint64_t got = 0;
     uint64_t offered = 0; ///< the size that the peer sends
     bool isOver = false;
+    bool isAsked = false; ///< for, over this link
     Reminder reminder;
   };
 
@@ -209,6 +212,10 @@ private:
   hone_link *link = nullptr;                 ///< under the lock only for wake()
   std::unique_ptr<char[]> frameOut, frameIn; ///< resident as far as used
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
+  uint64_t piece = 0;   ///< of a message in a frame, at most, over this link
+  /// Whether the peer is known to be in this round, over this link: an ordered
+  /// one then loses nothing.
+  bool hasJoined = false;
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -57,8 +57,18 @@ Result<uint64_t> exchangeBytes(const Options &options, uint64_t others,
   return engine->bytes + others * Session::memoryBytes(*engine, payload);
 }
 
+static uint64_t payloadOf(const hone_engine &engine) {
+  return engine.piece_bytes == 0
+             ? kFramePayload
+             : std::min(engine.piece_bytes, kMostFramePayload);
+}
+
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
-  return exchangeBytes(options, peersOf(module).size(), kFramePayload);
+  const uint64_t others = peersOf(module).size();
+  if (options.exchange.empty() || others == 0)
+    return uint64_t(0);
+  HONE_ASSIGN(const hone_engine *engine, engineOf(options));
+  return exchangeBytes(options, others, payloadOf(*engine));
 }
 
 std::map<std::string, std::string> equalOf(const Module &module,
@@ -101,6 +111,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                      about.self, "' is given what it needs"},
                     joined({"leave ", name, " out"}));
   HONE_ASSIGN(about.engine, engineOf(options));
+  about.payload = payloadOf(*about.engine);
   about.address = options.exchangeAt;
   HONE_TRY(checkMeeting(options, about.peers));
   HONE_TRY(checkLaunch(options, all));
