@@ -151,16 +151,12 @@ Status Run::startTogether() {
   const bool isDone =
       platform::exists(endMark()) && (follows() || endsAt(saved.front()));
   const bool isNeeded = !isDone || !platform::exists(knownMark());
-  // A leader that dies before others know of a longer run needs them again.
-  // Written before anything is saved, so a folder's checkpoints are of its run.
   const uint64_t run = readRunName();
-  Status named = Status::ok();
-  auto leaveMarks = [&](const Ensemble::Start &start) {
+  // A leader that dies before others know of a longer run needs them again.
+  auto leaveMarks = [this](const Ensemble::Start &start) {
     if (start.step < start.steps)
       for (const std::string &mark : {knownMark(), endMark()})
         platform::removeFile(mark.c_str());
-    if (start.run != run)
-      named = writeRunName(start.run);
   };
   Result<Ensemble::Start> met =
       inputs.others->beginRound({saved, run}, steps, isNeeded, leaveMarks);
@@ -182,10 +178,11 @@ Status Run::startTogether() {
     settle(start.steps);
     leaveMarks(start);
   }
-  HONE_TRY(std::move(named));
   if (start.step == 0)
     HONE_TRY(writeFile(startMark(), ""));
-  return takeUp(start.step, start.step > 0);
+  HONE_TRY(takeUp(start.step, start.step > 0));
+  // Before anything is saved, so all checkpoints of a folder are of its run.
+  return start.run == run ? Status::ok() : writeRunName(start.run);
 }
 
 uint64_t Run::readRunName() const {
