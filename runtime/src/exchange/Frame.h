@@ -30,7 +30,7 @@
 
 namespace hone::rt {
 
-constexpr uint16_t kProtocol = 3;
+constexpr uint16_t kProtocol = 4;
 constexpr uint64_t kFrameHeader = 72;
 constexpr uint64_t kFramePayload = 256 * 1024;
 /// Over a link that is quick, of an engine that takes so much.
