@@ -263,6 +263,11 @@ function(hone_cross_flags triple)
   endif()
 endfunction()
 
+# The preset runtime-address takes none: its tests run for half a minute, and
+# instrumented code takes three times as long to compile with it.
+set(HONE_RUNTIME_OPTIMIZATION 2 CACHE STRING
+    "Level of optimization of the runtime")
+
 # hone_runtime_library(NAME sources... [LINK libraries...]): no exceptions, no
 # RTTI, optimised even in Debug builds because it is linked into every training
 # binary, and no fused a * b + c, so that all machines compute the same bits. For
@@ -273,7 +278,8 @@ function(hone_runtime_library name)
   foreach(triple "" ${HONE_CROSS_TRIPLES})
     set(target ${name})
     set(precompiled RuntimePrecompiled)
-    set(flags -fno-exceptions -fno-rtti -O2 -ffp-contract=off)
+    set(flags -fno-exceptions -fno-rtti -O${HONE_RUNTIME_OPTIMIZATION}
+        -ffp-contract=off)
     set(LAUNCHER "")
     set(SYSTEM ${CMAKE_SYSTEM_NAME})
     if(triple)
