@@ -14,7 +14,7 @@
 #include "data/Dataset.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 using namespace hone;
 using namespace hone::rt;
@@ -298,10 +298,10 @@ TEST(Conversation, MarksAreFoundInOnePass) {
                   "{{ m.content * 20 }}{% generation %}whet{% endgeneration %}"
                   "{% endfor %}{% endfor %}");
   std::vector<LoadedChat::Made> made;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock(); // of this process, beside any load
   Status status = chat.encode({turn(ChatRole::User, "stone ")}, made);
   ASSERT_TRUE(status.isOk()) << status.render();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
   EXPECT_EQ(chat.counts.turns, 3000u);
 }
 
