@@ -2,7 +2,7 @@
 //
 // What PEFT wrote, by module: W + scale B A, or a whole tensor where the
 // adapter has one (modules_to_save, bias). Nothing is read before it is
-// checked; what does not fit a model is found by who has the model.
+// checked; what does not fit a model is found where the model is.
 //
 //===----------------------------------------------------------------------===//
 

@@ -103,7 +103,7 @@ UpdatedMatrix::findFactors(std::vector<double> magnitudes) const {
                    endRow = isTransposed ? matrix.rows : end,
                    firstColumn = isTransposed ? begin : 0,
                    endColumn = isTransposed ? end : columns;
-    // The elements of an output in their order, whoever adds them.
+    // The elements of an output in their order, on any thread.
     for (uint64_t row = firstRow; row < endRow; ++row)
       for (uint64_t column = firstColumn; column < endColumn;) {
         const uint64_t first = row * columns + column,

@@ -25,7 +25,7 @@ namespace platform = rt::platform;
 
 /// What says that a folder is whole, and what its programs hash to.
 static constexpr const char *kManifest = "manifest.json";
-/// Held by whoever makes a folder.
+/// Held while a folder is made.
 static constexpr const char *kLock = "lock";
 static constexpr const char *kTemporary = ".making-";
 

@@ -1,7 +1,7 @@
 //===- RunChoice.h - A spec for a model, its data and this machine --------===//
 //
-// The rules are pure: what they know is in their arguments. Whoever disagrees
-// edits the spec that renderSpec() writes, which says why each value stands.
+// The rules are pure: what they know is in their arguments. Users who disagree
+// edit the spec that renderSpec() writes, which says why each value stands.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- ConfigReader.h - The keys of a Hugging Face config.json ------------===//
 //
 // Strict on purpose: a key that Hone does not know may change what the model
-// computes, so it is an error. The first error stays; whoever reads goes on
+// computes, so it is an error. The first error stays; its caller goes on
 // with values that harm nothing and asks for the status at the end.
 //
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 // so nothing is sent again. A program has one way out and one way in, each of
 // the link's rate, which all of its peers share frame by frame.
 //
-// Time is in seconds. No clock and no thread is in here: who posts says when,
+// Time is in seconds. No clock and no thread is in here: the caller says when,
 // and advance() goes from one event to the next.
 //
 //===----------------------------------------------------------------------===//
@@ -98,7 +98,7 @@ private:
   };
   struct Frame {
     rt::FrameKind kind = rt::FrameKind::Data;
-    Key message; ///< of which it is, whoever sends the frame
+    Key message; ///< of which it is, in either direction
     uint64_t payload = 0;
     uint64_t bytes = rt::kFrameHeader; ///< of this part of it
     bool isLast = true;                ///< part

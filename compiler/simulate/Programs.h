@@ -1,9 +1,9 @@
 //===- Programs.h - Programs that run in virtual time ---------------------===//
 //
 // Each program is a thread, of which one runs at a time, until it waits for a
-// message. When all wait, the network goes to its next event; whom that ends a
-// wait for runs on. So a program that runs is never late for an event, and what
-// happens depends on nothing but the programs and the link.
+// message. When all wait, the network goes to its next event; a program
+// whose wait ends runs on. So one that runs is never late for an event, and
+// what happens depends on nothing but the programs and the link.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,7 @@
 namespace hone {
 
 /// What the block is called that converts a `from` to the same with another
-/// `element`, whoever adds it.
+/// `element`.
 std::string conversionName(mlir::RankedTensorType from, mlir::Type element);
 
 /// That block; adds it before the symbol `user` if there is none.

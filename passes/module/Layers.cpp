@@ -42,7 +42,7 @@ Layers Layers::of(EntryOp loss) {
 Layers Layers::of(ModuleOp module) {
   if (module->hasAttr(HoneDialect::getLayersAttrName()))
     return Layers(saidBy(module));
-  // Whoever needs a loss reports that there is none.
+  // Passes that need a loss report that there is none.
   ScopedDiagnosticHandler silence(module.getContext(),
                                   [](Diagnostic &) { return success(); });
   FailureOr<EntryOp> loss = findLossEntry(module);

@@ -31,10 +31,10 @@ public:
   LogicalResult run();
 
 private:
-  /// Whose each trainable parameter is, in the order of the whole model.
+  /// Finds the owner of each trainable parameter, in the whole model's order.
   LogicalResult assignParameters();
   StringRef ownerOfLayer(StringRef prefix) const;
-  /// Whose the parameters are of which `op` is.
+  /// The owners of the parameters that `op` is of.
   SmallVector<StringRef> ownersOf(PerParameterOpInterface op) const;
   int64_t countOwn(ArrayRef<StringRef> owners) const {
     return llvm::count(owners, part);

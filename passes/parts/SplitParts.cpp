@@ -1,6 +1,6 @@
 //===- SplitParts.cpp - hone-split-parts ----------------------------------===//
 //
-// A cut changes nothing but who calls: each longest run of calls of one part
+// A cut changes nothing but what calls: each longest run of calls of one part
 // becomes an entry, and what crosses becomes its boundary. So a model that is
 // cut computes the same bits, and a cut needs no derivation of its own. What
 // crosses in a narrower type is rounded here, in the one module, and not where

@@ -209,7 +209,7 @@ OpResult SharedMemory::last(OpResult value) const {
 bool SharedMemory::mayWriteDuring(OpResult value, Operation *op) const {
   if (OpResult previous = before.lookup(value))
     return !llvm::is_contained(op->getOperands(), previous);
-  // Memory of the caller, who may have an argument there that is read no later
+  // Memory of the caller: an argument may be there that is read no later
   // than by `op`.
   return isReturned(value) && llvm::none_of(op->getOperands(), [&](Value read) {
            return isa<BlockArgument>(read) && read.getType() == value.getType();

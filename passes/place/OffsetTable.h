@@ -25,7 +25,7 @@ using PlacedOffset = llvm::SmallVector<int64_t, 4>;
 class OffsetTable {
 public:
   /// Of `module`, which is placed: all that its slots and regions have. A
-  /// function of the module alone, so whoever makes it gets the same numbers.
+  /// function of the module alone, so all that make it get the same numbers.
   static OffsetTable of(mlir::ModuleOp module);
 
   PlacedOffset of(SlotAttr slot) const;

@@ -71,7 +71,7 @@ static SmallVector<HeldValue> heldValues(EntryOp entry) {
 }
 
 namespace {
-/// What of an entry's values is in use, call by call in their order: each value
+/// An entry's values that are in use, call by call in their order: each value
 /// comes and goes once, so a deep model takes no more time for each layer.
 class UsageSweep {
 public:

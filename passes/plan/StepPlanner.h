@@ -1,8 +1,8 @@
 //===- StepPlanner.h - Memory against time, within a budget ---------------===//
 //
 // Pure: no IR. Chooses what layers keep, which block inputs are computed again
-// and how high the tiles of rows are. Plans are judged by whoever runs the
-// passes, so a peak is that of a real placement, never an estimate.
+// and how high the tiles of rows are. The caller runs the passes and judges
+// plans, so a peak is that of a real placement, never an estimate.
 //
 //===----------------------------------------------------------------------===//
 

@@ -32,7 +32,7 @@ using simt::Scope;
 
 namespace {
 
-/// What is done to memory, by whom: one thread keeps its own order.
+/// How which threads access memory: one thread keeps its own order.
 enum Access : uint8_t {
   kRead = 1,
   kWrite = 2,

@@ -1,7 +1,7 @@
 //===- BindFrame.cpp - Functions take the frame that the runtime has ------===//
 //
 // Above, an entry's memory has names; here the names become fields of
-// hone_frame. The frame goes to whoever launches kernels or calls the runtime,
+// hone_frame. The frame goes to what launches kernels or calls the runtime,
 // since the device, the scratch of its threads and its files are found through
 // it.
 //

@@ -1,8 +1,8 @@
 //===- Launch.h - How host code launches kernels --------------------------===//
 //
 // A kernel's number is its place in the module's `tile.kernels`, which becomes
-// hone_module::kernels. Whoever outlines bodies, for whichever device,
-// registers them here and calls them from here, so closures have one layout.
+// hone_module::kernels. Passes that outline bodies, for any device,
+// register them here and call them from here, so closures have one layout.
 //
 //===----------------------------------------------------------------------===//
 

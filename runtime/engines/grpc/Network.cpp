@@ -255,7 +255,7 @@ void Network::answer(const std::shared_ptr<ServedStream> &call) {
   const grpc::Status judged = judge(*call, slot);
   if (!judged.ok())
     return call->refuse(judged);
-  // Whoever dials again knows that the stream before is lost.
+  // A peer that dials again knows that the stream before is lost.
   for (std::shared_ptr<Stream> *old : {&slot->waiting, &slot->current})
     if (*old)
       (*old)->cancel();
@@ -381,7 +381,7 @@ std::shared_ptr<Stream> Network::dial(Dialled &own, const std::string &peer,
   }
   if (own.timersAreLate())
     grpc::experimental::ChannelResetConnectionBackoff(own.channel.get());
-  // The stream before is of no use to who opens another.
+  // The stream before is of no use once another is opened.
   if (own.call && own.call->isOpen())
     own.call->cancel();
   if (!own.call || own.call->isLost()) {

@@ -119,7 +119,7 @@ void DialledStream::happen(Event event, bool isOk) {
     call->ReadInitialMetadata(tag(Event::Opened));
     return;
   }
-  // Who refuses a call sends none of its own.
+  // A side that refuses a call sends none of its own.
   const bool isAccepted =
       event == Event::Opened && isOk &&
       context.GetServerInitialMetadata().count(kAccepted) > 0;

@@ -154,7 +154,7 @@ struct hone_link {
   int rank;
   Buffer out, in;
   std::condition_variable changed;
-  bool isLost = false;  ///< MPI failed with a buffer, whoever looked at it
+  bool isLost = false;  ///< MPI failed with a buffer, on any thread
   bool isFull = false;  ///< send() was told to wait
   bool isWoken = false; ///< wake() was called
   bool isReady = false; ///< MPI may be done with a buffer, or a frame is there
@@ -169,7 +169,7 @@ hone_link *openLink(const char *, const char *self, const char *peer, int waits,
   const Clock::time_point end = Clock::now() + milliseconds(waits);
   std::string reason;
   int rank = -1;
-  bool isFinal = false; // who was started does not change
+  bool isFinal = false; // which programs were started does not change
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(own.mutex);
@@ -204,7 +204,7 @@ bool isDone(Buffer &buffer, bool &isLost) {
 }
 
 /// Under World's lock: something came or went, so an answer may be near.
-/// Whoever sleeps for long looks now.
+/// Threads that sleep for long look now.
 void noteMove(World &own) {
   own.quietSince = Clock::now();
   if (own.looker && own.nextLook > own.quietSince + kLeastSleep)
@@ -270,8 +270,8 @@ void makeReady(World &own, hone_link *link) {
   link->changed.notify_one();
 }
 
-/// Under World's lock: whether a frame of `rank`, or of any, is there; and of
-/// whom.
+/// Under World's lock: whether a frame of `rank`, or of any, is there; and
+/// its sender.
 bool isThere(int rank, int &source) {
   int hasCome = 0;
   MPI_Status status;

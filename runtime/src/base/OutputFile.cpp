@@ -63,7 +63,7 @@ static platform::Error createLocked(const std::string &path, File &file) {
   if (platform::Error error = file.open(path, File::Mode::Create))
     return error;
   (void)file.lock(File::Lock::Alone); // some file systems have no locks
-  // Whoever cleaned up before we had the lock took it for a stray.
+  // A clean-up before we had the lock took it for a stray.
   FileInfo info;
   if (file.inspect(info) || info.links > 0)
     return {};

@@ -496,7 +496,7 @@ Status Preparation::readLines() {
 // Tasks
 //===----------------------------------------------------------------------===//
 
-/// All of its candidates, or none: who compares them has each.
+/// All of its candidates, or none: a comparison has each of them.
 Status Preparation::addExample(const CandidateExample &example) {
   ++samples;
   const uint64_t length = example.longest;

@@ -14,7 +14,7 @@ Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name);
 
 /// That the engine `name`, which was found, can use `address`, as far as it can
-/// tell before it meets anybody. `option` is who said it. Errors: NoEngine;
+/// tell before it meets anybody. `option` said it. Errors: NoEngine;
 /// NoMeeting with the engine's reason.
 Status checkAddress(const std::string &folder, const std::string &name,
                     const std::string &address, const std::string &option);

@@ -32,7 +32,7 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
     told.seen = &made->seen;
     told.mayHalt = peer == own.leader;
     told.outlives = !made->leads();
-    // Among those who follow nobody decides.
+    // Among programs that follow nobody decides.
     told.countsRestarts = told.mayHalt || made->leads();
     told.payload = own.payload;
     HONE_ASSIGN(std::unique_ptr<Session> session,

@@ -159,7 +159,7 @@ static Status folderError(ErrorCode code, const std::string &path,
 }
 
 namespace {
-/// A checkpoint's folder under a temporary name. Removed by whoever made it, or
+/// A checkpoint's folder under a temporary name. Removed by its maker, or
 /// at the end of a process that has no time for that.
 class TemporaryFolder {
 public:

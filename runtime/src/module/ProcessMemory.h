@@ -1,8 +1,8 @@
 //===- ProcessMemory.h - What a process takes beside its arena ------------===//
 //
 // A sum of what the program allocates and touches, so that honec can promise it
-// before there is a program. Whoever makes the program keep or build more adds
-// it here; test/reliability/plans.py compares the sum with the kernel's
+// before there is a program. A change that makes the program keep or build more
+// adds it here; test/reliability/plans.py compares the sum with the kernel's
 // account.
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 //===- Scratch.h - A file for what does not fit into memory ---------------===//
 //
-// Its bytes are read by who wrote them, once, and should not take memory in the
+// Its bytes are read by their writer, once, and should not take memory in the
 // system's cache meanwhile.
 //
 //===----------------------------------------------------------------------===//

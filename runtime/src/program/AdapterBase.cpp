@@ -27,7 +27,7 @@ std::string describeOtherBase(const std::string &directory,
                               const ModuleConfig &config) {
   Result<AdapterConfig> read = readAdapterConfig(directory, /*hasConv1d=*/true);
   if (!read.isOk())
-    return ""; // who loads it says why
+    return ""; // loading it says why
   const std::string &base = read.value().base_model_name_or_path;
   const std::string &own = config.adapter.base_model_name_or_path;
   if (base.empty() || mayBeSameModel(base, config.modelName) ||

@@ -21,7 +21,7 @@
 namespace hone::rt {
 
 Module::Extent extentOf(const Options &options) {
-  // Whoever dumps or evaluates takes no step.
+  // A run that dumps gradients or evaluates takes no step.
   Module::Extent extent;
   extent.withGradients = !options.dumpGradients.empty();
   extent.accumulates = !extent.withGradients && !options.evalOnly &&

@@ -374,7 +374,7 @@ Status Run::save() {
   if (!followers)
     return Status::ok();
   HONE_TRY(followers->awaitAnswers());
-  HONE_TRY(forgetOld()); // the mark of who leads is there first
+  HONE_TRY(forgetOld()); // the mark of the leader is there first
   return followers->lead({Command::Kind::Durable, completed});
 }
 

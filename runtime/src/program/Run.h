@@ -117,8 +117,8 @@ private:
   /// Does what the program that leads says, until it says that all is done.
   Status follow(Progress &progress, ExitCode &outcome);
   Status obey(const Command &command, Progress &progress);
-  /// Whether all have what the run ends with. Who leads has this mark first, so
-  /// that others which end with it do not leave it behind.
+  /// Whether all have what the run ends with. The leader has it first, so
+  /// that others which end with it do not leave before it.
   std::string endMark() const {
     return inputs.options.output + "/together.done";
   }
@@ -170,8 +170,8 @@ private:
   /// Whether the best evaluation is kept.
   bool keepsBest() const { return inputs.options.keepsBest(); }
   Status takeUpBest(const CheckpointStore::Found &found);
-  /// Completed steps at the best evaluation, whoever makes them; none: there
-  /// was none, or it is not kept.
+  /// Completed steps at the best evaluation, by this program or the one that
+  /// leads; none: there was none, or it is not kept.
   std::optional<uint64_t> bestStep() const;
   /// Tells the others, before they save.
   Status leadBest();
@@ -179,7 +179,7 @@ private:
   /// Writes the adapter to --output, and that of the best evaluation. A best
   /// checkpoint that is gone is an error where it was asked for alone.
   Status writeAdapters(bool isDone);
-  /// With the others, if there are any, as whom they follow.
+  /// With the programs that follow this one, if there are any.
   Status save();
   /// The parameters and what counts on them, of this program; what validates
   /// parameters needs all programs.

@@ -7,16 +7,16 @@
 
 namespace hone::rt {
 
-/// Brings what was printed to whoever reads it: where standard output is what
-/// the program is for. A pipe that nobody reads any more is no error. Errors:
+/// Brings what was printed to its reader: where standard output is what the
+/// program is for. A pipe that nobody reads any more is no error. Errors:
 /// WriteFailed.
 Status flushOutput();
 
 /// That writing failed with `error`, an errno; 0: not known.
 Status outputFailed(int error);
 
-/// Prints `status`, which is an error, in the words of whoever started the
-/// program.
+/// Prints `status`, which is an error, in the words of $HONE_WORDING
+/// (Wording.h).
 void printError(const Status &status);
 
 /// Prints `text` as a warning that has `code`.

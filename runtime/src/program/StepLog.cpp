@@ -140,7 +140,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
     return Status(ErrorCode::CannotCreate, path,
                   "cannot open: " + error.message(),
                   "check the folder, or give another --log");
-  // Writers share the lock; whoever takes lines out has it alone.
+  // Writers share the lock; a run that takes lines out has it alone.
   bool isAlone = !log.file.lock(File::Lock::Alone);
   if (!isAlone && isLocked(log.file, File::Lock::Shared))
     return Status(ErrorCode::LogInUse, path,

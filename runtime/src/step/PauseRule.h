@@ -1,6 +1,6 @@
 //===- PauseRule.h - When a step stops, or is written, between launches ---===//
 //
-// Pure: whoever has a clock tells it the time, in seconds from any beginning.
+// Pure: the caller has a clock and tells the time, in seconds from any point.
 // What is promised by a deadline is that the step is written by then, so the
 // time of writing comes off it, and that of the launch which would be next.
 //
@@ -34,7 +34,7 @@ public:
   /// For kernels below `kernels`.
   PauseRule(const Limits &limits, uint32_t kernels, double now);
 
-  /// Before kernel `kernel`. `isAsked`: whoever runs the step wants it to
+  /// Before kernel `kernel`. `isAsked`: the caller wants the step to
   /// stop. The first launch always goes, so that every process comes forward.
   Action before(uint32_t kernel, double now, bool isAsked);
   /// After it.

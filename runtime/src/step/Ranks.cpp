@@ -7,8 +7,8 @@
 
 namespace hone::rt {
 
-/// Who posts more waits for the oldest first, so that a peer holds a bounded
-/// number of messages. What fails leaves nothing posted.
+/// One that posts more waits for the oldest first, so that a peer holds a
+/// bounded number of messages. What fails leaves nothing posted.
 class Ranks::Posted {
 public:
   Posted(Ranks &ranks, size_t most) : ranks(ranks), most(most) {}

@@ -1,7 +1,7 @@
 //===- TokenizerTable.cpp - A tokenizer as one block of bytes -------------===//
 //
 // Both hash tables are at most two thirds full, and no run of taken slots is
-// longer than LongestRun: that bounds every probe, whoever chose the tokens.
+// longer than LongestRun: that bounds every probe, whatever tokens were chosen.
 //
 //===----------------------------------------------------------------------===//
 
