@@ -30,8 +30,9 @@ def test_engine(folder):
     """The tests' engine, of a link that loses nothing."""
     path = folder / "hone-exchange-test.so"
     subprocess.run(["c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-I",
-                    ROOT / "runtime/include", ROOT / "test/exchange/TestEngine.cpp",
-                    "-o", path], check=True)
+                    ROOT / "runtime/include", "-I", ROOT / "runtime/src",
+                    ROOT / "test/exchange/TestEngine.cpp",
+                    ROOT / "runtime/src/exchange/Frame.cpp", "-o", path], check=True)
     return path
 
 

@@ -130,8 +130,23 @@ void Network::send(const Key &key, Travel &travel, double time) {
   begin(key.from, time);
 }
 
+/// Of a frame of `key` and its payload.
+static uint64_t bytesOf(FrameKind kind, const Network::Key &key,
+                        uint64_t offset, uint64_t size, uint64_t payload) {
+  rt::Frame frame;
+  frame.kind = kind;
+  frame.name = key.name;
+  frame.offset = offset;
+  frame.size = size;
+  frame.payloadBytes = uint32_t(payload);
+  return rt::headerBytes(frame) + payload;
+}
+
 void Network::sendControl(FrameKind kind, const Key &key, double time) {
-  nodes[key.to].peers[key.from].control.push_back({kind, key});
+  Frame frame{kind, key};
+  const uint64_t size = kind == FrameKind::Credit ? travels.at(key).wanted : 0;
+  frame.bytes = bytesOf(kind, key, 0, size, 0);
+  nodes[key.to].peers[key.from].control.push_back(frame);
   begin(key.to, time);
 }
 
@@ -147,7 +162,8 @@ std::optional<Network::Frame> Network::takeWhole(Session &session,
   Frame frame{FrameKind::Data, {from, to, *session.data.begin()}};
   Travel &travel = travels.at(frame.message);
   frame.payload = std::min(link.payload, travel.sent - travel.next);
-  frame.bytes += frame.payload;
+  frame.bytes = bytesOf(frame.kind, frame.message, travel.next, travel.sent,
+                        frame.payload);
   travel.next += frame.payload;
   if (travel.next == travel.sent)
     session.data.erase(session.data.begin());

@@ -100,9 +100,9 @@ private:
     rt::FrameKind kind = rt::FrameKind::Data;
     Key message; ///< of which it is, in either direction
     uint64_t payload = 0;
-    uint64_t bytes = rt::kFrameHeader; ///< of this part of it
-    bool isLast = true;                ///< part
-    bool isRequest = false;            ///< MPI's, for an announced frame
+    uint64_t bytes = 0;     ///< of this part of it
+    bool isLast = true;     ///< part
+    bool isRequest = false; ///< MPI's, for an announced frame
 
     uint32_t from() const { return isBack() ? message.to : message.from; }
     uint32_t to() const { return isBack() ? message.from : message.to; }

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exchange/Frame.h"
 #include "hone/engine.h"
 #include "hone/runtime.h"
 
@@ -49,6 +50,11 @@ struct hone_link {
 };
 
 namespace {
+
+using namespace hone::rt;
+
+/// The purpose of messages of no schedule.
+constexpr uint32_t kOfNoSchedule = 0xfffffffe;
 
 struct Badness {
   std::mt19937_64 random;
@@ -114,12 +120,6 @@ int listenAt(const std::string &path, std::string &why) {
   return own->second;
 }
 
-template <typename T> T field(const char *frame, size_t offset) {
-  T value;
-  memcpy(&value, frame + offset, sizeof(value));
-  return value;
-}
-
 /// What happens to this process, of all its links.
 struct Event {
   std::mutex mutex;
@@ -140,37 +140,37 @@ struct Event {
   }
   /// "" for a frame that is none of them, or one of which there was a copy.
   /// `to` is who it is for; "" if it comes.
-  std::string nameOf(const char *frame, uint64_t size, const std::string &to) {
+  std::string nameOf(const Frame &frame, const std::string &to) {
     static const char *const commands[] = {"step", "evaluate", "loss",
                                            "save", "durable",  "end",
                                            "best", "best",     "result"};
-    const auto kind = field<uint16_t>(frame, 6);
-    if (kind == 1)
+    const uint32_t schedule = frame.name.schedule;
+    const uint64_t step = frame.name.step;
+    if (frame.kind == FrameKind::Greeting)
       return "greeting";
     // The peer has what it checks before it saves, so it saves.
-    if (kind == 5 && field<uint32_t>(frame, 16) == HONE_VALIDATE) {
-      const auto step = field<uint64_t>(frame, 24);
+    if (frame.kind == FrameKind::Ack && schedule == HONE_VALIDATE)
       return std::exchange(validated, step) == step ? "" : "validated";
-    }
-    if (kind == 3 && field<uint32_t>(frame, 16) < 0xfffffffe)
+    if (frame.kind == FrameKind::Data && schedule < kOfNoSchedule)
       return to.empty() ? "" : "to-" + to;
-    // FNV-1a of "command", of the purpose of messages of no schedule
-    if (kind != 3 || size != 72 + 16 ||
-        field<uint32_t>(frame, 16) != 0xfffffffe ||
-        field<uint64_t>(frame, 32) != 0x66655dca2c3e8a12u)
+    uint64_t number = 0;
+    if (frame.kind != FrameKind::Data || schedule != kOfNoSchedule ||
+        frame.payloadBytes != 2 * sizeof(number) ||
+        frame.name.channel != channelNumber("command"))
       return "";
-    const auto of = field<uint64_t>(frame, 8),
-               step = field<uint64_t>(frame, 24);
-    if (of == run && step <= command)
+    if (frame.run == run && step <= command)
       return "";
-    run = of, command = step;
-    const auto number = field<uint64_t>(frame, 72);
+    run = frame.run, command = step;
+    memcpy(&number, frame.payload, sizeof(number));
     return number < 9 ? commands[number] : "";
   }
   /// Of a frame that comes or goes; whether it is to be one of excess.
-  bool see(const char *frame, uint64_t size, const std::string &to) {
+  bool see(const char *bytes, uint64_t size, const std::string &to) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (count == 0 || nameOf(frame, size, to) != when || --count > 0)
+    if (count == 0)
+      return false;
+    const std::optional<Frame> frame = decode(bytes, size);
+    if (!frame || nameOf(*frame, to) != when || --count > 0)
       return false;
     if (isKill)
       raise(SIGKILL);
@@ -180,23 +180,15 @@ struct Event {
   }
 };
 
-/// CRC-32C of the frame's first 64 bytes and its payload, bit by bit.
-uint32_t checksumOf(const std::vector<char> &frame) {
-  uint32_t crc = ~0u;
-  for (size_t i = 0; i < frame.size(); i = i == 63 ? 72 : i + 1) {
-    crc ^= uint8_t(frame[i]);
-    for (int bit = 0; bit < 8; ++bit)
-      crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-  }
-  return ~crc;
-}
-
 /// The message ends a byte before the payload does.
-void exceed(std::vector<char> &frame) {
-  const uint64_t size = frame.size() - 72 - 1;
-  memcpy(frame.data() + 56, &size, sizeof(size));
-  const uint32_t crc = checksumOf(frame);
-  memcpy(frame.data() + 64, &crc, sizeof(crc));
+void exceed(std::vector<char> &bytes) {
+  Frame frame = *decode(bytes.data(), bytes.size());
+  const std::string payload(frame.payload, frame.payloadBytes);
+  frame.payload = payload.data();
+  frame.offset = 0;
+  frame.size = payload.size() - 1;
+  bytes.resize(kFrameHeader + payload.size());
+  bytes.resize(encode(frame, bytes.data()));
 }
 
 Event &event() {
@@ -262,24 +254,26 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     return 1;
   const bool isExcess =
       event().see(static_cast<const char *>(bytes), size, link->peer);
-  const auto kind = field<uint16_t>(static_cast<const char *>(bytes), 6);
-  const int muted = event().isUnheard ? 5 : 3; // acknowledgements, data
-  if (event().isSilent && (kind == muted || kind == 6)) // farewell
-    return 0;
+  if (event().isSilent) {
+    const FrameKind kind = decode(static_cast<const char *>(bytes), size)->kind;
+    if (kind == (event().isUnheard ? FrameKind::Ack : FrameKind::Data) ||
+        kind == FrameKind::Farewell)
+      return 0;
+  }
   Badness &bad = badness();
   std::vector<char> frame(static_cast<const char *>(bytes),
                           static_cast<const char *>(bytes) + size);
   if (isExcess)
     exceed(frame);
   if (bad.draw(bad.flip))
-    frame[bad.random() % size] ^= char(1 << bad.random() % 8);
+    frame[bad.random() % frame.size()] ^= char(1 << bad.random() % 8);
   if (bad.draw(bad.late))
     std::this_thread::sleep_for(std::chrono::microseconds(bad.random() % 3000));
-  const uint32_t length = uint32_t(size);
+  const auto length = uint32_t(frame.size());
   for (int copies = bad.draw(bad.lose) ? 0 : 1 + bad.draw(bad.twice);
        copies > 0; --copies) {
     append(link->out, &length, sizeof(length));
-    append(link->out, frame.data(), size);
+    append(link->out, frame.data(), frame.size());
   }
   if (!bad.draw(bad.cut)) {
     const bool isAlive = flush(link);
@@ -311,8 +305,7 @@ int64_t takeFrame(hone_link *link, void *bytes, uint64_t capacity) {
   if (link->in.size() < sizeof(length) + length)
     return 0;
   memcpy(bytes, link->in.data() + sizeof(length), length);
-  if (length >= 72)
-    event().see(static_cast<const char *>(bytes), length, "");
+  event().see(static_cast<const char *>(bytes), length, "");
   link->in.erase(link->in.begin(),
                  link->in.begin() + long(sizeof(length) + length));
   return int64_t(length);

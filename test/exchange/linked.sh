@@ -16,7 +16,8 @@ compiler=(c++) links='c++ -static' name=link target=()
 if [[ -n $zig ]]; then
   compiler=("$zig" c++ -target "$5") links="'$zig'" name=zig-link target=(--target="$5")
 fi
-"${compiler[@]}" -std=c++17 -O1 -c -I "$here/../../runtime/include" "$here/TestEngine.cpp" -o "$work/engine.o"
+"${compiler[@]}" -std=c++17 -O1 -c -I "$here/../../runtime/include" -I "$here/../../runtime/src" \
+  "$here/TestEngine.cpp" -o "$work/engine.o"
 cat >"$work/$name" <<LINK
 #!/bin/sh
 exec $links "\$@" '$work/engine.o'

@@ -5,8 +5,9 @@ here=$(dirname "${BASH_SOURCE[0]}")
 
 # engine FILE: the engine of the tests.
 engine() {
-  c++ -std=c++17 -O1 -shared -fPIC -I "$here/../../runtime/include" \
-    "$here/TestEngine.cpp" -o "$1"
+  local runtime=$here/../../runtime
+  c++ -std=c++17 -O1 -shared -fPIC -I "$runtime/include" -I "$runtime/src" \
+    "$here/TestEngine.cpp" "$runtime/src/exchange/Frame.cpp" -o "$1"
 }
 
 # free_port: a port of this machine that nobody has now, and none that whoever dials or asks

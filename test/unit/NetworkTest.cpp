@@ -30,10 +30,34 @@ void finish(Network &network) {
     ;
 }
 
-/// Of a frame with so many bytes of a message.
-double frame(uint64_t payload) {
-  return double(rt::kFrameHeader + payload) / kRate;
+/// Of a frame with a part of a message of `size` bytes, or of the credit or
+/// the acknowledgement of one.
+uint64_t bytes(rt::FrameKind kind, uint64_t size, uint64_t offset = 0,
+               uint64_t payload = 0) {
+  rt::Frame frame;
+  frame.kind = kind;
+  frame.name = message(0, 1).name;
+  frame.offset = offset;
+  frame.size = size;
+  frame.payloadBytes = uint32_t(payload);
+  return rt::headerBytes(frame) + payload;
 }
+uint64_t bytesOfCredit(uint64_t size) {
+  return bytes(rt::FrameKind::Credit, size);
+}
+const uint64_t kBytesOfAck = bytes(rt::FrameKind::Ack, 0);
+/// Of all frames of a message.
+uint64_t bytesOfData(uint64_t size) {
+  constexpr uint64_t payload = rt::kFramePayload;
+  uint64_t all = 0;
+  for (uint64_t at = 0; at < size; at += payload)
+    all += bytes(rt::FrameKind::Data, size, at, std::min(payload, size - at));
+  return all;
+}
+
+double data(uint64_t size) { return double(bytesOfData(size)) / kRate; }
+double credit(uint64_t size) { return double(bytesOfCredit(size)) / kRate; }
+const double kAck = double(kBytesOfAck) / kRate;
 
 } // namespace
 
@@ -44,7 +68,7 @@ TEST(Network, SmallMessageNeedsNoCredit) {
   EXPECT_EQ(network.endOf(message(0, 1), /*isSent=*/true), 0.0);
   finish(network);
   EXPECT_EQ(network.endOf(message(0, 1), /*isSent=*/false),
-            1 + kLatency + frame(8));
+            1 + kLatency + data(8));
 }
 
 TEST(Network, ReceiverThatComesLateHasItAtOnce) {
@@ -62,15 +86,13 @@ TEST(Network, LargeMessageWaitsForACreditAndIsAcknowledged) {
   network.postReceive(message(0, 1), size, 2);
   finish(network);
   // The credit, four frames one after another, and a way back.
-  const double begin = 2 + kLatency + frame(0);
-  const double end =
-      begin + kLatency + 3 * frame(rt::kFramePayload) + frame(100);
+  const double begin = 2 + kLatency + credit(size);
+  const double end = begin + kLatency + data(size);
   EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false), end);
-  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), true),
-                   end + kLatency + frame(0));
-  EXPECT_EQ(network.sentBy(0), size + 4 * rt::kFrameHeader);
+  EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), true), end + kLatency + kAck);
+  EXPECT_EQ(network.sentBy(0), bytesOfData(size));
   EXPECT_EQ(network.receivedBy(1), network.sentBy(0));
-  EXPECT_EQ(network.sentBy(1), 2 * rt::kFrameHeader);
+  EXPECT_EQ(network.sentBy(1), bytesOfCredit(size) + kBytesOfAck);
 }
 
 TEST(Network, FrameBeyondTheWindowCostsARoundTrip) {
@@ -81,9 +103,9 @@ TEST(Network, FrameBeyondTheWindowCostsARoundTrip) {
   finish(network);
   const double rest = 1 + 2 * kLatency + double(kFirstBytes) / kRate;
   EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false),
-                   rest + kLatency + frame(rt::kFramePayload) -
+                   rest + kLatency + data(rt::kFramePayload) -
                        double(window) / kRate);
-  EXPECT_EQ(network.sentBy(0), rt::kFrameHeader + rt::kFramePayload);
+  EXPECT_EQ(network.sentBy(0), bytesOfData(rt::kFramePayload));
 }
 
 TEST(Network, LongFrameOverMpiLeavesWhenItIsAskedFor) {
@@ -97,10 +119,10 @@ TEST(Network, LongFrameOverMpiLeavesWhenItIsAskedFor) {
   // It is announced, is asked for and leaves. All are quiet for so long that
   // each is seen half of the longest sleep after it came.
   EXPECT_NEAR(*network.endOf(message(0, 1), false),
-              1 + 3 * (kLatency + kMostSleep / 2) + frame(size), 1e-9);
+              1 + 3 * (kLatency + kMostSleep / 2) + data(size), 1e-9);
   // What announces it takes no time on the way out.
   EXPECT_NEAR(*network.endOf(message(0, 2), false),
-              1 + kLatency + kMostSleep / 2 + frame(8), 1e-9);
+              1 + kLatency + kMostSleep / 2 + data(8), 1e-9);
 }
 
 TEST(Network, AskedForOverMpiLeavesBeforeOthersAreAskedFor) {
@@ -115,10 +137,10 @@ TEST(Network, AskedForOverMpiLeavesBeforeOthersAreAskedFor) {
   // the first one announces at 1.2515 is there at 1.5015, and the request at
   // 1.5025: one look, at 1.504, finds both. The frame leaves, and the second
   // program's own request after it. The first program finds both at once.
-  const double first = 1.504 + kLatency + frame(size) + kMostSleep / 2;
+  const double first = 1.504 + kLatency + data(size) + kMostSleep / 2;
   EXPECT_NEAR(*network.endOf(message(1, 0), false), first, 1e-9);
   EXPECT_NEAR(*network.endOf(message(0, 1), false),
-              first + kLatency + frame(size) + kMostSleep / 2, 1e-9);
+              first + kLatency + data(size) + kMostSleep / 2, 1e-9);
 }
 
 TEST(Network, WhoPollsIsLateByAShareOfTheQuiet) {
@@ -157,7 +179,7 @@ TEST(Network, BothWaysAreFreeAtOnce) {
   // Each side's credit goes before its data.
   for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)})
     EXPECT_DOUBLE_EQ(*network.endOf(message(from, to), false),
-                     frame(0) + frame(rt::kFramePayload));
+                     credit(rt::kFramePayload) + data(rt::kFramePayload));
 }
 
 TEST(Network, SendersShareAReceiversWayIn) {
@@ -169,7 +191,7 @@ TEST(Network, SendersShareAReceiversWayIn) {
   finish(network);
   const double first = *network.endOf(message(1, 0), false),
                second = *network.endOf(message(2, 0), false);
-  EXPECT_DOUBLE_EQ(second - first, frame(rt::kFramePayload));
+  EXPECT_DOUBLE_EQ(second - first, data(rt::kFramePayload));
 }
 
 TEST(Network, ReceiversShareASendersWayOutFrameByFrame) {
@@ -182,7 +204,9 @@ TEST(Network, ReceiversShareASendersWayOutFrameByFrame) {
   finish(network);
   const double first = *network.endOf(message(0, 1), false),
                second = *network.endOf(message(0, 2), false);
-  EXPECT_DOUBLE_EQ(second - first, frame(rt::kFramePayload));
+  const uint64_t last = bytes(rt::FrameKind::Data, size,
+                              size - rt::kFramePayload, rt::kFramePayload);
+  EXPECT_DOUBLE_EQ(second - first, double(last) / kRate);
 }
 
 TEST(Network, DifferentSizesAreSeen) {

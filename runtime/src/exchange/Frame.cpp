@@ -70,10 +70,48 @@ template <typename T> static T take(const char *&at) {
   return T(value);
 }
 
+/// Seven bits in each byte, and the eighth in each but the last.
+static void putShort(char *&at, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    *at++ = char(value | 0x80);
+  *at++ = char(value);
+}
+
+static uint64_t shortBytes(uint64_t value) {
+  uint64_t bytes = 1;
+  for (; value >= 0x80; value >>= 7)
+    ++bytes;
+  return bytes;
+}
+
+/// False: it does not end before `end`, has more bits than T, or more bytes
+/// than it needs.
+template <typename T>
+static bool takeShort(const char *&at, const char *end, T &out) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
+    const auto byte = uint8_t(*at++);
+    const uint64_t bits = byte & 0x7f;
+    if (bits << shift >> shift != bits)
+      return false;
+    value |= bits << shift;
+    if (byte & 0x80)
+      continue;
+    out = T(value);
+    return out == value && (byte != 0 || shift == 0);
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// A greeting
+//===----------------------------------------------------------------------===//
+
 static constexpr uint32_t kMagic = 0x454e4f48; // "HONE"
+static constexpr uint64_t kGreetingHeader = 72;
 static constexpr uint64_t kChecked = 64; // bytes of the header before its CRC
 
-uint64_t encode(const Frame &frame, char *out) {
+static void encodeGreeting(const Frame &frame, char *out) {
   char *at = out;
   put(at, kMagic);
   put(at, kProtocol);
@@ -88,20 +126,14 @@ uint64_t encode(const Frame &frame, char *out) {
   put(at, frame.size);
   put(at, crc32c(frame.payload, frame.payloadBytes, crc32c(out, kChecked)));
   put(at, uint32_t(0));
-  if (frame.payloadBytes > 0)
-    memcpy(at, frame.payload, frame.payloadBytes);
-  return kFrameHeader + frame.payloadBytes;
 }
 
-std::optional<Frame> decode(const char *bytes, uint64_t size) {
-  if (size < kFrameHeader || size > kFrameHeader + kMostFramePayload)
+static std::optional<Frame> decodeGreeting(const char *bytes, uint64_t size) {
+  if (size < kGreetingHeader)
     return std::nullopt;
-  const char *at = bytes;
-  const auto magic = take<uint32_t>(at);
-  const auto protocol = take<uint16_t>(at);
+  const char *at = bytes + sizeof(kMagic) + sizeof(kProtocol);
   Frame frame;
-  const auto kind = take<uint16_t>(at);
-  frame.kind = FrameKind(kind);
+  frame.kind = FrameKind(take<uint16_t>(at));
   frame.run = take<uint64_t>(at);
   frame.name.schedule = take<uint32_t>(at);
   frame.payloadBytes = take<uint32_t>(at);
@@ -114,11 +146,83 @@ std::optional<Frame> decode(const char *bytes, uint64_t size) {
   const auto zero = take<uint32_t>(at);
   frame.payload = at;
   const bool isWhole =
-      magic == kMagic && zero == 0 && kind >= 1 &&
-      (protocol == kProtocol || frame.kind == FrameKind::Greeting) &&
-      kind <= uint16_t(FrameKind::Refusal) &&
-      frame.payloadBytes == size - kFrameHeader && frame.offset <= frame.size &&
+      frame.kind == FrameKind::Greeting && zero == 0 &&
+      frame.payloadBytes == size - kGreetingHeader &&
+      frame.offset <= frame.size &&
       crc == crc32c(frame.payload, frame.payloadBytes, crc32c(bytes, kChecked));
+  return isWhole ? std::optional(frame) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Any frame
+//===----------------------------------------------------------------------===//
+
+static constexpr uint64_t kBeforeCrc = 2, kAfterCrc = kBeforeCrc + 4;
+static constexpr uint64_t kFixed = kAfterCrc + 8 + 8; // run and channel
+static_assert(kFrameHeader == kFixed + 4 * 10 + 2 * 5);
+
+/// Of all but the CRC, in a frame of `size` bytes.
+static uint32_t checksumOf(const char *bytes, uint64_t size) {
+  return crc32c(bytes + kAfterCrc, size - kAfterCrc, crc32c(bytes, kBeforeCrc));
+}
+
+uint64_t headerBytes(const Frame &frame) {
+  if (frame.kind == FrameKind::Greeting)
+    return kGreetingHeader;
+  return kFixed + shortBytes(frame.name.schedule) +
+         shortBytes(frame.name.step) + shortBytes(frame.name.index) +
+         shortBytes(frame.offset) + shortBytes(frame.size) +
+         shortBytes(frame.payloadBytes);
+}
+
+uint64_t encode(const Frame &frame, char *out) {
+  const uint64_t header = headerBytes(frame);
+  const uint64_t size = header + frame.payloadBytes;
+  if (frame.payloadBytes > 0)
+    memcpy(out + header, frame.payload, frame.payloadBytes);
+  if (frame.kind == FrameKind::Greeting) {
+    encodeGreeting(frame, out);
+    return size;
+  }
+  char *at = out;
+  put(at, uint8_t(frame.kind));
+  put(at, uint8_t(kProtocol));
+  at = out + kAfterCrc;
+  put(at, frame.run);
+  put(at, frame.name.channel);
+  for (uint64_t number :
+       {uint64_t(frame.name.schedule), frame.name.step, frame.name.index,
+        frame.offset, frame.size, uint64_t(frame.payloadBytes)})
+    putShort(at, number);
+  char *crc = out + kBeforeCrc;
+  put(crc, checksumOf(out, size));
+  return size;
+}
+
+std::optional<Frame> decode(const char *bytes, uint64_t size) {
+  if (size < kFixed || size > kFrameHeader + kMostFramePayload)
+    return std::nullopt;
+  const char *at = bytes, *const end = bytes + size;
+  if (take<uint32_t>(at) == kMagic)
+    return decodeGreeting(bytes, size);
+  at = bytes;
+  Frame frame;
+  const auto kind = take<uint8_t>(at);
+  frame.kind = FrameKind(kind);
+  const auto protocol = take<uint8_t>(at);
+  const auto crc = take<uint32_t>(at);
+  frame.run = take<uint64_t>(at);
+  frame.name.channel = take<uint64_t>(at);
+  const bool isWhole =
+      protocol == kProtocol && kind > uint8_t(FrameKind::Greeting) &&
+      kind <= uint8_t(FrameKind::Refusal) && crc == checksumOf(bytes, size) &&
+      takeShort(at, end, frame.name.schedule) &&
+      takeShort(at, end, frame.name.step) &&
+      takeShort(at, end, frame.name.index) &&
+      takeShort(at, end, frame.offset) && takeShort(at, end, frame.size) &&
+      takeShort(at, end, frame.payloadBytes) &&
+      frame.payloadBytes == uint64_t(end - at) && frame.offset <= frame.size;
+  frame.payload = at;
   return isWhole ? std::optional(frame) : std::nullopt;
 }
 

@@ -1,17 +1,34 @@
 //===- Frame.h - What travels between two sessions ------------------------===//
 //
 //   offset size
+//   0      1    kind
+//   1      1    protocol
+//   2      4    CRC-32C of all other bytes
+//   6      8    run
+//   14     8    channel: FNV-1a of its name
+//   22     1-5  schedule
+//          1-10 step
+//          1-10 index
+//          1-10 offset of the payload in its message
+//          1-10 bytes of the message
+//          1-5  bytes of the payload
+//               payload
+//
+// A number after the channel has seven bits in each byte, the low ones first,
+// and the eighth in each but its last; it has no more bytes than it needs. So
+// a frame without a payload has about 30 bytes.
+//
+// A greeting has the form of protocols 1 to 3, so that all builds can read it:
+//
+//   offset size
 //   0      4    "HONE"
-//   4      2    protocol, 3
-//   6      2    kind
+//   4      2    protocol
+//   6      2    kind, 1
 //   8      8    run
-//   16     4    schedule
+//   16     4    0
 //   20     4    bytes of the payload
-//   24     8    step
-//   32     8    channel: FNV-1a of its name
-//   40     8    index
-//   48     8    offset of the payload in its message
-//   56     8    bytes of the message
+//   24     32   0
+//   56     8    whether it asks for the peer's
 //   64     4    CRC-32C of bytes 0 to 63 and the payload
 //   68     4    0
 //   72          payload
@@ -31,6 +48,7 @@
 namespace hone::rt {
 
 constexpr uint16_t kProtocol = 4;
+/// The longest.
 constexpr uint64_t kFrameHeader = 72;
 constexpr uint64_t kFramePayload = 256 * 1024;
 /// Over a link that is quick, of an engine that takes so much.
@@ -76,7 +94,9 @@ uint64_t channelNumber(const char *name);
 /// CRC-32C (Castagnoli) of `bytes`, after `before`.
 uint32_t crc32c(const void *bytes, uint64_t size, uint32_t before = 0);
 
-/// Into kFrameHeader + payloadBytes bytes; returns how many.
+/// The bytes of its header, as encode() writes it.
+uint64_t headerBytes(const Frame &frame);
+/// Into kFrameHeader + payloadBytes bytes, at most; returns how many.
 uint64_t encode(const Frame &frame, char *out);
 /// None if it is no whole frame of this protocol, but for a greeting, which
 /// says its protocol and is the same in all. The payload is in `bytes`.
