@@ -2,7 +2,7 @@
 
 Resident memory is the kernel's own high-water mark, which misses nothing.
 There is none for anonymous memory: it is read every few milliseconds, so a
-shorter peak can be missed - in favour of whoever is measured.
+shorter peak can be missed - in favour of the process measured.
 """
 
 import pathlib

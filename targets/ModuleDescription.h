@@ -107,8 +107,8 @@ struct ModuleDescription {
   /// The placement for maxRows, whose other numbers are the module's.
   std::vector<uint32_t> offsets;
   std::vector<PlacementDescription> placements; ///< for fewer rows
-  /// Of the lowered module, see `tile.kernels`; whoever emits it fills them in,
-  /// and the items' sides.
+  /// Of the lowered module, see `tile.kernels`; its emitter fills them in, and
+  /// the items' sides.
   std::vector<KernelDescription> kernels;
 };
 

@@ -1,7 +1,7 @@
 //===- ScalarBuilder.h - The words that scalar code is written in ---------===//
 //
 // Bodies of tile ops, and what surrounds them, are scalars, loops and branches;
-// whoever emits them, above the waist or below it, says so in these words.
+// passes that emit them, above the waist or below it, say so in these words.
 // Index arithmetic is folded while it is built: a size that is static stays
 // visible as a constant.
 //

@@ -215,12 +215,13 @@ LogicalResult EntryConversion::convert(FoldGradientOp op) {
 }
 
 namespace {
-/// What a function takes that updates: theta, the gradient unless directions
-/// stand for it, the state, the scalars, and a table where it needs one.
+/// The arguments of a function that updates: theta, the gradient unless
+/// directions stand for it, the state, the scalars, and a table if it needs
+/// one.
 struct UpdateSignature {
   UpdateSignature(UpdateOpInterface op, ArrayRef<StateSlot> slots,
                   Value window);
-  /// Which of what the function is `given` is what; its scalars are `own`'s.
+  /// The vectors among the arguments `given`; the scalars are `own`'s.
   UpdateVectors vectorsOf(ValueRange given, Buffers &own) const;
 
   size_t states;

@@ -41,7 +41,7 @@ private:
   Kind kind;
 };
 
-/// A rule that settings break. Who reports it says where they are from.
+/// A rule that settings break. Its reporter says where they are from.
 struct Problem {
   const rt::Setting &setting;
   std::string problem; ///< "expected at most 3, ..., but found 4"

@@ -34,7 +34,7 @@ private:
   /// Finds the owner of each trainable parameter, in the whole model's order.
   LogicalResult assignParameters();
   StringRef ownerOfLayer(StringRef prefix) const;
-  /// The owners of the parameters that `op` is of.
+  /// The owners of the parameters that `op` updates or reads.
   SmallVector<StringRef> ownersOf(PerParameterOpInterface op) const;
   int64_t countOwn(ArrayRef<StringRef> owners) const {
     return llvm::count(owners, part);

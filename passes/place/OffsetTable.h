@@ -24,8 +24,8 @@ using PlacedOffset = llvm::SmallVector<int64_t, 4>;
 
 class OffsetTable {
 public:
-  /// Of `module`, which is placed: all that its slots and regions have. A
-  /// function of the module alone, so all that make it get the same numbers.
+  /// The offsets of all slots and regions of `module`, which is placed. They
+  /// depend on the module alone, so every caller gets the same numbers.
   static OffsetTable of(mlir::ModuleOp module);
 
   PlacedOffset of(SlotAttr slot) const;

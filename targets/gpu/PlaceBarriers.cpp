@@ -32,7 +32,7 @@ using simt::Scope;
 
 namespace {
 
-/// How which threads access memory: one thread keeps its own order.
+/// Accesses to memory, as bits. One thread keeps its own order.
 enum Access : uint8_t {
   kRead = 1,
   kWrite = 2,

@@ -1,4 +1,4 @@
-//===- TileShape.cpp - Who has which sums of a product --------------------===//
+//===- TileShape.cpp - Which thread has which sums of a product -----------===//
 //
 // See TileShape.h.
 //

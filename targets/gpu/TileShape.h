@@ -1,4 +1,4 @@
-//===- TileShape.h - Who has which sums of a product ----------------------===//
+//===- TileShape.h - Which thread has which sums of a product -------------===//
 //
 // Shapes of tiles and what follows from them, without any IR.
 //
@@ -26,7 +26,8 @@ inline constexpr int64_t kMultiprocessors = 132;
 // Matrices of a matrix unit: 16 x 8 sums of 16 terms.
 inline constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8,
                          kMatrixTerms = 16;
-/// Which tile products on one `c` compute at once, and who has what of it.
+/// The tile that products on one `c` compute at once, and which thread has what
+/// of it.
 struct TileShape {
   int64_t rows, columns;
   int64_t down, across; ///< threads along the rows and columns

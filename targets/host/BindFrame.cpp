@@ -1,9 +1,8 @@
 //===- BindFrame.cpp - Functions take the frame that the runtime has ------===//
 //
-// Above, an entry's memory has names; here the names become fields of
-// hone_frame. The frame goes to what launches kernels or calls the runtime,
-// since the device, the scratch of its threads and its files are found through
-// it.
+// Earlier passes give an entry's memory names; here these become fields of
+// hone_frame. Functions that launch kernels or call the runtime take the frame,
+// since they find the device, the scratch of its threads and its files in it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -284,7 +284,7 @@ def Hone_FoldOp : Hone_ItemOp<"fold"> {
 }
 
 def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
-  let summary = "a number for whoever runs the schedule";
+  let summary = "a number for the program that runs the schedule";
   let description = [{
     What progress and logs show: `loss`, `gradient_norm`, `learning_rate`; and
     `coefficients`, all that a step adds to the seed: with them `replay` makes

@@ -205,7 +205,7 @@ def Hone_InputOp : Hone_Op<"input", [Pure, Hone_Ambient]> {
     `sequence_starts` (one 32-bit integer for each row), and `random_key`, with
     which the batch reads random streams: the seed, the step, and which batch of
     the step it is in place of a direction. All that reads a batch has its key,
-    so whoever runs a block again draws the same numbers.
+    so a block that runs again draws the same numbers.
 
     1. (C1) it is not in an entry, whose values are its arguments.
 

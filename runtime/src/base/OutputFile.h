@@ -120,8 +120,8 @@ std::string temporaryPath(const std::string &path);
 
 /// Removes the temporaries in `directory` that nobody writes and whose final
 /// name is ours. A folder goes with the files in it; as folders are not
-/// locked, whoever makes such holds a lock that covers them. Best effort: what
-/// cannot be removed stays.
+/// locked, a program that makes such holds a lock that covers them. Best
+/// effort: what cannot be removed stays.
 void removeStrayTemporaries(
     const std::string &directory,
     const std::function<bool(const std::string &finalName)> &isOurs);

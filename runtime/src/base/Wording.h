@@ -24,7 +24,8 @@ public:
 
   /// Reads what text() wrote; lines of another form are passed over.
   static Wording parse(std::string_view text);
-  /// That of $HONE_WORDING, which whoever started this program may have set.
+  /// That of $HONE_WORDING, which the program that started this one may have
+  /// set.
   static Wording given();
   static constexpr const char *Variable = "HONE_WORDING";
 

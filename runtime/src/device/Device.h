@@ -3,8 +3,8 @@
 // Copies and launches happen in the order in which they are asked for, when the
 // device comes to them. Once one has failed, copyOut() and wait() fail, which
 // return when all before them has happened; memory holds nothing of use then.
-// Entries are host code: whoever has a frame calls them, and what they launch
-// comes here through hone_launch.
+// Entries are host code: any code that has a frame calls them, and what they
+// launch comes here through hone_launch.
 //
 // An address of a device is no pointer: unless the device is host-visible the
 // host reads and writes what is there through copies. MemoryView hides which.
@@ -95,7 +95,7 @@ public:
   void offloadTo(Offloading *to) { offloading = to; }
   Offloading *offloadsTo() const { return offloading; }
 
-  /// Who decides from now on which launches of entries run; null: all do.
+  /// From now on `by` decides which launches of entries run; null: all do.
   void guard(LaunchGate *by) { launchGate = by; }
   LaunchGate *gate() const { return launchGate; }
 

@@ -29,7 +29,7 @@ enum class Bits {
   Numerics, ///< the same run, computed otherwise
 };
 
-/// Who sets it.
+/// How it is set.
 enum class SetBy {
   Spec,   ///< compiled in
   Option, ///< compiled in as the default of an option of the program
@@ -72,7 +72,7 @@ class NamedNumbers;
 
 /// Values of train.method, or a part's; empty: all.
 using Methods = std::vector<const char *>;
-/// Who reads a setting.
+/// The methods and optimizers that read a setting.
 struct Readers {
   Methods methods; ///< of train.method, or a part's; empty: all
   std::vector<const char *> optimizers = {}; ///< empty: all

@@ -81,8 +81,8 @@ public:
   /// Never waits: operation_would_block when another has the lock. Lasts until
   /// the file is closed, however the process ends.
   Error lock(Lock lock) const;
-  /// The same, but waits five seconds for another to be gone: whoever killed a
-  /// process may be faster than its end, with which its locks go.
+  /// The same, but waits five seconds for another to be gone: after a kill the
+  /// next command may come before the process ends, with which its locks go.
   Error lockSoon(Lock lock) const;
 
   /// For the mapping of the file.

@@ -193,7 +193,7 @@ private:
     All,  ///< nobody shares it
     Own,  ///< it runs here, and what it gives is noted
     None, ///< of nobody: there are fewer than ranks in the round
-    Told, ///< what it gave is read, whoever ran it
+    Told, ///< what it gave is read, whichever rank ran it
   };
 
   const hone_schedule &schedule;

@@ -85,7 +85,8 @@ public:
 
   Trainables &trainables() { return variables; }
 
-  /// Who is told of each schedule before it runs here; of a program that leads.
+  /// Sets the function that is told of each schedule before it runs here; of a
+  /// program that leads.
   void setLead(Lead told) { lead = std::move(told); }
   /// A step, or what evaluates, as the program that leads does it, without data
   /// of its own. Errors: as step().

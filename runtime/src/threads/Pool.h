@@ -74,8 +74,8 @@ private:
   void wake(uint32_t indices);
   void waitUntilFinished(uint32_t count);
 
-  // The job. Written only while no index is unclaimed, so whoever claims one
-  // has read the fields of its own job.
+  // The job. Written only while no index is unclaimed, so a thread that claims
+  // one has read the fields of its own job.
   std::atomic<hone_task> task{nullptr};
   std::atomic<void *> closure{nullptr};
   std::atomic<int64_t> first{0};
