@@ -87,9 +87,10 @@ static void closeLink(hone_link *link) {
   delete link;
 }
 
-/// What gRPC allocates at most, and for each link beside that: several times
-/// what test/exchange/grpc-costs.sh measures.
-static constexpr uint64_t kBytes = 6 << 20, kLinkBytes = 3 << 20;
+/// What gRPC allocates at most, and for each link beside that: a frame that
+/// leaves and two that have come, and as much as half of them for records.
+static constexpr uint64_t kBytes = 6 << 20, kLinkBytes = 4 << 20;
+static_assert(kLinkBytes >= 3 * HONE_FRAME_BYTES * 3 / 2);
 /// Whatever a message has, up to 1 MiB, gRPC asks for it once.
 static constexpr uint64_t kPieceBytes = 896 * 1024;
 
