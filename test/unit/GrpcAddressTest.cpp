@@ -89,3 +89,57 @@ TEST(GrpcAddressTest, AdmitsNamesThatAreWholeLines) {
   EXPECT_NE(why.find("but got a folder"), std::string::npos) << why;
   std::remove(file.c_str());
 }
+
+namespace {
+
+/// A certificate of `bytes`, in lines that end in `end`.
+std::string pemOf(const std::string &bytes, const std::string &end = "\n") {
+  static constexpr char digits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text = "-----BEGIN CERTIFICATE-----";
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    std::string three = bytes.substr(i, 3);
+    const size_t kept = three.size() + 1;
+    three.resize(3);
+    const uint32_t bits = uint32_t(uint8_t(three[0])) << 16 |
+                          uint32_t(uint8_t(three[1])) << 8 | uint8_t(three[2]);
+    if (i % 48 == 0)
+      text += end;
+    for (size_t k = 0; k < 4; ++k)
+      text += k < kept ? digits[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text + end + "-----END CERTIFICATE-----" + end;
+}
+
+bool isFor(const std::string &pem, bool serves) {
+  Keys keys;
+  keys.certificate = pem;
+  return keys.isFor(serves);
+}
+
+} // namespace
+
+// Whatever the certificate is written with; its purposes are bytes within it.
+TEST(GrpcAddressTest, ACertificateSaysWhatItIsFor) {
+  const std::string purpose("\x06\x08\x2b\x06\x01\x05\x05\x07\x03", 9);
+  const std::string server = purpose + '\x01', client = purpose + '\x02';
+  const std::string text = "Subject: CN = phone, purposes: -----\n";
+  // One, two or none of three bytes of four digits are of what is before.
+  for (const std::string before : {"", "x", "xy", "of seventeen here"})
+    for (const std::string end : {"\n", "\r\n"}) {
+      const std::string none = pemOf(before + "no purpose", end),
+                        both = pemOf(before + server + client + "z", end),
+                        serves = pemOf(before + server + "zz", end),
+                        dials = pemOf(before + client, end);
+      for (const bool way : {false, true}) {
+        EXPECT_TRUE(isFor(none, way));
+        EXPECT_TRUE(isFor(both, way));
+        EXPECT_EQ(isFor(serves, way), way);
+        EXPECT_EQ(isFor(dials, way), !way);
+        EXPECT_EQ(isFor(text + dials, way), !way);
+        // The one that is shown is the first of a chain.
+        EXPECT_EQ(isFor(dials + serves + both, way), !way);
+        EXPECT_EQ(isFor(serves + none, way), way);
+      }
+    }
+}
