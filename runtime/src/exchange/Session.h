@@ -136,6 +136,7 @@ private:
     uint64_t furthest = 0;   ///< where it was sent up to
     Clock::time_point begun; ///< when it left from `start` on, over this link
     uint64_t start = 0;
+    uint64_t latest = 0;   ///< of it, in the frame before, over this link
     uint64_t expected = 0; ///< the size that the peer has room for
     Reminder reminder, rewind;
   };
@@ -173,6 +174,9 @@ private:
   /// Encodes the next frame that there is to send; returns its bytes, or 0.
   uint64_t encodeNext();
   bool sendPending(bool &hasSent);
+  static double secondsSince(Clock::time_point then);
+  /// The pieces, if the link has grown slow since the message `out` began.
+  void shorten(const Outgoing &out);
   bool receiveNext(int milliseconds);
   /// Until the next reminder may be due, in milliseconds.
   int pause();
@@ -212,6 +216,7 @@ private:
   hone_link *link = nullptr;                 ///< under the lock only for wake()
   std::unique_ptr<char[]> frameOut, frameIn; ///< resident as far as used
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
+  bool isNew = false;   ///< whether they were never sent before
   uint64_t piece = 0;   ///< of a message in a frame, at most, over this link
   /// Whether the peer is known to be in this round, over this link: an ordered
   /// one then loses nothing.
