@@ -93,7 +93,7 @@ void EntryProgram::describe(mlir::ModuleOp placed) {
     });
   }
   boundaryEnd = llvm::alignTo(std::max(arenaBytes, gradientEnd), 64);
-  int64_t rows = bytesOf(placed, HoneDialect::getMaxRowsAttrName());
+  const int64_t rows = *mostRows(placed); // it was placed
   auto addBoundary = [&](llvm::StringRef kind, mlir::TypeRange types) {
     for (auto [i, type] : llvm::enumerate(types)) {
       std::string name = (kind + "." + llvm::Twine(i)).str();

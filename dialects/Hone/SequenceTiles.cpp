@@ -19,12 +19,11 @@ void setLongestSequence(RowTilesOp tiles, int64_t rows) {
                  Builder(tiles.getContext()).getI64IntegerAttr(rows));
 }
 
-bool canTileSequences(ModuleOp module) {
-  return attentionIterations(module) > 0;
-}
-
 int64_t tiledSequences(ModuleOp module) {
-  return canTileSequences(module) ? mostPositions(module).value_or(0) : 0;
+  // Targets that say so launch kernels as the batch says, and these count
+  // blocks of keys and of queries as above.
+  return attentionIterations(module) > 0 ? mostPositions(module).value_or(0)
+                                         : 0;
 }
 
 int64_t leastSequenceTile(int64_t longest) {

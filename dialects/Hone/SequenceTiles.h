@@ -27,13 +27,9 @@ inline constexpr llvm::StringLiteral kLongestSequenceAttrName =
 int64_t longestSequence(mlir::Operation *op);
 void setLongestSequence(RowTilesOp tiles, int64_t rows);
 
-/// Whether the target of `module` can run tiles of whole sequences: it launches
-/// kernels as the batch says, and they count blocks of keys and of queries as
-/// above. So do all targets that have hone.attention_iterations.
-bool canTileSequences(mlir::ModuleOp module);
-
 /// Rows of the longest sequence that tiles of `module` have room for, its
-/// hone.max_positions; 0: it has no such tiles.
+/// hone.max_positions; 0: it has no such tiles, as without
+/// hone.attention_iterations.
 int64_t tiledSequences(mlir::ModuleOp module);
 
 /// The rows of a tile begin at a multiple of this.

@@ -23,7 +23,7 @@ std::vector<int64_t> halvedRows(int64_t rows, int64_t halvings) {
 }
 
 SmallVector<PlacedRows> placedRows(Operation *module) {
-  const int64_t most = *mostRows(module);
+  const int64_t most = mostRows(module).value_or(1);
   auto fewer = module->getAttrOfType<DenseI64ArrayAttr>(
       HoneDialect::getFewerRowsAttrName());
   SmallVector<PlacedRows> all = {{most, most}};

@@ -27,7 +27,8 @@ struct PlacedRows {
 std::vector<int64_t> halvedRows(int64_t rows, int64_t halvings);
 
 /// Of the placements of `module`, the one for hone.max_rows first; `most` is
-/// that of all.
+/// that of all. Of one row without that attribute, without which nothing can be
+/// placed.
 llvm::SmallVector<PlacedRows> placedRows(mlir::Operation *module);
 
 /// Rows of a tile in a placement, by code for tiles of `tileRows`: in
