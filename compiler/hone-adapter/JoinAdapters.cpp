@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/JoinAdapters.h"
-#include "base/MappedFile.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/PeftAdapter.h"
+#include "formats/RunName.h"
 #include "module/Setting.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -87,23 +87,17 @@ static Status checkAlike(const std::string &first, const rt::AdapterConfig &own,
                   "join the adapters of programs that one honec call compiled");
 }
 
-/// The name of the run that programs trained together in `folder`; "": it says
-/// none, as a folder does that an adapter was copied to.
-static std::string runOf(const std::string &folder) {
-  const rt::Result<rt::MappedFile> found =
-      rt::MappedFile::open(folder + "/together.run");
-  return std::string(found.isOk() ? found.value().bytes() : "");
-}
-
-/// That those which say their run are of one.
+/// That those which say their run are of one. A folder that an adapter was
+/// copied to says none.
 static Status checkRuns(const std::vector<std::string> &folders) {
-  std::string first, run;
+  std::string first;
+  uint64_t run = 0;
   for (const std::string &folder : folders) {
-    const std::string own = runOf(folder);
-    if (!run.empty() && !own.empty() && own != run)
+    HONE_ASSIGN(const uint64_t own, rt::readRunName(folder));
+    if (run != 0 && own != 0 && own != run)
       return notParts(folder, "is of another run than " + first,
                       "join the adapters of programs that trained together");
-    if (run.empty()) {
+    if (run == 0) {
       first = folder;
       run = own;
     }

@@ -97,6 +97,28 @@ for each in client server; do
   grep -q 'H0824.*folders of one run, but those of the programs are of different runs' "$work/$each.log"
 done
 echo 'checkpoints of two runs are not taken for those of one'
+[[ $(cat "$work/first/client/together.run") == $(cat "$work/server/together.run") ]]
+
+# The first run's server as it is killed when all have saved for the first time: its leader
+# needs the beginning no more. With a new folder the client is wrong.
+mv "$work/client" "$work/second"
+touch "$work/server/together.start"
+ls "$work/server" >"$work/before"
+together --
+ls "$work/server" | cmp - "$work/before"
+for each in client server; do
+  grep -q "H0824.*but that of the program 'client' is new" "$work/$each.log"
+done
+rm -rf "$work/client"
+cp -r "$work/first/client" "$work/client"
+together --
+echo 'a new folder costs no other one its checkpoints'
+echo none >"$work/server/together.run"
+together --
+grep -q "H0804.*server/together.run: expects the run's name" "$work/server.log"
+echo 'a name that is none is no folder without one'
+mv "$work/first/client/together.run" "$work/server/together.run"
+
 rm -rf "$work/server" "$work/client/together.done"
 together --
 grep -q 'H0824.*expects a checkpoint of one step' "$work/client.log"

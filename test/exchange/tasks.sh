@@ -43,6 +43,10 @@ of "$work/together2.client/steps.jsonl" | cmp - <(of "$work/one2.run/steps.jsonl
 for folder in '' /best; do
   python3 "$here/join.py" "$work/one2.run$folder" "$work/together2.client$folder" \
     "$work/together2.server$folder"
+  # Parts of two runs are never joined.
+  for program in client server; do
+    cmp "$work/together2.client/together.run" "$work/together2.$program$folder/together.run"
+  done
 done
 grep -q eval_accuracy "$work/one2.run/steps.jsonl"
 echo "same bits as one program: a task, $(grep -c eval_accuracy "$work/one2.run/steps.jsonl") evaluations"

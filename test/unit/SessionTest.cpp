@@ -485,65 +485,125 @@ TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
     EXPECT_EQ(start.steps, 8u);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     isDecided = true;
+    return Status::ok();
   });
   follower.join();
 }
 
-/// Where two programs begin whose folders have these, and why not.
-struct Beginning {
-  hone::rt::Result<Ensemble::Start> leader, follower;
-};
-static Beginning begin(const Session::Peer &own, const Session::Peer &other,
-                       const Ensemble::Folder &ofLeader,
-                       const Ensemble::Folder &ofFollower) {
-  auto beginOne = [](const Session::Peer &self,
-                     const Ensemble::Folder &folder) {
-    auto opened = Ensemble::open({self.engine,
-                                  self.address,
-                                  self.self,
-                                  /*leader=*/"a",
-                                  {self.peer},
-                                  self.equal,
-                                  self.patience});
-    auto start = opened.value()->beginRound(folder, 8);
-    // Who leaves at once might leave before the other has heard it.
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    return start;
-  };
-  Beginning begun{Ensemble::Start{}, Ensemble::Start{}};
-  std::thread follower([&] { begun.follower = beginOne(other, ofFollower); });
-  begun.leader = beginOne(own, ofLeader);
-  follower.join();
-  return begun;
-}
+namespace {
 
-TEST_F(SessionTest, CheckpointsOfTwoRunsHaveNoStepInCommon) {
-  const Session::Peer a = peer("a", "b"), b = peer("b", "a");
-  const Beginning other = begin(a, b, {{8, 4}, 1}, {{8, 4}, 2});
-  for (const auto *each : {&other.leader, &other.follower}) {
-    ASSERT_FALSE(each->isOk());
-    EXPECT_EQ(each->status().errorCode(), hone::ErrorCode::NoCommonStep);
-    EXPECT_NE(each->status().message().problem.find("of different runs"),
-              std::string::npos);
+using Folder = Ensemble::Folder;
+using Starts = std::vector<hone::rt::Result<Ensemble::Start>>;
+
+class EnsembleTest : public SessionTest {
+protected:
+  /// Where programs begin whose folders have these, or why not; the first one
+  /// leads.
+  Starts begin(const std::vector<Folder> &folders,
+               const Ensemble::Decided &decided = nullptr) {
+    Starts starts(folders.size(), Ensemble::Start{});
+    std::vector<std::thread> programs;
+    for (size_t i = 0; i < folders.size(); ++i)
+      programs.emplace_back([&, i] {
+        std::vector<std::string> peers;
+        for (size_t other = 0; other < folders.size(); ++other)
+          if (other != i && (i == 0 || other == 0))
+            peers.push_back(nameOf(other));
+        const std::string self = nameOf(i);
+        const Session::Peer own = peer(self.c_str(), "");
+        auto opened = Ensemble::open({own.engine, own.address, self, nameOf(0),
+                                      peers, own.equal, own.patience});
+        starts[i] = opened.value()->beginRound(folders[i], 8, /*isNeeded=*/true,
+                                               i == 0 ? decided : nullptr);
+        // One that leaves at once might leave before the other has heard it.
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      });
+    for (std::thread &program : programs)
+      program.join();
+    return starts;
   }
+  /// The step at which all begin with one run, whose name this is, if any.
+  static void expectStart(const Starts &starts, uint64_t step,
+                          std::optional<uint64_t> run = std::nullopt) {
+    for (const auto &each : starts) {
+      ASSERT_TRUE(each.isOk()) << each.status().render();
+      EXPECT_EQ(each.value().step, step);
+      EXPECT_EQ(each.value().run, run.value_or(starts[0].value().run));
+      EXPECT_NE(each.value().run, 0u);
+    }
+  }
+  static void expectNone(const Starts &starts, const char *why) {
+    for (const auto &each : starts) {
+      ASSERT_FALSE(each.isOk()) << each.value().step;
+      EXPECT_EQ(each.status().errorCode(), hone::ErrorCode::NoCommonStep);
+      EXPECT_NE(each.status().message().problem.find(why), std::string::npos)
+          << each.status().render();
+    }
+  }
+
+private:
+  static std::string nameOf(size_t program) {
+    return std::string(1, char('a' + program));
+  }
+};
+
+constexpr const char *kOfDifferentRuns = "of different runs",
+                     *kIsNew = "that of the program 'a' is new";
+
+} // namespace
+
+TEST_F(EnsembleTest, CheckpointsOfTwoRunsHaveNoStepInCommon) {
+  expectNone(begin({{{8, 4}, 1}, {{8, 4}, 2}}), kOfDifferentRuns);
+  // Of those that follow, too, whatever the leader has.
+  expectNone(begin({{{4}, 0}, {{4}, 1}, {{4}, 2}}), kOfDifferentRuns);
 }
 
-TEST_F(SessionTest, TheBeginningIsEveryRunsAndARunHasOneName) {
-  const Session::Peer a = peer("a", "b"), b = peer("b", "a");
-  const Beginning anew = begin(a, b, {{0}, 1}, {{4, 0}, 2});
-  ASSERT_TRUE(anew.leader.isOk() && anew.follower.isOk());
-  EXPECT_EQ(anew.follower.value().step, 0u);
-  EXPECT_EQ(anew.follower.value().run, 1u);
-
-  const Beginning same = begin(a, b, {{8, 4}, 7}, {{4}, 7});
-  ASSERT_TRUE(same.leader.isOk() && same.follower.isOk());
-  EXPECT_EQ(same.leader.value().step, 4u);
-  EXPECT_EQ(same.follower.value().run, 7u);
-
+TEST_F(EnsembleTest, AllGoOnFromTheNewestStepOfOneRun) {
+  expectStart(begin({{{8, 4}, 7}, {{4}, 7}}), 4, 7);
   // What an older version wrote.
-  const Beginning older = begin(a, b, {{8, 4}, 0}, {{8}, 0});
-  ASSERT_TRUE(older.leader.isOk() && older.follower.isOk());
-  EXPECT_EQ(older.leader.value().step, 8u);
-  EXPECT_NE(older.leader.value().run, 0u);
-  EXPECT_EQ(older.leader.value().run, older.follower.value().run);
+  expectStart(begin({{{8, 4}, 0}, {{8}, 0}}), 8);
+}
+
+// The program that leads and one that follows died before they had the name.
+TEST_F(EnsembleTest, ALeaderWithoutANameHasThatOfItsFollowers) {
+  expectStart(begin({{{8, 4}, 0}, {{4}, 7}, {{8, 4}, 0}}), 4, 7);
+}
+
+// Each program of it has the beginning, since it may be the first that saved.
+TEST_F(EnsembleTest, TheBeginningIsARunsOwnWhereACheckpointWouldBeLost) {
+  expectStart(begin({{{0}, 7}, {{4, 0}, 7}}), 0, 7);
+  expectStart(begin({{{4, 0}, 7}, {{0}, 0}}), 0, 7);
+  expectNone(begin({{{0}, 1}, {{4, 0}, 2}}), kOfDifferentRuns);
+  expectNone(begin({{{4, 0}, 1}, {{0}, 2}}), kOfDifferentRuns);
+  expectNone(begin({{{0}, 1}, {{0}, 2}, {{4, 0}, 1}}), kOfDifferentRuns);
+  expectNone(begin({{{}, 0}, {{4, 0}, 2}}), kIsNew);
+}
+
+TEST_F(EnsembleTest, TheBeginningIsEveryRunsWhereNothingIsLost) {
+  expectStart(begin({{{0}, 1}, {{0}, 2}}), 0, 1);
+  // The name of another run would make its checkpoints this one's.
+  const Starts anew = begin({{{}, 0}, {{0}, 2}});
+  expectStart(anew, 0);
+  EXPECT_NE(anew[0].value().run, 2u);
+}
+
+TEST_F(EnsembleTest, TheNewestSixStepsAreSaid) {
+  const std::vector<int64_t> eight = {9, 8, 7, 6, 5, 4, 3, 2};
+  expectStart(begin({{eight, 7}, {{4}, 7}}), 4, 7);
+  expectStart(begin({{{4}, 7}, {eight, 7}}), 4, 7);
+  expectNone(begin({{eight, 7}, {{3}, 7}}), "but there is none");
+  expectNone(begin({{{3}, 7}, {eight, 7}}), "but there is none");
+}
+
+// So no other program has a name that the leader could not keep.
+TEST_F(EnsembleTest, ALeaderThatCannotKeepTheNameBeginsNothing) {
+  uint64_t run = 0;
+  const Starts starts =
+      begin({{{}, 0}, {{}, 0}}, [&](const Ensemble::Start &start) {
+        run = start.run;
+        return Status(hone::ErrorCode::WriteFailed, "together.run", "", "");
+      });
+  EXPECT_NE(run, 0u);
+  EXPECT_EQ(starts[0].status().errorCode(), hone::ErrorCode::WriteFailed);
+  EXPECT_EQ(starts[1].status().errorCode(), hone::ErrorCode::PeerLost);
 }

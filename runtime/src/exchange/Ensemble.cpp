@@ -13,8 +13,10 @@
 
 namespace hone::rt {
 
-/// Steps that are none: nothing is common, or only of different runs.
-static constexpr uint64_t kNothing = UINT64_MAX, kOtherRun = UINT64_MAX - 1;
+/// Steps that are none: nothing is common, or only of different runs, or the
+/// others would lose checkpoints of a run that the leader knows nothing of.
+static constexpr uint64_t kNothing = UINT64_MAX, kOtherRun = UINT64_MAX - 1,
+                          kNewLeader = UINT64_MAX - 2;
 /// For the greeting of a program that needs nothing any more, at most.
 static constexpr std::chrono::milliseconds kMostMoment{5000};
 
@@ -107,42 +109,71 @@ static bool has(const Saved &saved, uint64_t step) {
   return std::find(saved.begin() + 1, end, step) != end;
 }
 
-/// Folders that an older version wrote have no name.
-static bool isOfOneRun(uint64_t run, uint64_t other) {
-  return run == other || run == 0 || other == 0;
+static uint64_t runOf(const Saved &saved) { return saved.back(); }
+
+/// Of a run that has a name: a checkpoint that it could go on from.
+static bool hasCheckpoint(const Saved &saved) {
+  return runOf(saved) != 0 && saved[0] > 0 && saved[1] > 0;
 }
 
-/// The newest step that all have, or why there is none; the leader's are `own`.
-static uint64_t newestCommon(const Saved &own,
-                             const std::vector<Saved> &others) {
-  uint64_t none = kNothing;
+/// The run that all folders with a name are of; 0: none has one. Folders that
+/// an older version wrote have none and are taken for any run's.
+static std::optional<uint64_t> commonRun(const std::vector<Saved> &all) {
+  uint64_t run = 0;
+  for (const Saved &each : all) {
+    if (run != 0 && runOf(each) != 0 && runOf(each) != run)
+      return std::nullopt;
+    run = run != 0 ? run : runOf(each);
+  }
+  return run;
+}
+
+/// The newest step that all have and the name of its run, 0 if it has none yet;
+/// or why there is none. The leader's are the first of `all`.
+static Ensemble::Start newestCommon(const std::vector<Saved> &all,
+                                    uint64_t steps) {
+  const Saved &own = all.front();
+  const std::optional<uint64_t> run = commonRun(all);
   for (size_t i = 0; i < own[0]; ++i) {
     const uint64_t step = own[1 + i];
-    if (!std::all_of(others.begin(), others.end(),
+    if (!std::all_of(all.begin(), all.end(),
                      [&](const Saved &each) { return has(each, step); }))
       continue;
-    if (step == 0 ||
-        std::all_of(others.begin(), others.end(), [&](const Saved &each) {
-          return isOfOneRun(own.back(), each.back());
-        }))
-      return step;
-    none = kOtherRun;
+    // A new run of a leader without a name is none of the others'. It has a
+    // name before they have it, so checkpoints of theirs are not its own.
+    const bool wouldForget =
+        step == 0 && std::any_of(all.begin(), all.end(), hasCheckpoint);
+    if (!run && (step > 0 || wouldForget))
+      return {kOtherRun, steps, 0};
+    if (runOf(own) == 0 && wouldForget)
+      return {kNewLeader, steps, 0};
+    return {step, steps, step > 0 ? *run : runOf(own)};
   }
-  return none;
+  return {kNothing, steps, 0};
 }
 
 /// Where a round begins, or that nothing is common.
-static Result<Ensemble::Start> startAt(const Ensemble::Start &start) {
-  if (start.step != kNothing && start.step != kOtherRun)
+static Result<Ensemble::Start> startAt(const Ensemble::Start &start,
+                                       const std::string &leader) {
+  auto refuse = [](Pieces problem) {
+    return failed(
+        ErrorCode::NoCommonStep, {"--output"}, problem,
+        "give each program the folder of the same run, or new ones to all");
+  };
+  switch (start.step) {
+  case kNothing:
+    return refuse({"expects a checkpoint of one step in the folders of all "
+                   "programs, but there is none"});
+  case kOtherRun:
+    return refuse({"expects the folders of one run, but those of the programs "
+                   "are of different runs"});
+  case kNewLeader:
+    return refuse({"expects the folder of the run that others have checkpoints "
+                   "of, but that of the program '",
+                   leader, "' is new"});
+  default:
     return start;
-  return failed(
-      ErrorCode::NoCommonStep, {"--output"},
-      {start.step == kNothing
-           ? "expects a checkpoint of one step in the folders of all "
-             "programs, but there is none"
-           : "expects the folders of one run, but those of the programs are "
-             "of different runs"},
-      "give each program the folder of the same run, or new ones to all");
+  }
 }
 
 Status Ensemble::askAll(uint64_t round, std::vector<Saved> &others) {
@@ -176,11 +207,14 @@ Result<Ensemble::Start> Ensemble::leadRound(const Folder &own, uint64_t steps,
       session->cancel(control(*session, kSaved, round, false));
     return status;
   }
-  const Start start{newestCommon(pack(own, kMostSaved), others), steps,
-                    own.run ? own.run : platform::randomNumber() | 1};
-  const Result<Start> checked = startAt(start);
+  std::vector<Saved> all = {pack(own, kMostSaved)};
+  all.insert(all.end(), others.begin(), others.end());
+  Start start = newestCommon(all, steps);
+  if (start.run == 0)
+    start.run = platform::randomNumber() | 1;
+  const Result<Start> checked = startAt(start, about.leader);
   if (decided && checked.isOk())
-    decided(start);
+    HONE_TRY(decided(start));
   const uint64_t begin[3] = {start.step, start.steps, start.run};
   entered = round;
   commands = 0;
@@ -226,7 +260,7 @@ Result<Ensemble::Start> Ensemble::followRound(const Folder &own) {
   commands = 0;
   for (auto &session : sessions)
     session->beginRound(round);
-  return startAt({begin[0], begin[1], begin[2]});
+  return startAt({begin[0], begin[1], begin[2]}, about.leader);
 }
 
 //===----------------------------------------------------------------------===//

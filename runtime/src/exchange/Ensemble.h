@@ -43,7 +43,7 @@ public:
     uint64_t step, steps, run;
   };
 
-  using Decided = std::function<void(const Start &)>;
+  using Decided = std::function<Status(const Start &)>;
 
   /// How many steps a program has saved, the newest of them, and the run's
   /// name.
@@ -63,11 +63,12 @@ public:
   bool isInterrupted() const { return events.load() != seen; }
 
   /// Begins at the newest step that all have saved. A program without one has
-  /// the beginning, step 0, which is every run's. `steps` and the run are the
-  /// leader's; one without a name is given one. A leader that nobody needs
-  /// waits but a moment for those that are there. A leader calls `decided`
-  /// before the others know of the round. Errors: as Session::open;
-  /// NoCommonStep.
+  /// the beginning, step 0, which is every run's as long as no checkpoint of a
+  /// run is lost by it. `steps` are the leader's. The run's name is the
+  /// leader's, or at a checkpoint the followers', or a new one. A leader that
+  /// nobody needs waits but a moment for those that are there. A leader calls
+  /// `decided`, whose error ends the round, before the others know of it.
+  /// Errors: as Session::open; NoCommonStep.
   Result<Start> beginRound(const Folder &own, uint64_t steps,
                            bool isNeeded = true,
                            const Decided &decided = nullptr);

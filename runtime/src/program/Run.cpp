@@ -8,6 +8,7 @@
 
 #include "program/Run.h"
 
+#include "formats/RunName.h"
 #include "platform/Files.h"
 #include "program/Signals.h"
 #include "program/StandardOutput.h"
@@ -546,8 +547,7 @@ Status Run::trainOwn(Progress &progress, ExitCode &outcome) {
         (last || due || isBest || stopsEarly() || outcome != ExitCode::Success))
       status = save();
     if (status.isOk() && isBest) {
-      status = trainer.trainables().save(bestFolder());
-      bestWritten = completed;
+      status = saveBest(completed);
       inputs.peak.sample();
     }
     if (!status.isOk()) {
@@ -571,6 +571,12 @@ Status Run::trainOwn(Progress &progress, ExitCode &outcome) {
 
 Status Run::readParameters(const CheckpointStore::Found &found) {
   return store.read(found, trainer.trainables().checkpointTargets());
+}
+
+Status Run::saveBest(uint64_t step) {
+  HONE_TRY(trainer.trainables().save(bestFolder()));
+  bestWritten = step;
+  return inputs.others ? writeRunName(bestFolder(), runName) : Status::ok();
 }
 
 Status Run::writeAdapters(bool isDone) {
@@ -602,7 +608,7 @@ Status Run::writeAdapters(bool isDone) {
   if (readsBest)
     HONE_TRY(readParameters(best.value()));
   if (!isWritten)
-    HONE_TRY(trainables.save(bestFolder()));
+    HONE_TRY(saveBest(*kept));
   if (leavesBest)
     return trainables.save(options.output);
   if (!readsBest)

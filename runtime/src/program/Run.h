@@ -130,13 +130,9 @@ private:
   std::string startMark() const {
     return inputs.options.output + "/together.start";
   }
-  /// The name that a run of several programs has in all their folders, so that
-  /// checkpoints of two runs are not taken for one's; 0: none.
-  std::string runMark() const {
-    return inputs.options.output + "/together.run";
-  }
-  uint64_t readRunName() const;
-  Status writeRunName(uint64_t name) const;
+  /// Keeps the name of a run that the program which leads begins or goes on
+  /// with, before another one can have a name that this one lacks.
+  Status nameRun(const Ensemble::Start &start) const;
   /// The end of a run of several programs.
   Status endTogether();
   /// At the end, when all have saved: a program that gives no sign costs
@@ -176,6 +172,8 @@ private:
   /// Tells the others, before they save.
   Status leadBest();
   Status readParameters(const CheckpointStore::Found &found);
+  /// The parameters, which are those after `step`, as the best evaluation's.
+  Status saveBest(uint64_t step);
   /// Writes the adapter to --output, and that of the best evaluation. A best
   /// checkpoint that is gone is an error where it was asked for alone.
   Status writeAdapters(bool isDone);
@@ -228,6 +226,7 @@ private:
   /// one that follows, what it was told.
   CheckpointFields otherEvaluation;
   uint64_t bestWritten = UINT64_MAX; ///< step of the adapter in bestFolder()
+  uint64_t runName = 0;              ///< of several programs: see readRunName()
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps

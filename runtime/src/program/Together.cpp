@@ -9,10 +9,10 @@
 
 #include "program/Together.h"
 
-#include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "exchange/Engine.h"
 #include "exchange/Pieces.h"
+#include "formats/RunName.h"
 #include "module/Schedule.h"
 #include "platform/Files.h"
 #include "platform/System.h"
@@ -126,8 +126,8 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
 // A run of several programs
 //===----------------------------------------------------------------------===//
 
-/// Who leads may have ended, since it takes this folder for one that has the
-/// result.
+/// The program that leads may have ended, since it takes this folder for one
+/// that has the result.
 static Status fromNewFolder(Status status) {
   if (status.errorCode() != ErrorCode::PeerLost)
     return status;
@@ -151,15 +151,21 @@ Status Run::startTogether() {
   const bool isDone =
       platform::exists(endMark()) && (follows() || endsAt(saved.front()));
   const bool isNeeded = !isDone || !platform::exists(knownMark());
-  const uint64_t run = readRunName();
+  HONE_ASSIGN(const uint64_t run, readRunName(inputs.options.output));
   // A leader that dies before others know of a longer run needs them again.
   auto leaveMarks = [this](const Ensemble::Start &start) {
     if (start.step < start.steps)
       for (const std::string &mark : {knownMark(), endMark()})
         platform::removeFile(mark.c_str());
   };
+  auto decided = [&](const Ensemble::Start &start) {
+    if (start.run != run)
+      HONE_TRY(nameRun(start));
+    leaveMarks(start);
+    return Status::ok();
+  };
   Result<Ensemble::Start> met =
-      inputs.others->beginRound({saved, run}, steps, isNeeded, leaveMarks);
+      inputs.others->beginRound({saved, run}, steps, isNeeded, decided);
   const bool mayBeAlone =
       isDone && met.status().errorCode() == ErrorCode::PeerLost;
   if (!met.isOk() && !mayBeAlone)
@@ -182,21 +188,20 @@ Status Run::startTogether() {
     HONE_TRY(writeFile(startMark(), ""));
   HONE_TRY(takeUp(start.step, start.step > 0));
   // Before anything is saved, so all checkpoints of a folder are of its run.
-  return start.run == run ? Status::ok() : writeRunName(start.run);
+  if (follows() && start.run != run)
+    HONE_TRY(writeRunName(inputs.options.output, start.run));
+  runName = start.run;
+  return Status::ok();
 }
 
-uint64_t Run::readRunName() const {
-  const Result<MappedFile> found = MappedFile::open(runMark());
-  const std::string text(found.isOk() ? found.value().bytes() : "");
-  return text.size() == 17 && text.back() == '\n'
-             ? strtoull(text.c_str(), nullptr, 16)
-             : 0;
-}
-
-Status Run::writeRunName(uint64_t name) const {
-  char text[18];
-  snprintf(text, sizeof(text), "%016" PRIx64 "\n", name);
-  return writeFile(runMark(), text);
+Status Run::nameRun(const Ensemble::Start &start) const {
+  // A folder that is refused stays as it was.
+  if (start.step > 0) {
+    HONE_ASSIGN(CheckpointStore::Found found, store.at(int64_t(start.step)));
+    std::string otherNumerics;
+    HONE_TRY(compare(found.identity, otherNumerics));
+  }
+  return writeRunName(inputs.options.output, start.run);
 }
 
 bool Run::endsAt(int64_t step) const {
@@ -389,10 +394,8 @@ Status Run::obey(const Command &command, Progress &progress) {
     return trainer.follow(command, hyperparameters, result);
   case Command::Kind::Save:
     HONE_TRY(completed > steps ? saveResult() : save());
-    if (bestStep() == completed && bestWritten != completed) {
-      HONE_TRY(trainer.trainables().save(bestFolder()));
-      bestWritten = completed;
-    }
+    if (bestStep() == completed && bestWritten != completed)
+      HONE_TRY(saveBest(completed));
     return inputs.others->answer();
   case Command::Kind::Best:
   case Command::Kind::LeaveBest:
