@@ -68,7 +68,7 @@ void Driver::enqueue(std::function<void()> work) {
 }
 
 cuda::Code Driver::flush(bool waits) {
-  hostWaits += waits && !queue.empty();
+  hostWaits += !queue.empty();
   while (!queue.empty() && !isStuck) {
     std::function<void()> work = std::move(queue.front());
     queue.pop_front();

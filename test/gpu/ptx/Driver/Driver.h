@@ -38,8 +38,8 @@ public:
 
   /// Happens when somebody waits.
   void enqueue(std::function<void()> work);
-  /// All that is queued happens. `waits`: for all of it, so a stuck kernel
-  /// stops the caller for ever.
+  /// All that is queued happens. `waits`: a stuck kernel then stops the caller
+  /// for ever.
   cuda::Code flush(bool waits);
 
   /// Null: `log` says why.
