@@ -142,10 +142,10 @@ protected:
     std::string in(size, '?');
     EXPECT_TRUE(to->postReceive(taken(index), in.data(), size).isOk());
     EXPECT_TRUE(from->postSend(sent(index), out.data(), size).isOk());
-    const Status received = to->wait(taken(index));
-    EXPECT_TRUE(received.isOk()) << received.render();
     const Status acknowledged = from->wait(sent(index));
     EXPECT_TRUE(acknowledged.isOk()) << acknowledged.render();
+    const Status received = to->wait(taken(index));
+    EXPECT_TRUE(received.isOk()) << received.render();
     EXPECT_EQ(in, out);
     std::lock_guard<std::mutex> lock(paced.mutex);
     return paced.pieces;
