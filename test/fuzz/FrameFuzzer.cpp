@@ -85,7 +85,7 @@ uint64_t near(uint64_t known, uint64_t byte) {
 const std::string &greeting() {
   static const std::string right =
       ".incarnation=1\nmodel=m\nprotocol=" + std::to_string(kProtocol) +
-      "\nbytes of a frame=" + std::to_string(kFramePayload) + "\n";
+      "\nbytes of a frame=" + std::to_string(kMostFramePayload) + "\n";
   return right;
 }
 
@@ -108,7 +108,7 @@ void seal(char *frame, size_t size) {
 }
 
 int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
-  static std::string payload(kFramePayload, 'p');
+  static std::string payload(kMostFramePayload, 'p');
   char *const out = static_cast<char *>(bytes);
   Frame frame;
   frame.run = 1;
@@ -145,7 +145,7 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   frame.size = near(kSizes[known], input.take(1));
   frame.offset = std::min(near(0, input.take(1)), frame.size);
   frame.payloadBytes = uint32_t(std::min<uint64_t>(
-      near(frame.size - frame.offset, input.take(1)), kFramePayload));
+      near(frame.size - frame.offset, input.take(1)), kMostFramePayload));
   frame.payload = payload.data();
   if (frame.kind == FrameKind::Greeting) {
     const uint64_t wanted = input.take(1);
@@ -176,7 +176,7 @@ const hone_engine engine = {
     /*link_bytes=*/0,
     /*is_ordered=*/0,
     /*link_frames=*/0,
-    /*piece_bytes=*/0};
+    kMostFramePayload};
 
 std::atomic<uint64_t> events{0};
 uint64_t seen = 0;
@@ -192,7 +192,9 @@ Session::Peer peer(int milliseconds) {
           &events,
           &seen,
           /*mayHalt=*/true,
-          /*outlives=*/true};
+          /*outlives=*/true,
+          /*countsRestarts=*/true,
+          kMostFramePayload};
 }
 
 } // namespace
