@@ -35,8 +35,8 @@ static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
 static constexpr size_t kMostEarly = 4096;
 /// Of those, what a plan has room for: few come before they are asked for.
 static constexpr uint64_t kEarlyBytes = 16 * 1024;
-/// Eight times what has been seen in use; with AddressSanitizer and without
-/// optimization 76 KiB are.
+/// Eight times what has been seen in use; with AddressSanitizer, at -O1, 76 KiB
+/// are.
 static constexpr uint64_t kStack = 96 * 1024;
 /// Of a session for which nothing is posted, between two looks.
 static constexpr int kIdle = 250, kBusy = 20;
