@@ -38,6 +38,9 @@ pkill -STOP -P $!
 begin other 6 $steps
 ends other $! 69
 grep -q 'H0826.*busy' "$work/run.other.log"
+# Its folder is another one, since the stopped client has a lock on its own, and knows whose run it goes on with.
+mkdir "$work/run.client"
+cp "$work/run.stopped/together.run" "$work/run.client"
 begin client 5 $steps
 ends client $! 0
 ends server $server 0
