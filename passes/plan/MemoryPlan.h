@@ -25,8 +25,8 @@ namespace hone {
 /// its own, or the host's.
 enum class MemoryDomain { Host, Device, SharedDevice };
 
-/// What is known of a module once it was lowered, in bytes; 0 where it says
-/// nothing, as one for a device.
+/// Sizes of a lowered module, in bytes; 0 where it says nothing, as one for a
+/// device.
 struct LoweredSizes {
   int64_t threadBytes = 0; ///< private scratch of each thread
   /// Of the program's constants and of the calls in its code.

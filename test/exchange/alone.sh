@@ -25,6 +25,22 @@ ends() {
   ((code == $3)) || fails "$1" "$2" "$code instead of $3"
 }
 
+# all_start RUN PROGRAM...
+all_start() {
+  local program
+  for program in "${@:2}"; do
+    starts "$program" "$1"
+  done
+}
+
+# all_end CODE RUN PROGRAM...
+all_end() {
+  local program
+  for program in "${@:3}"; do
+    ends "$program" "$2" "$1"
+  done
+}
+
 # What waits for another one's beginning has time for that, and what comes back alone has little.
 enough=10 little=2
 
@@ -74,12 +90,8 @@ tail -n 3 "$work/together2.server.log" | grep -q "remove together.known from the
 # With that file gone both say that no step is in common.
 rm "$work/together2.client/together.known"
 patience=$enough
-for program in client server; do
-  starts $program together2
-done
-for program in client server; do
-  ends $program together2 65
-done
+all_start together2 client server
+all_end 65 together2 client server
 echo 'one that follows has lost its folder: 69, and 65 after who leads has forgotten the end'
 patience=$little
 
@@ -93,20 +105,14 @@ echo 'that is to go on longer: 69'
 # --timeout is longer than this test waits.
 own=(--save-every 2) both=() steps=8 patience=600
 prepare 3
-for program in client middle; do
-  starts $program together3
-done
+all_start together3 client middle
 starts server together3 'end 1 kill'
 ends server together3 137
 ends middle together3 0
 kill -9 "$client"
 ends client together3 137
 runs() { echo timeout 100; }
-for program in client server; do
-  starts $program together3
-done
-for program in client server; do
-  ends $program together3 0
-done
+all_start together3 client server
+all_end 0 together3 client server
 same one3 together3 client middle server
 echo 'who leads does not wait for one that has left: 0'

@@ -93,7 +93,7 @@ const hone_engine engine = {HONE_ENGINE_VERSION,
                             /*link_frames=*/0,
                             kMostFramePayload};
 
-/// What is under way is lost with the link.
+/// Frames under way are lost with the link.
 void cutLink() {
   std::lock_guard<std::mutex> lock(paced.mutex);
   ++paced.cuts;
@@ -166,7 +166,7 @@ protected:
 
 } // namespace
 
-// What is under way as it grows slow stays as long.
+// Frames that are under way as it grows slow stay as long.
 TEST_F(SessionPieceTest, ALinkThatGrowsSlowWithinAMessageHasShortPieces) {
   constexpr uint64_t size = 4 * kMostFramePayload;
   meet();
@@ -216,7 +216,7 @@ TEST_F(SessionPieceTest, ASenderWaitsForAPieceAtATime) {
   EXPECT_EQ(carry(0, 3 * kFramePayload).size(), 3u);
 }
 
-// What is asked for or offered too early is dropped; an ordered link's credit
+// Credits and offers that come too early are dropped; an ordered link's credit
 // is said once.
 TEST_F(SessionPieceTest, ARoundMayBeginOnEitherSideFirst) {
   constexpr uint64_t size = 100000;

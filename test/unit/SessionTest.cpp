@@ -192,23 +192,33 @@ int64_t takeOff(hone_link *link, void *bytes, uint64_t, int milliseconds) {
   return int64_t(frame.size());
 }
 
+/// An engine whose links are ordered.
+constexpr hone_engine orderedEngine(
+    const char *name, decltype(hone_engine::send) send = sendOver,
+    decltype(hone_engine::next) next = takeOff,
+    decltype(hone_engine::close) close = [](hone_link *link) {
+      delete reinterpret_cast<End *>(link);
+    }) {
+  return {HONE_ENGINE_VERSION,
+          sizeof(hone_engine),
+          name,
+          openEnd,
+          send,
+          next,
+          [](hone_link *) {},
+          close,
+          /*bytes=*/0,
+          /*link_bytes=*/0,
+          /*is_ordered=*/1,
+          /*link_frames=*/0,
+          /*piece_bytes=*/0};
+}
+
 } // namespace
 
 // However slow the link is, a piece crosses once where frames are not lost.
 TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
-  static const hone_engine ordered = {
-      HONE_ENGINE_VERSION,
-      sizeof(hone_engine),
-      "ordered",
-      openEnd,
-      sendOver,
-      takeOff,
-      [](hone_link *) {},
-      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
-      0,
-      0,
-      /*is_ordered=*/1,
-      0};
+  static const hone_engine ordered = orderedEngine("ordered");
   wire.each = std::chrono::milliseconds(300); // beyond any reminder's time
   std::string problem = "none";
   std::thread a([&] {
@@ -241,20 +251,7 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
 // A message over a link that has shown that it is quick has fewer frames.
 TEST_F(SessionTest, AQuickLinkHasLongFrames) {
   wire.each = std::chrono::milliseconds(0);
-  static const hone_engine quick = {
-      HONE_ENGINE_VERSION,
-      sizeof(hone_engine),
-      "quick",
-      openEnd,
-      sendOver,
-      takeOff,
-      [](hone_link *) {},
-      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
-      0,
-      0,
-      /*is_ordered=*/1,
-      0,
-      0};
+  static const hone_engine quick = orderedEngine("quick");
   constexpr uint64_t size = 2 * kMostFramePayload + 1;
   constexpr unsigned least = 3, most = 8;
   auto framesOfData = [] {
@@ -304,25 +301,14 @@ TEST_F(SessionTest, AQuickLinkHasLongFrames) {
 // Its peer acknowledges nothing and takes no leave. After the deadline of the
 // last answer there is no second one for the end.
 TEST_F(SessionTest, WhoDrainsInVainEndsAtItsDeadline) {
-  static const hone_engine deaf = {
-      HONE_ENGINE_VERSION,
-      sizeof(hone_engine),
-      "deaf",
-      openEnd,
-      [](hone_link *link, const void *bytes, uint64_t size) {
+  static const hone_engine deaf = orderedEngine(
+      "deaf", [](hone_link *link, const void *bytes, uint64_t size) {
         const FrameKind kind =
             decode(static_cast<const char *>(bytes), size)->kind;
         return kind == FrameKind::Ack || kind == FrameKind::Farewell
                    ? 0
                    : sendOver(link, bytes, size);
-      },
-      takeOff,
-      [](hone_link *) {},
-      [](hone_link *link) { delete reinterpret_cast<End *>(link); },
-      0,
-      0,
-      /*is_ordered=*/1,
-      0};
+      });
   constexpr std::chrono::milliseconds deadline{3000};
   std::atomic<bool> isOver{false};
   std::thread d([&] {
@@ -386,25 +372,14 @@ int64_t takeSlowly(hone_link *link, void *bytes, uint64_t, int milliseconds) {
 
 // A side that gives up a link on which a greeting is under way greets for ever.
 TEST_F(SessionTest, ASlowLinkHasTheTimeToGreet) {
-  static const hone_engine engine = {
-      HONE_ENGINE_VERSION,
-      sizeof(hone_engine),
-      "slow",
-      openEnd,
-      sendSlowly,
-      takeSlowly,
-      [](hone_link *) {},
-      [](hone_link *link) {
+  static const hone_engine engine =
+      orderedEngine("slow", sendSlowly, takeSlowly, [](hone_link *link) {
         auto *end = reinterpret_cast<End *>(link);
         std::lock_guard<std::mutex> lock(slow.mutex);
         slow.to[end->self].clear();
         slow.to[end->peer].clear();
         delete end;
-      },
-      0,
-      0,
-      /*is_ordered=*/1,
-      0};
+      });
   bool haveMet[2] = {};
   std::thread ends[2];
   for (int i : {0, 1})

@@ -8,6 +8,7 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 
 namespace hone::rt {
 
@@ -18,18 +19,11 @@ static std::string pathIn(const std::string &folder) {
 }
 
 /// 0 where `text` is not as it is written.
-static uint64_t parse(std::string_view text) {
-  static constexpr std::string_view digits = "0123456789abcdef";
-  if (text.size() != kDigits + 1 || text.back() != '\n')
+static uint64_t parse(const std::string &text) {
+  if (text.size() != kDigits + 1 || text.back() != '\n' ||
+      text.find_first_not_of("0123456789abcdef") != kDigits)
     return 0;
-  uint64_t name = 0;
-  for (char letter : text.substr(0, kDigits)) {
-    const size_t digit = digits.find(letter);
-    if (digit == std::string_view::npos)
-      return 0;
-    name = name << 4 | digit;
-  }
-  return name;
+  return strtoull(text.c_str(), nullptr, 16);
 }
 
 Result<uint64_t> readRunName(const std::string &folder) {
@@ -37,7 +31,7 @@ Result<uint64_t> readRunName(const std::string &folder) {
   if (!platform::exists(path))
     return uint64_t(0);
   HONE_ASSIGN(const MappedFile found, MappedFile::open(path));
-  if (const uint64_t name = parse(found.bytes()))
+  if (const uint64_t name = parse(std::string(found.bytes())))
     return name;
   return Status(
       ErrorCode::DamagedCheckpoint, path,
