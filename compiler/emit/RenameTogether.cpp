@@ -6,6 +6,7 @@
 
 #include "compiler/emit/RenameTogether.h"
 #include "base/OutputFile.h"
+#include "compiler/driver/CommandLine.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -66,6 +67,7 @@ static void restore(const Rename &file) {
 Status hone::renameTogether(llvm::ArrayRef<Rename> files) {
   for (const Rename &file : files)
     HONE_TRY(makeDurable(file.from));
+  SignalsWait until; // all of them, or none
   for (auto [index, file] : llvm::enumerate(files)) {
     std::error_code error = replace(file);
     if (!error)

@@ -22,8 +22,9 @@ struct Rename {
 
 /// Makes each `from` durable and renames it to its `to`, in order. If one
 /// cannot be, each `to` is again the file that it was, or absent if it was
-/// absent; what is left of `from` stays for the caller to remove. A process
-/// killed between two renames leaves the old file as "<to>.old-<pid>".
+/// absent; what is left of `from` stays for the caller to remove. Signals wait
+/// meanwhile; SIGKILL between two renames leaves the old file as
+/// "<to>.old-<pid>".
 /// Errors: CannotCreate, IoError.
 Status renameTogether(llvm::ArrayRef<Rename> files);
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # honec-ends.sh MODEL SPEC
 #
-# However honec is stopped, its exit code is a documented one, and nothing of
-# this run is in the output folder or the temporary one; the files of an earlier
-# run are whole. Signals at moments all over a run, limits on file size, a full
-# and a closed standard output, a closed pipe, threads that are refused.
+# However honec is stopped, its exit code is a documented one, the output folder
+# has all files of this run or none, and those of an earlier run are whole.
+# Signals at moments all over a run and at each renaming, limits on file size, a
+# full and a closed standard output, a closed pipe, threads that are refused.
 set -euo pipefail
 
 model=$1 spec=$2
@@ -12,7 +12,9 @@ here=$(dirname "${BASH_SOURCE[0]}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"
-"${CC:-cc}" -shared -fPIC -O1 "$here/RefuseThreads.c" -o "$work/refuse.so"
+for preloaded in RefuseThreads SignalAtRename; do
+  "${CC:-cc}" -shared -fPIC -O1 "$here/$preloaded.c" -o "$work/$preloaded.so"
+done
 
 honec() {
   TMPDIR=$work/tmp exec honec "$spec" --set model="$model" \
@@ -43,14 +45,20 @@ ends() { # ends WHAT STATUS CODES
   [[ -z $(find "$work" -name '*.tmp-*' -o -name '*.old-*') ]] ||
     fail "$1: half-written files are left"
 }
-untouched() { # the outputs of the first run
-  (cd "$work/kept" && sha256sum train weights.hone.safetensors)
+outputs() { # outputs FOLDER
+  (cd "$1" && sha256sum train weights.hone.safetensors)
+}
+whole() { # whole WHAT: what a run made in `new` is all there, if any of it is
+  [[ -z $(ls -A "$work/new" 2>/dev/null) || $(outputs "$work/new") == "$kept" ]] ||
+    fail "$1: not all files of the run"
+  [[ $(outputs "$work/kept") == "$kept" ]] || fail "$1: the files before are lost"
+  rm -rf "$work/new"
 }
 
 started=$(date +%s%N)
 expect 'a first run' 0 -o "$work/kept"
 milliseconds=$((($(date +%s%N) - started) / 1000000))
-kept=$(untouched)
+kept=$(outputs "$work/kept")
 
 signals=(HUP INT TERM QUIT XCPU TERM INT TERM)
 stopped=0
@@ -68,12 +76,16 @@ for i in "${!signals[@]}"; do
   ends "SIG$signal after $wait_ms ms" "$status" \
     "0 $((128 + $(kill -l "$signal")))"
   ((status == 0)) || stopped=$((stopped + 1))
-  ((status == 0)) || [[ $output == */kept || ! -e $output/train ]] ||
-    fail "SIG$signal: a program without the end of its run"
-  [[ $(untouched) == "$kept" ]] || fail "SIG$signal: the files before are lost"
-  rm -rf "$work/new"
+  whole "SIG$signal after $wait_ms ms"
 done
 ((stopped > 2)) || fail "only $stopped runs were stopped"
+
+# Two new files; two that replace others, which are moved aside before.
+for at in new:1 new:2 kept:2 kept:3 kept:4; do
+  (export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=${at#*:}
+    expect "SIGTERM at a renaming, $at" 143 -o "$work/${at%:*}")
+  whole "SIGTERM at a renaming, $at"
+done
 
 limits=(1 20 400) # KiB: twice too few for the weights, then for the program
 for kib in "${limits[@]}"; do
@@ -102,7 +114,7 @@ status=0
 ends '20 KiB of a self-check' "$status" 73
 
 status=0
-(export LD_PRELOAD=$work/refuse.so HONE_THREADS=0; honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
+(export LD_PRELOAD=$work/RefuseThreads.so HONE_THREADS=0; honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
 ends 'no threads' "$status" 71
 [[ ! -e $work/new ]] || fail 'no threads: the folder is left'
 
