@@ -246,13 +246,9 @@ static Status run(const Options &options) {
   HONE_ASSIGN(request.programs, programsOf(loaded, options.ranks));
   request.areRanks = options.ranks > 0;
   request.link.window = options.window;
-  if (!request.areRanks) // which meet over gRPC
-    request.link.payload =
-        request.link.bytesPerSecond > 0
-            ? rt::payloadAfter(uint64_t(request.link.bytesPerSecond), 1,
-                               rt::kMostFramePayload)
-            : rt::kMostFramePayload;
-  if (request.areRanks) { // which meet over MPI
+  if (!request.areRanks) { // which meet over gRPC
+    request.link.mostPayload = rt::kMostFramePayload;
+  } else { // which meet over MPI
     if (!options.window.getNumOccurrences())
       request.link.window = kMpiEagerBytes;
     request.link.isMpi = true;

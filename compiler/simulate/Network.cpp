@@ -126,6 +126,7 @@ double Network::lateness(double time, double quietSince) const {
 void Network::send(const Key &key, Travel &travel, double time) {
   if (!travel.isSending || !travel.isCredited || travel.next > 0)
     return;
+  travel.ready = time;
   nodes[key.from].peers[key.to].data.insert(key.name);
   begin(key.from, time);
 }
@@ -150,8 +151,8 @@ void Network::sendControl(FrameKind kind, const Key &key, double time) {
   begin(key.to, time);
 }
 
-std::optional<Network::Frame> Network::takeWhole(Session &session,
-                                                 uint32_t from, uint32_t to) {
+std::optional<Network::Frame>
+Network::takeWhole(Session &session, uint32_t from, uint32_t to, double time) {
   if (!session.control.empty()) {
     Frame frame = session.control.front();
     session.control.pop_front();
@@ -161,7 +162,18 @@ std::optional<Network::Frame> Network::takeWhole(Session &session,
     return std::nullopt;
   Frame frame{FrameKind::Data, {from, to, *session.data.begin()}};
   Travel &travel = travels.at(frame.message);
-  frame.payload = std::min(link.payload, travel.sent - travel.next);
+  if (session.payload == 0)
+    session.payload = link.payload;
+  if (travel.next == 0)
+    travel.begun = std::max(travel.ready, session.beforeLast);
+  else if (link.mostPayload > link.payload && travel.next > travel.latest)
+    // As a session does, only once a frame before the latest has left.
+    session.payload = std::min(
+        session.payload,
+        rt::payloadAfter(travel.next - travel.latest,
+                         session.beforeLast - travel.begun, session.payload));
+  frame.payload = std::min(session.payload, travel.sent - travel.next);
+  travel.latest = frame.payload;
   frame.bytes = bytesOf(frame.kind, frame.message, travel.next, travel.sent,
                         frame.payload);
   travel.next += frame.payload;
@@ -180,12 +192,15 @@ std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
   if (session.rest) {
     if (time < session.open)
       return std::nullopt;
+    session.leave(time);
     return std::exchange(session.rest, std::nullopt);
   }
-  std::optional<Frame> frame = takeWhole(session, from, to);
+  std::optional<Frame> frame = takeWhole(session, from, to, time);
   if (!frame || link.window == 0 || frame->bytes <= link.window ||
-      (link.isMpi && frame->kind != FrameKind::Data))
+      (link.isMpi && frame->kind != FrameKind::Data)) {
+    session.leave(time);
     return frame;
+  }
   session.rest = frame;
   frame->isLast = false;
   if (link.isMpi) {
@@ -251,6 +266,9 @@ void Network::arrive(const Frame &frame, double time) {
     travel.isCredited = true;
     return send(key, travel, time);
   case FrameKind::Ack:
+    if (link.mostPayload > link.payload && travel.sent > link.payload)
+      nodes[key.from].peers[key.to].payload =
+          rt::payloadAfter(travel.sent, time - travel.begun, link.mostPayload);
     travel.acknowledged = time;
     return clean(key);
   default:

@@ -22,6 +22,7 @@
 #include <queue>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace hone::simulate {
@@ -42,6 +43,9 @@ struct Link {
   /// asked for leaves first, and announced frames are asked for then.
   bool isMpi = false;
   uint64_t payload = rt::kFramePayload; ///< of a frame, at most
+  /// More than `payload`: what a message's bytes took says how long the frames
+  /// of the next may be, up to this (rt::payloadAfter).
+  uint64_t mostPayload = 0;
 };
 
 /// Of Open MPI over TCP: a longer frame is announced.
@@ -91,7 +95,10 @@ private:
   struct Travel {
     uint64_t sent = 0, wanted = 0; ///< sizes, as both sides have posted them
     bool isSending = false, isReceiving = false, isCredited = false;
-    uint64_t next = 0; ///< how much of it has left
+    uint64_t next = 0;   ///< how much of it has left
+    uint64_t latest = 0; ///< of it, in the frame before
+    double ready = 0;    ///< when it could be sent
+    double begun = 0;    ///< when its engine took the first frame
     uint64_t got = 0;
     std::optional<double> received, acknowledged;
     bool isSendForgotten = false, isReceiveForgotten = false;
@@ -112,10 +119,16 @@ private:
   };
   /// What a session has to send.
   struct Session {
+    uint64_t payload = 0; ///< of the frames to come; 0: as of any link
     std::deque<Frame> control;
     std::set<rt::MessageName> data;
     std::optional<Frame> rest; ///< of a frame that has begun, or all of it
     double open = 0;           ///< when it may leave
+    /// When the two frames before had left the engine; it takes one while
+    /// another leaves.
+    double last = 0, beforeLast = 0;
+
+    void leave(double time) { beforeLast = std::exchange(last, time); }
     std::deque<Frame> requests;
     double quietSince = 0; ///< the last frame that came or left
     double lookedAt = 0;   ///< when what came last was found
@@ -155,7 +168,8 @@ private:
   /// What leaves next, if anything may at `time`.
   std::optional<Frame> take(Session &session, uint32_t from, uint32_t to,
                             double time);
-  std::optional<Frame> takeWhole(Session &session, uint32_t from, uint32_t to);
+  std::optional<Frame> takeWhole(Session &session, uint32_t from, uint32_t to,
+                                 double time);
   /// The receiver knows of a frame.
   void askFor(const Frame &announced, double time);
   void arrive(const Frame &frame, double time);

@@ -209,6 +209,29 @@ TEST(Network, ReceiversShareASendersWayOutFrameByFrame) {
   EXPECT_DOUBLE_EQ(second - first, double(last) / kRate);
 }
 
+/// What leaves for a message of the longest frame once the link has carried one
+/// like it.
+static uint64_t sentAfterAnother(double latency) {
+  Link link{10 * double(rt::kMostFramePayload), latency};
+  link.mostPayload = rt::kMostFramePayload;
+  Network network(2, link);
+  uint64_t before = 0;
+  for (uint64_t index : {0, 1}) {
+    before = network.sentBy(0);
+    const double time = double(index) * 100;
+    network.postSend(message(0, 1, index), rt::kMostFramePayload, time);
+    network.postReceive(message(0, 1, index), rt::kMostFramePayload, time);
+    finish(network);
+  }
+  return network.sentBy(0) - before;
+}
+
+TEST(Network, FramesAreAsLongAsMessagesBeforeSay) {
+  constexpr uint64_t size = rt::kMostFramePayload;
+  EXPECT_EQ(sentAfterAnother(0), bytes(rt::FrameKind::Data, size, 0, size));
+  EXPECT_EQ(sentAfterAnother(2), bytesOfData(size));
+}
+
 TEST(Network, DifferentSizesAreSeen) {
   Network network(2, {});
   network.postSend(message(0, 1), 1000, 0);
