@@ -67,7 +67,10 @@ Value hone::zeroedGradient(Value result, KernelBuilder &k) {
 }
 
 void hone::emitZeros(Value to, KernelBuilder &k) {
-  Value zero = k.real(cast<MemRefType>(to.getType()).getElementType(), 0.0);
+  // Of a coded state the bytes, as where a run starts.
+  Type element = cast<MemRefType>(to.getType()).getElementType();
+  Value zero = arith::ConstantOp::create(
+      k, cast<TypedAttr>(Builder(element.getContext()).getZeroAttr(element)));
   forEachElement(k, to, nullptr, [&](Value i) { k.store(zero, to, i); });
 }
 

@@ -102,6 +102,13 @@ rate=("${six[@]}" --set train.lr_scheduler_type=constant)
 compile badam "${rate[@]}" --set train.selection=badam \
   --set train.selection_period=2
 steps badam badam 14
+# Moments that begin in each step have no past that bytes could round.
+for optimizer in adamw adamw-8bit; do
+  compile "anew-$optimizer" "${rate[@]}" --set train.selection=badam \
+    --set train.selection_period=1 --set train.optimizer=$optimizer
+  run "run-anew-$optimizer" "anew-$optimizer" --steps 14
+done
+same run-anew-adamw run-anew-adamw-8bit
 compile lisa "${rate[@]}" --set train.selection=lisa \
   --set train.selection_period=1 --set train.selection_ratio=0.5
 steps lisa lisa 6
