@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """predictions.py [options]: what hone-simulate predicts, beside what two processes take.
 
-Compiles a small model for each schedule, measures its launches once, over a link without a
-bound, and then, for each link, the median step of two processes with a core each beside the
-prediction from these launches. Prints a Markdown table. Programs of parts meet over gRPC, through
+Compiles a small model for each schedule and measures in rounds: its launches, over a link
+without a bound, and then, for each link, the median step of two processes with a core each beside
+the prediction from these launches. Prints a Markdown table of the rounds' medians. Programs of parts meet over gRPC, through
 a relay that has the link's rate and delay. Ranks meet over MPI: over a link as root alone, in two
 network namespaces with a line between them (line.py).
 
@@ -186,6 +186,7 @@ def main():
     parser.add_argument("--batch", type=settings.count, default=8)
     parser.add_argument("--length", type=settings.count, default=64)
     parser.add_argument("--steps", type=settings.count, default=9)
+    parser.add_argument("--rounds", type=settings.count, default=3)
     parser.add_argument("--warm", type=settings.whole(0), default=2, help="steps that are not counted")
     parser.add_argument("--loopback", default="--rate 400MB/s --latency 200us",
                         help="options of hone-simulate for it")
@@ -207,15 +208,18 @@ def main():
         return
     print("| schedule | link | measured | predicted | error |\n|---|---|--:|--:|--:|")
     for name in options.schedule:
-        _, profiles = measure(options, folder, name, None)
-        for label in options.links:
-            link = LINKS[label]
-            if link and name == "data-parallel" and os.geteuid() != 0:
-                print(f"predictions: {name}, {label}: needs root; left out", file=sys.stderr)
-                continue
-            measured, _ = measure(options, folder, name, link)
-            predicted = predict(specs[name], name, link, profiles,
-                                options.loopback.split())["step_seconds"]
+        labels = options.links
+        if name == "data-parallel" and os.geteuid() != 0:
+            labels = [label for label in labels if not LINKS[label]]
+            print(f"predictions: {name}: needs root but over loopback; left out", file=sys.stderr)
+        rounds = []
+        for _ in range(options.rounds):
+            _, profiles = measure(options, folder, name, None)
+            rounds.append([(measure(options, folder, name, LINKS[label])[0],
+                            predict(specs[name], name, LINKS[label], profiles,
+                                    options.loopback.split())["step_seconds"]) for label in labels])
+        for label, pairs in zip(labels, zip(*rounds)):
+            measured, predicted = (statistics.median(each) for each in zip(*pairs))
             print(f"| {name} | {label} | {measured:.4f} s | {predicted:.4f} s |"
                   f" {100 * (predicted / measured - 1):+.1f} % |", flush=True)
     if not options.folder:
