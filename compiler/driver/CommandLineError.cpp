@@ -14,6 +14,19 @@ static StringRef between(StringRef text, StringRef before, StringRef after) {
   return text.take_front(text.find(after));
 }
 
+/// What an option takes whose type LLVM says in `said`.
+static std::string expectationOf(StringRef said) {
+  if (said.contains("uint argument"))
+    return "expects a whole number from 0 to " + std::to_string(UINT32_MAX) +
+           " but got ";
+  if (said.contains("ulong argument"))
+    return "expects a whole number from 0 to " + std::to_string(UINT64_MAX) +
+           " but got ";
+  if (said.contains("int argument") || said.contains("long argument"))
+    return "expects a whole number but got ";
+  return "expects another value than ";
+}
+
 /// What LLVM says of an option that it knows.
 static std::string problemOf(StringRef said) {
   if (said.starts_with("requires a value"))
@@ -27,10 +40,7 @@ static std::string problemOf(StringRef said) {
   if (said.starts_with("Cannot find option named"))
     return "has no value '" + between(said, "'", "'!").str() + "'";
   if (size_t at = said.find("' value invalid for "); at != StringRef::npos)
-    return (said.contains("int argument") || said.contains("long argument")
-                ? "expects a whole number but got "
-                : "expects another value than ") +
-           said.take_front(at + 1).str();
+    return expectationOf(said.substr(at)) + said.take_front(at + 1).str();
   return said.rtrim("!\n").str();
 }
 

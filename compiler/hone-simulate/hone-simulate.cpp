@@ -20,6 +20,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <set>
+
 using namespace hone;
 using namespace hone::simulate;
 namespace cl = llvm::cl;
@@ -101,6 +103,18 @@ named(const std::string &option, const std::string &given,
                              : "the programs are " + names);
 }
 
+/// Two of one program would contradict each other.
+static Status checkFirst(const std::string &option, const std::string &program,
+                         std::set<std::string> &seen) {
+  if (seen.insert(program).second)
+    return Status::ok();
+  return wrong(option,
+               program.empty()
+                   ? "there is another one for all programs"
+                   : "there is another one for the program '" + program + "'",
+               "give one of them");
+}
+
 /// Checks options that are numbers. A 0 that is given stands for no default.
 static Status checkOptions(const Options &options) {
   if (options.ranks.getNumOccurrences() &&
@@ -167,8 +181,10 @@ static Result<std::string> setTimes(const Options &options,
                                     SimulationRequest &request) {
   std::vector<SimulatedProgram> &programs = request.programs;
   std::vector<bool> isMeasured(programs.size());
+  std::set<std::string> profiled, sped;
   for (const std::string &given : options.profile) {
     HONE_ASSIGN(auto of, named("--profile " + given, given, programs));
+    HONE_TRY(checkFirst("--profile " + given, of.first, profiled));
     for (size_t i = 0; i < programs.size(); ++i) {
       if (!of.first.empty() && programs[i].name != of.first)
         continue;
@@ -191,6 +207,7 @@ static Result<std::string> setTimes(const Options &options,
   }
   for (const std::string &given : options.speed) {
     HONE_ASSIGN(auto of, named("--speed " + given, given, programs));
+    HONE_TRY(checkFirst("--speed " + given, of.first, sped));
     double factor = 0;
     if (llvm::StringRef(of.second).getAsDouble(factor) ||
         !(factor >= 1 / kMostSpeed) || !(factor <= kMostSpeed))

@@ -27,7 +27,17 @@ TEST(CommandLineError, SaysWhichOptionAndWhatItExpects) {
             "  help: see hone export --help\n");
   EXPECT_EQ(of("hone: for the --n option: '-1' value invalid for uint "
                "argument!\n"),
-            "error[H0101]: --n: expects a whole number but got '-1'\n"
+            "error[H0101]: --n: expects a whole number from 0 to 4294967295 "
+            "but got '-1'\n"
+            "  help: see hone export --help\n");
+  EXPECT_EQ(of("hone: for the --n option: '1.5' value invalid for ulong "
+               "argument!\n"),
+            "error[H0101]: --n: expects a whole number from 0 to "
+            "18446744073709551615 but got '1.5'\n"
+            "  help: see hone export --help\n");
+  EXPECT_EQ(of("hone: for the --n option: '1.5' value invalid for int "
+               "argument!\n"),
+            "error[H0101]: --n: expects a whole number but got '1.5'\n"
             "  help: see hone export --help\n");
 }
 
