@@ -302,13 +302,19 @@ static std::string inShell(llvm::StringRef word) {
   return out + "'";
 }
 
+/// The program in `folder` as the word of a command that has options.
+static std::string programInShell(const std::string &folder) {
+  const char *here = llvm::StringRef(folder).starts_with("-") ? "./" : "";
+  return inShell(here + folder + "/train");
+}
+
 /// How the programs are started on machines of one's own.
 static std::string launchLine(const std::string &folder,
                               const std::vector<std::string> &names) {
   std::string line = "run: mpirun";
   for (const std::string &name : names)
     line += std::string(name == names.front() ? "" : " :") + " -np 1 " +
-            inShell(folder + "/" + name + "/train") +
+            programInShell(folder + "/" + name) +
             " --exchange mpi --output run/" + name +
             (name == names.front() ? " --data DATA" : "");
   return line;

@@ -83,6 +83,9 @@ for count in 2 3 5; do
     other=" another's"
     compile "of$other" ", modules: 2, asynchronous: true, module_cuts: [${cuts[2]}]" --set exchange.in_flight=3
     grep -qF -e "-np 1 '$work/of another'\\''s/module1/train' --exchange mpi" "$work/log"
+    # A relative folder is no option of mpirun, whatever it begins with.
+    (cd "$work" && quietly honec spec.yaml -o -of)
+    grep -qF -e "-np 1 ./-of/module1/train --exchange mpi" "$work/log"
     together 2 "$other"
     same "$work/reference2" "$work/run$other"/module*
     echo 'with more in flight, too'
