@@ -23,6 +23,18 @@ TEST(PlacedRows, TilesAreInProportionAndWholePartialSums) {
   EXPECT_EQ(tileRowsIn(96, {50, 100}), 64);
 }
 
+TEST(PlacedRows, AreThoseThatTheModuleSays) {
+  ParsedModule said("module attributes {hone.max_rows = 16 : i64, "
+                    "hone.fewer_rows = array<i64: 8>} {}");
+  const auto rows = placedRows(said.get());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].rows, 8);
+  EXPECT_EQ(rows[1].most, 16);
+  ParsedModule silent("module {}");
+  ASSERT_EQ(placedRows(silent.get()).size(), 1u);
+  EXPECT_EQ(placedRows(silent.get()).front().rows, 1);
+}
+
 TEST(PlacedRows, ShortenWhatHasRowsOutermost) {
   mlir::MLIRContext context;
   mlir::Builder builder(&context);
