@@ -63,7 +63,10 @@ private:
   std::deque<std::function<void()>> queue;
   uint64_t allocations = 0, launches = 0;
   uint64_t deviceBytes = 0, pinnedBytes = 0; ///< asked for, in all
-  uint64_t hostWaits = 0;                    ///< for what was not done yet
+  /// Calls that found something queued: queries of events, since the runtime
+  /// waits by repeating them; synchronizations; copies to memory that is not
+  /// pinned; and what frees or destroys, which a run does at its end alone.
+  uint64_t hostWaits = 0;
 };
 
 } // namespace hone::ptx
