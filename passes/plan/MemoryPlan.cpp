@@ -260,7 +260,8 @@ factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
 }
 
 /// At most what a run mirrors: of each schedule what items other than runs of
-/// entries make or use, and scalars, which entries may read.
+/// entries make or use, and scalars, which entries may read. What it may
+/// postpone is as rt::postponedCalls.
 static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   rt::DeviceFacts facts;
   auto isOfDevice = [](Operation *op) {
@@ -286,6 +287,10 @@ static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
       for (auto [i, result] : llvm::enumerate(op->getResults()))
         if (slots && i < slots.size())
           add(result, slots[i]);
+      if (isa<ScalarOp>(op))
+        facts.postponed.add(1, op->getNumOperands() + op->getNumResults());
+      else if (auto repeat = dyn_cast<RepeatOp>(op))
+        facts.postponed.add(repeat.getCarried().size(), 2);
     });
   return facts;
 }

@@ -23,6 +23,7 @@ public:
   explicit GuardedDevice(rt::Pool &pool) : pool(pool) {}
 
   uint64_t copiedIn = 0, copiedOut = 0; ///< how often
+  uint64_t fetches = 0;                 ///< of several copies at once
 
   bool isHostVisible() const override { return false; }
 
@@ -63,6 +64,10 @@ public:
     ++copiedOut;
     open([&] { memcpy(to, from, bytes); });
     return rt::Status::ok();
+  }
+  rt::Status copyAllOut(const std::vector<rt::CopyOut> &copies) override {
+    ++fetches;
+    return Device::copyAllOut(copies);
   }
   void copy(char *to, const char *from, uint64_t bytes) override {
     open([&] { memmove(to, from, bytes); });

@@ -10,6 +10,7 @@
 #include "device/HostDevice.h"
 #include "platform/System.h"
 #include "step/Batch.h"
+#include "step/Interpreter.h"
 #include "step/Values.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 using namespace hone::rt;
 using hone::test::bigramModule;
@@ -249,8 +252,9 @@ protected:
   }
 
   // The last one has a slot for every other iteration.
-  hone_value table[3] = {
-      {0, 8, 8, 0, 1, 0, 0}, {8, 8, 8, 0, 1, 0, 0}, {16, 8, 8, 0, 2, 1, 0}};
+  hone_value table[3] = {{0, 8, 8, 0, 1, 0, 0, 0},
+                         {8, 8, 8, 0, 1, 0, 0, 0},
+                         {16, 8, 8, 0, 2, 1, 0, 0}};
   // The host uses all of them.
   hone_number used[3] = {
       {"a", HONE_I64, 0}, {"b", HONE_I64, 1}, {"c", HONE_I64, 2}};
@@ -353,4 +357,247 @@ TEST_F(ValuesTest, TheHostWorksInItsMemory) {
     EXPECT_EQ(values.onHost(1, use), memory.value().address() + 8);
     EXPECT_EQ(values.onDevice(1, use), memory.value().address() + 8);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Scalar functions of what the device wrote
+//===----------------------------------------------------------------------===//
+
+namespace {
+class PostponedTest : public ValuesTest {
+protected:
+  PostponedTest() {
+    schedule.values = numbers;
+    schedule.value_count = 5;
+    schedule.setting_count = 0;
+    for (hone_item &item : items) {
+      item.kind = HONE_SCALAR;
+      item.condition = item.batch = HONE_NO_VALUE;
+      item.values = indices;
+      item.value_count = 5;
+    }
+    schedule.items = items;
+    schedule.item_count = 3;
+  }
+  void SetUp() override {
+    memory = std::move(guarded.allocate(4096).value());
+    values.emplace(schedule, guarded, memory.address());
+    set(0, 1);
+    launch(guarded, *values, 1, 0); // is 2
+  }
+  void set(uint32_t index, int64_t to) {
+    number(values->onHost(index, Values::Use::Write)) = to;
+  }
+  int64_t get(uint32_t index) {
+    return number(values->onHost(index, Values::Use::Read));
+  }
+  /// value[to] = 2 * value[from]; whether that is postponed.
+  bool postpone(uint32_t to, uint32_t from) {
+    const uint32_t pair[] = {from, to};
+    return values->postpone(
+        [](const hone_frame *, char *const *pair) {
+          number(pair[1]) = 2 * number(pair[0]);
+        },
+        frame, pair, 2, 1);
+  }
+
+  const uint32_t indices[5] = {0, 1, 2, 3, 4};
+  hone_value numbers[5] = {{0, 8, 8, 0, 1, 0, 0, 0},
+                           {8, 8, 8, 0, 1, 0, 0, 0},
+                           {16, 8, 8, 0, 1, 0, 0, 0},
+                           {24, 8, 8, 0, 1, 0, 0, 0},
+                           {32, 8, 8, 0, 1, 0, 0, 0}};
+  hone_item items[3] = {};
+  hone_frame frame = {};
+  DeviceMemory memory;
+  std::optional<Values> values;
+};
+} // namespace
+
+TEST_F(PostponedTest, OneWaitFetchesWhatAllNeed) {
+  EXPECT_TRUE(postpone(2, 1));
+  launch(guarded, *values, 3, 0);
+  EXPECT_EQ(guarded.fetches, 0u);
+  EXPECT_EQ(get(3), 2);
+  EXPECT_EQ(get(2), 4);
+  EXPECT_EQ(get(1), 2);
+  EXPECT_EQ(guarded.fetches, 1u);
+  EXPECT_EQ(guarded.copiedOut, 2u);
+}
+
+TEST_F(PostponedTest, WhatFollowsIsPostponedToo) {
+  EXPECT_TRUE(postpone(2, 1));
+  values->copy(3, 2);
+  EXPECT_TRUE(postpone(4, 3));
+  EXPECT_EQ(guarded.fetches, 0u);
+  EXPECT_EQ(get(4), 8);
+  EXPECT_EQ(guarded.fetches, 1u);
+}
+
+TEST_F(PostponedTest, TheDeviceReadsWhatIsMade) {
+  EXPECT_TRUE(postpone(2, 1));
+  launch(guarded, *values, 3, 2);
+  EXPECT_EQ(get(3), 5);
+}
+
+TEST_F(PostponedTest, WhatIsReadIsNotWrittenOver) {
+  EXPECT_TRUE(postpone(2, 1));
+  launch(guarded, *values, 1, 1);
+  EXPECT_EQ(get(1), 3);
+  EXPECT_EQ(get(2), 4);
+  set(3, 5);
+  launch(guarded, *values, 1, 0);
+  EXPECT_TRUE(postpone(4, 1));
+  set(1, 50);
+  EXPECT_EQ(get(4), 4);
+  EXPECT_EQ(get(1), 50);
+}
+
+TEST_F(PostponedTest, ALaterOneMayWriteOverWhatIsRead) {
+  EXPECT_TRUE(postpone(2, 1));
+  EXPECT_TRUE(postpone(1, 2));
+  EXPECT_EQ(get(2), 4);
+  EXPECT_EQ(get(1), 8);
+  EXPECT_EQ(guarded.fetches, 1u);
+}
+
+TEST_F(PostponedTest, TheDeviceMayWriteOverWhatIsMade) {
+  EXPECT_TRUE(postpone(2, 1));
+  launch(guarded, *values, 2, 0);
+  values->settle();
+  EXPECT_EQ(get(2), 2);
+}
+
+// The host has no number yet that could go along.
+TEST_F(PostponedTest, ANeighbourDoesNotCrossBeforeItIsMade) {
+  EXPECT_TRUE(postpone(2, 1));
+  set(3, 7);
+  launch(guarded, *values, 4, 3);
+  launch(guarded, *values, 0, 2);
+  EXPECT_EQ(get(4), 8);
+  EXPECT_EQ(get(0), 5);
+}
+
+TEST_F(PostponedTest, WhatTheHostHasIsNotPostponed) {
+  EXPECT_FALSE(postpone(2, 0));
+  EXPECT_EQ(get(1), 2);
+  EXPECT_FALSE(postpone(2, 1));
+}
+
+// Its place may have another value by the next wait.
+TEST_F(PostponedTest, OnlyScalarsOfTheDeviceAreWaitedFor) {
+  numbers[1].row_bytes = 8;
+  SetUp();
+  EXPECT_FALSE(postpone(2, 1));
+}
+
+TEST_F(PostponedTest, MoreOperandsThanTheItemsHaveAreNotPostponed) {
+  items[1].value_count = items[2].value_count = 0;
+  SetUp();
+  EXPECT_TRUE(postpone(2, 1));
+  EXPECT_TRUE(postpone(3, 2));
+  EXPECT_FALSE(postpone(4, 3));
+  EXPECT_EQ(get(3), 8);
+}
+
+TEST_F(PostponedTest, MoreThanTheItemsAreNotPostponed) {
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(postpone(2, 1));
+  EXPECT_FALSE(postpone(3, 1));
+  values->copy(3, 2);
+  EXPECT_EQ(guarded.fetches, 1u);
+  EXPECT_EQ(get(3), 4);
+  EXPECT_EQ(guarded.fetches, 1u);
+}
+
+//===----------------------------------------------------------------------===//
+// A step: loss, norm, check, update
+//===----------------------------------------------------------------------===//
+
+namespace {
+class DeviceStepTest : public DeviceTest, BatchSource {
+protected:
+  int64_t load(char *) override { return 0; }
+
+  struct Write {
+    double *to, number;
+  };
+  static void store(void *closure, int64_t, int64_t) {
+    auto *write = static_cast<Write *>(closure);
+    *write->to = write->number;
+  }
+  /// An entry; its kernel writes what the test gives.
+  template <int given>
+  static void write(const hone_frame *frame, char *const *values) {
+    Write closure{reinterpret_cast<double *>(values[0]), numbers[given]};
+    hone_launch(frame, 0, &closure, 1);
+  }
+  static void twice(const hone_frame *, char *const *values) {
+    *reinterpret_cast<double *>(values[1]) =
+        2 * *reinterpret_cast<double *>(values[0]);
+  }
+  static void update(const hone_frame *, char *const *) { ++updates; }
+
+  static hone_item item(uint32_t kind, hone_entry_fn run,
+                        const uint32_t *values, uint32_t count) {
+    hone_item made = {};
+    made.kind = kind;
+    made.run = run;
+    made.condition = made.batch = HONE_NO_VALUE;
+    made.values = values;
+    made.value_count = count;
+    return made;
+  }
+
+  /// Whether a step whose kernels find these updates anything.
+  bool steps(double loss, double squares) {
+    numbers[0] = loss, numbers[1] = squares, updates = 0;
+    static const hone_kernel kernel = {store, nullptr, "",      "",
+                                       0,     0,       nullptr, 0};
+    hone_module module = {};
+    module.kernels = &kernel;
+    hone_frame frame = guarded.load(module, {}).value();
+    DeviceMemory memory = std::move(guarded.allocate(4096).value());
+    frame.arena = frame.batch = frame.work = memory.address();
+    Interpreter interpreter(schedule, guarded, frame);
+    auto isFinite = interpreter.run(*this);
+    EXPECT_TRUE(isFinite.isOk());
+    EXPECT_EQ(isFinite.value(), updates == 1);
+    EXPECT_EQ(interpreter.report("loss"), 2 * loss);
+    return updates == 1;
+  }
+
+  static double numbers[2];
+  static int updates;
+  // What kernels find, and what the host makes of both.
+  hone_value table[4] = {{0, 8, 8, 0, 1, 0, 0, 0},
+                         {8, 8, 8, 0, 1, 0, 0, 0},
+                         {16, 8, 8, 0, 1, 0, 0, 0},
+                         {24, 8, 8, 0, 1, 0, 0, 0}};
+  const uint32_t ofLoss[2] = {0, 1}, ofSquares[2] = {2, 3}, made[2] = {1, 3};
+  hone_item items[6] = {item(HONE_RUN, write<0>, ofLoss, 1),
+                        item(HONE_SCALAR, twice, ofLoss, 2),
+                        item(HONE_RUN, write<1>, ofSquares, 1),
+                        item(HONE_SCALAR, twice, ofSquares, 2),
+                        item(HONE_CHECK, nullptr, made, 2),
+                        item(HONE_RUN, update, nullptr, 0)};
+  const hone_number loss = {"loss", HONE_F64, 1};
+  hone_schedule schedule = {HONE_TRAIN, 6, items, table, nullptr,
+                            &loss,      4, 0,     1,     1};
+};
+double DeviceStepTest::numbers[2];
+int DeviceStepTest::updates;
+} // namespace
+
+TEST_F(DeviceStepTest, WaitsOnceBeforeTheUpdate) {
+  EXPECT_TRUE(steps(3, 4));
+  EXPECT_EQ(guarded.fetches, 1u);
+  EXPECT_EQ(guarded.copiedOut, 2u);
+}
+
+TEST_F(DeviceStepTest, UpdatesNothingAfterWhatIsNotFinite) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(steps(infinite, 4));
+  EXPECT_FALSE(steps(3, infinite));
+  EXPECT_EQ(guarded.fetches, 2u);
 }

@@ -242,6 +242,29 @@ Status CudaDevice::copyOut(void *to, const char *from, uint64_t bytes) {
   return failed();
 }
 
+Status CudaDevice::copyAllOut(const std::vector<CopyOut> &copies) {
+  uint64_t bytes = 0;
+  for (const CopyOut &each : copies)
+    bytes += each.bytes;
+  if (bytes > UploadBuffers::ReadBackBytes)
+    return Device::copyAllOut(copies);
+  flush();
+  char *landing = buffers.readBack();
+  for (const CopyOut &each : copies) {
+    if (failure == kSuccess)
+      note(driver.copyOut(landing, reinterpret_cast<Address>(each.from),
+                          each.bytes, stream));
+    landing += each.bytes;
+  }
+  HONE_TRY(wait());
+  const char *landed = buffers.readBack();
+  for (const CopyOut &each : copies) {
+    memcpy(each.to, landed, each.bytes);
+    landed += each.bytes;
+  }
+  return Status::ok();
+}
+
 void CudaDevice::copy(char *to, const char *from, uint64_t bytes) {
   flush();
   if (failure != kSuccess || bytes == 0 || to == from)

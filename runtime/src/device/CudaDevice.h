@@ -33,6 +33,7 @@ public:
                           const MappedWeights &weights) override;
   void copyIn(char *to, const void *from, uint64_t bytes) override;
   Status copyOut(void *to, const char *from, uint64_t bytes) override;
+  Status copyAllOut(const std::vector<CopyOut> &copies) override;
   void copy(char *to, const char *from, uint64_t bytes) override;
   void launch(uint32_t kernel, void *closure, int64_t count) override;
   void observe(KernelObserver *observer) override;

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace hone::rt {
 
@@ -31,6 +32,13 @@ class Offloading;
 struct MappedWeights {
   const void *const *addresses; ///< parallel to hone_module::weights
   std::string_view file;        ///< the mapping that they lie in
+};
+
+/// Bytes of a device that the host is to have.
+struct CopyOut {
+  void *to;
+  const char *from;
+  uint64_t bytes;
 };
 
 /// Is told of every kernel that has run, and how long it took.
@@ -64,6 +72,13 @@ public:
   /// are in it. Errors: NoResources.
   virtual Result<hone_frame> load(const hone_module &module,
                                   const MappedWeights &weights) = 0;
+
+  /// copyOut() of each, with one wait for all if the device can.
+  virtual Status copyAllOut(const std::vector<CopyOut> &copies) {
+    for (const CopyOut &each : copies)
+      HONE_TRY(copyOut(each.to, each.from, each.bytes));
+    return Status::ok();
+  }
 
   /// Within the device's memory; both ends may overlap.
   virtual void copy(char *to, const char *from, uint64_t bytes) = 0;

@@ -123,13 +123,14 @@ uint64_t mappedTableBytes(const ProcessFacts &facts) {
 }
 
 uint64_t deviceHostBytes(const DeviceFacts &facts) {
-  // What Values keeps of each slot, and of those that it mirrors.
-  constexpr uint64_t index = 2 * sizeof(uint64_t), mirror = 48;
+  constexpr uint64_t index = 2 * sizeof(uint64_t); // in Values, of each slot
   const uint64_t onTheWay = facts.hasOwnMemory ? UploadBuffers::PinnedBytes +
                                                      LaunchList::MostHostBytes
                                                : 0;
   return onTheWay + facts.batchBytes + facts.mirroredBytes +
-         facts.values * index + facts.mirrors * mirror;
+         facts.values * index + facts.mirrors * MirrorBytes +
+         facts.postponed.calls * PostponedCallBytes +
+         facts.postponed.operands * sizeof(char *);
 }
 
 } // namespace hone::rt

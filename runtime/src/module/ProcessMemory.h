@@ -9,9 +9,15 @@
 
 #pragma once
 
+#include "module/Schedule.h"
+
 #include <cstdint>
 
 namespace hone::rt {
+
+/// Of Values, one for each slot that it mirrors, and for each call that it may
+/// postpone.
+inline constexpr uint64_t MirrorBytes = 72, PostponedCallBytes = 32;
 
 /// Of GradientSums, one for each trainable and group that is compared.
 inline constexpr uint64_t GradientSumsBytes = 72;
@@ -50,15 +56,17 @@ struct DeviceFacts {
   uint64_t values = 0;        ///< in all schedules, each slot one
   uint64_t mirrors = 0;       ///< of those, at most how many the host uses
   uint64_t mirroredBytes = 0; ///< their bytes, each rounded up to 8
+  PostponedCalls postponed;   ///< of all schedules
   uint64_t batchBytes = 0;    ///< the inputs of a batch
   /// It has memory of its own, to which copies have a way to go.
   bool hasOwnMemory = false;
 };
 
 /// Anonymous memory, in bytes, that a run has on the host only if its kernels
-/// run on a device: mirrors of values and a batch while it is assembled; for
-/// memory of its own also pinned buffers on the way, and launches that become
-/// a graph. What the device's driver takes for itself is beside it.
+/// run on a device: mirrors of values, calls that are postponed, and a batch
+/// while it is assembled; for memory of its own also pinned buffers on the way,
+/// and launches that become a graph. What the device's driver takes for itself
+/// is beside it.
 uint64_t deviceHostBytes(const DeviceFacts &facts);
 
 } // namespace hone::rt

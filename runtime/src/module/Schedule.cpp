@@ -67,6 +67,18 @@ std::vector<bool> valuesOfHost(const hone_schedule &s) {
   return isUsed;
 }
 
+PostponedCalls postponedCalls(const hone_schedule &schedule) {
+  PostponedCalls most;
+  const hone_item *end = schedule.items + schedule.item_count;
+  for (const hone_item *item = schedule.items; item != end; ++item) {
+    if (item->kind == HONE_SCALAR)
+      most.add(1, item->value_count);
+    else if (item->kind == HONE_REPEAT)
+      most.add(item->carried, 2); // from one value to another
+  }
+  return most;
+}
+
 static std::string problemOfValues(const hone_schedule &s, uint64_t arena) {
   for (uint32_t i = 0; i < s.value_count; ++i) {
     const hone_value &value = s.values[i];

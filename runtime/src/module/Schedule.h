@@ -37,6 +37,20 @@ bool exchangesWith(const hone_schedule &schedule, const std::string &peer);
 /// By value: whether something but a kernel reads or writes it.
 std::vector<bool> valuesOfHost(const hone_schedule &schedule);
 
+/// Calls of scalar functions, and copies, that may be postponed at a time.
+struct PostponedCalls {
+  uint64_t calls = 0, operands = 0;
+
+  void add(uint64_t count, uint64_t operandsOfEach) {
+    calls += count;
+    operands += count * operandsOfEach;
+  }
+};
+
+/// Room for one of each scalar function, and of each number that a repeat
+/// carries.
+PostponedCalls postponedCalls(const hone_schedule &schedule);
+
 /// Checks that `schedule` can be run: indices, kinds, and places in an arena of
 /// `arenaBytes`. Returns a problem, or "".
 std::string problemOf(const hone_schedule &schedule, uint64_t arenaBytes);

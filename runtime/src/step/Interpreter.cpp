@@ -202,6 +202,7 @@ Result<bool> Interpreter::run(BatchSource &batches, LaunchPause *pauses,
   const bool isWhole = runItems(0, schedule.item_count, 0);
   device.guard(nullptr);
   setFiles(true);
+  values.settle();
   settlePosted();
   if (!failure.isOk())
     return failure;
@@ -284,9 +285,12 @@ void Interpreter::call(const hone_item &item) {
   if (!run)
     return;
   const bool isScalar = item.kind == HONE_SCALAR;
+  const uint32_t firstResult = results[&item - schedule.items];
+  if (isScalar &&
+      values.postpone(run, frame, item.values, item.value_count, firstResult))
+    return;
   for (uint32_t i = 0; i < item.value_count; ++i) {
-    auto use = i < results[&item - schedule.items] ? Values::Use::Read
-                                                   : Values::Use::Write;
+    auto use = i < firstResult ? Values::Use::Read : Values::Use::Write;
     const uint32_t side = isScalar     ? HONE_ON_HOST
                           : item.sides ? item.sides[i]
                                        : HONE_ON_DEVICE;

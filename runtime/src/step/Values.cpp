@@ -2,6 +2,7 @@
 
 #include "step/Values.h"
 
+#include "module/ProcessMemory.h"
 #include "module/Schedule.h"
 
 #include <algorithm>
@@ -40,6 +41,18 @@ Values::Values(const hone_schedule &schedule, Device &device, char *arena)
     next += paddedSize(mirror.size);
     mirrorIndex[mirror.slot] = uint64_t(&mirror - mirrors.data());
   }
+  reserveCalls();
+}
+
+/// Nothing is allocated while items run. Repeats may come to more: what has no
+/// room is not postponed.
+void Values::reserveCalls() {
+  static_assert(sizeof(Mirror) + sizeof(CopyOut) == MirrorBytes);
+  static_assert(sizeof(Call) == PostponedCallBytes);
+  const PostponedCalls most = postponedCalls(schedule);
+  postponed.reserve(most.calls);
+  operands.reserve(most.operands);
+  fetched.reserve(mirrors.size());
 }
 
 uint64_t Values::slotOf(uint32_t index) const {
@@ -59,17 +72,18 @@ Values::Mirror *Values::mirrorOf(uint32_t index) {
   return found == noMirror ? nullptr : &mirrors[found];
 }
 
-// What fails makes the step's last wait() fail too.
 char *Values::onHost(uint32_t index, Use use) {
   Mirror *mirror = mirrorOf(index);
   if (!mirror)
     return place(index);
-  if (use == Use::Read && mirror->newer == Mirror::Device) {
-    (void)device.copyOut(mirror->bytes, mirror->place, mirror->size);
-    mirror->newer = Mirror::None;
-  }
-  if (use == Use::Write)
+  if (use == Use::Write) {
+    settleReadsOf(*mirror);
     mirror->newer = Mirror::Host;
+    return mirror->bytes;
+  }
+  fetch(*mirror);
+  if (mirror->newer == Mirror::Fetched || mirror->newer == Mirror::Postponed)
+    settle();
   return mirror->bytes;
 }
 
@@ -95,10 +109,15 @@ char *Values::onDevice(uint32_t index, Use use) {
   Mirror *mirror = mirrorOf(index);
   if (!mirror)
     return place(index);
-  if (use == Use::Read && mirror->newer == Mirror::Host)
-    copyIn(*mirror);
-  if (use == Use::Write)
+  if (use == Use::Write) {
+    settleReadsOf(*mirror);
     mirror->newer = Mirror::Device;
+    return mirror->place;
+  }
+  if (mirror->newer == Mirror::Postponed)
+    settle();
+  if (mirror->newer == Mirror::Host)
+    copyIn(*mirror);
   return mirror->place;
 }
 
@@ -106,12 +125,97 @@ void Values::copy(uint32_t to, uint32_t from) {
   if (to == from)
     return;
   uint64_t bytes = schedule.values[to].bytes;
-  Mirror *source = mirrorOf(from);
+  Mirror *source = mirrorOf(from), *target = mirrorOf(to);
+  if (source && source->newer == Mirror::Postponed) {
+    const uint32_t indices[] = {from, to};
+    if (target && hasRoom(2))
+      return append({nullptr, nullptr, bytes, 2}, indices, /*firstResult=*/1);
+    settle();
+  }
   // On the side that has it: numbers that only the host uses never travel.
-  if (source && source->newer == Mirror::Host && mirrorOf(to))
+  if (source && source->newer == Mirror::Host && target)
     memcpy(onHost(to, Use::Write), onHost(from, Use::Read), bytes);
   else
     device.copy(onDevice(to, Use::Write), onDevice(from, Use::Read), bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// What is postponed
+//===----------------------------------------------------------------------===//
+
+bool Values::hasRoom(uint32_t count) const {
+  return postponed.size() < postponed.capacity() &&
+         operands.capacity() - operands.size() >= count;
+}
+
+bool Values::postpone(hone_entry_fn run, const hone_frame &frame,
+                      const uint32_t *indices, uint32_t count,
+                      uint32_t firstResult) {
+  if (mirrors.empty() || !hasRoom(count))
+    return false;
+  bool waits = false;
+  for (uint32_t i = 0; i < firstResult; ++i) {
+    const Mirror &mirror = *mirrorOf(indices[i]);
+    // The place of what is no scalar may have another value by the next wait.
+    if (mirror.newer == Mirror::Device && !mirror.isScalar)
+      return false;
+    waits |= mirror.newer != Mirror::None && mirror.newer != Mirror::Host;
+  }
+  if (waits)
+    append({run, &frame, 0, count}, indices, firstResult);
+  return waits;
+}
+
+void Values::append(const Call &call, const uint32_t *indices,
+                    uint32_t firstResult) {
+  postponed.push_back(call);
+  for (uint32_t i = 0; i < call.count; ++i) {
+    Mirror &mirror = *mirrorOf(indices[i]);
+    operands.push_back(mirror.bytes);
+    if (i < firstResult) {
+      fetch(mirror);
+      mirror.isRead = true;
+    } else {
+      mirror.newer = Mirror::Postponed;
+    }
+  }
+}
+
+void Values::fetch(Mirror &mirror) {
+  if (mirror.newer != Mirror::Device)
+    return;
+  fetched.push_back({mirror.bytes, mirror.place, mirror.size});
+  mirror.newer = Mirror::Fetched;
+}
+
+void Values::settleReadsOf(const Mirror &mirror) {
+  if (mirror.isRead || mirror.newer == Mirror::Postponed)
+    settle();
+}
+
+// What fails makes the step's last wait() fail too.
+void Values::settle() {
+  if (fetched.empty()) // then nothing is postponed either
+    return;
+  (void)device.copyAllOut(fetched);
+  fetched.clear();
+  char *const *values = operands.data();
+  for (const Call &call : postponed) {
+    if (call.run)
+      call.run(call.frame, values);
+    else
+      memcpy(values[1], values[0], call.bytes);
+    values += call.count;
+  }
+  postponed.clear();
+  operands.clear();
+  for (Mirror &mirror : mirrors) {
+    mirror.isRead = false;
+    if (mirror.newer == Mirror::Fetched)
+      mirror.newer = Mirror::None;
+    else if (mirror.newer == Mirror::Postponed)
+      mirror.newer = Mirror::Host;
+  }
 }
 
 } // namespace hone::rt

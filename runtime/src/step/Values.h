@@ -6,6 +6,11 @@
 // the side that did not write it last reads it, and never otherwise. Numbers
 // that the host wrote and that stand beside it go along: one copy for all.
 //
+// The host waits for the device wherever it reads numbers that the device
+// wrote. So a scalar function of such numbers is postponed: it is called after
+// the next wait, which fetches what all that are postponed read. That wait
+// comes before anything needs what they make, or writes over what they read.
+//
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -30,8 +35,10 @@ public:
 
   /// What the host has of it only because it does not see the device's memory.
   uint64_t hostBytes() const {
-    return bytes.size() + mirrors.size() * sizeof(Mirror) +
-           (mirrorIndex.size() + firstSlots.size()) * sizeof(uint64_t);
+    return bytes.size() + mirrors.size() * (sizeof(Mirror) + sizeof(CopyOut)) +
+           (mirrorIndex.size() + firstSlots.size()) * sizeof(uint64_t) +
+           postponed.capacity() * sizeof(Call) +
+           operands.capacity() * sizeof(char *);
   }
 
   /// Of the repeats that surround the item which runs, outermost first. They
@@ -50,18 +57,36 @@ public:
   /// Gives value `to` what value `from` has.
   void copy(uint32_t to, uint32_t from);
 
+  /// Postpones run(&frame, ...) if it reads numbers that the host would have to
+  /// wait for; false: it is to be called now. Of the `count` values, which the
+  /// host uses, those from `firstResult` on are what it makes.
+  bool postpone(hone_entry_fn run, const hone_frame &frame,
+                const uint32_t *indices, uint32_t count, uint32_t firstResult);
+  /// Calls what is postponed, after one wait for all that it reads.
+  void settle();
+
 private:
   static constexpr uint64_t noMirror = ~uint64_t(0);
 
   /// One slot of a value that the host uses. The host's bytes and the device's
   /// are the same unless one of them is newer; at first it is the device's.
   struct Mirror {
-    enum { None, Host, Device } newer = Device;
+    /// Fetched: the device's, which the next wait brings. Postponed: the
+    /// host's, once what is postponed has been called.
+    enum { None, Host, Device, Fetched, Postponed } newer = Device;
     uint64_t slot; ///< among those of all values
     char *place;   ///< on the device
     char *bytes;   ///< on the host
     uint64_t size;
     bool isScalar;
+    bool isRead = false; ///< by what is postponed
+  };
+  /// What is postponed: a function, or without one a copy.
+  struct Call {
+    hone_entry_fn run;
+    const hone_frame *frame;
+    uint64_t bytes; ///< of a copy
+    uint32_t count; ///< of operands
   };
 
   char *place(uint32_t index) const;
@@ -70,6 +95,13 @@ private:
   /// Whether the host has newer numbers at both, side by side on both sides.
   static bool travelTogether(const Mirror &mirror, const Mirror &next);
   void copyIn(Mirror &mirror);
+  void reserveCalls();
+  bool hasRoom(uint32_t count) const;
+  void append(const Call &call, const uint32_t *indices, uint32_t firstResult);
+  /// The next wait brings it, if the device's is newer.
+  void fetch(Mirror &mirror);
+  /// Before anything but what is postponed writes it.
+  void settleReadsOf(const Mirror &mirror);
 
   const hone_schedule &schedule;
   Device &device;
@@ -79,6 +111,9 @@ private:
   std::vector<char> bytes; ///< the mirrors'
   /// Which mirror, by value and slot, and where a value's begin there.
   std::vector<uint64_t> mirrorIndex, firstSlots;
+  std::vector<CopyOut> fetched; ///< by the next wait, each mirror once
+  std::vector<Call> postponed;  ///< in the order of their items
+  std::vector<char *> operands; ///< of one call after another
 };
 
 } // namespace hone::rt

@@ -58,6 +58,33 @@ TEST(CudaDevice, CopiesInAreDoneWithTheirSource) {
   checkCopies<CudaDevice>(kModule);
 }
 
+// Where the buffer has room for all; otherwise each has its own.
+TEST(CudaDevice, CopiesOutShareAWait) {
+  constexpr uint64_t kLong = UploadBuffers::ReadBackBytes - 16, kShort = 24;
+  auto opened = CudaDevice::open(kModule, 0, 2 * kLong);
+  ASSERT_TRUE(opened.isOk());
+  CudaDevice &device = *opened.value();
+  auto memory = device.allocate(2 * kLong);
+  std::vector<uint8_t> given(2 * kLong), found(given.size());
+  std::iota(given.begin(), given.end(), uint8_t(1));
+  char *from = memory.value().address();
+  device.copyIn(from, given.data(), given.size());
+  auto copy = [&](uint64_t at, uint64_t bytes) {
+    return CopyOut{found.data() + at, from + at, bytes};
+  };
+  uint64_t waits = device.waits();
+  ASSERT_TRUE(
+      device.copyAllOut({copy(0, kShort), copy(2 * kShort, kShort)}).isOk());
+  EXPECT_EQ(device.waits() - waits, 1u);
+  for (uint64_t i = 0; i < 3 * kShort; ++i)
+    EXPECT_EQ(found[i], i / kShort == 1 ? 0 : given[i]) << i;
+  waits = device.waits();
+  ASSERT_TRUE(device.copyAllOut({copy(0, kShort), copy(kShort, kLong)}).isOk());
+  EXPECT_EQ(device.waits() - waits, 2u);
+  EXPECT_TRUE(
+      std::equal(found.begin(), found.begin() + kShort + kLong, given.begin()));
+}
+
 TEST(CudaDevice, MemoryIsZeroAndNoPointer) {
   checkMemoryIsZeroAndNoPointer<CudaDevice>(kModule);
 }
