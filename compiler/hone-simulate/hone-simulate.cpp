@@ -16,6 +16,7 @@
 #include "module/Module.h"
 #include "step/Ranks.h"
 
+#include "grpc/Memory.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,7 +48,7 @@ struct Options {
                                cl::cat(category),
                                cl::desc("one way; default: none")};
   cl::opt<uint64_t> window{
-      "window", cl::init(kGrpcWindow), cl::value_desc("bytes"),
+      "window", cl::init(grpc_engine::kWindow), cl::value_desc("bytes"),
       cl::cat(category),
       cl::desc(
           "what leaves of a frame before the receiver has said that it "
@@ -264,7 +265,7 @@ static Status run(const Options &options) {
   request.areRanks = options.ranks > 0;
   request.link.window = options.window;
   if (!request.areRanks) { // which meet over gRPC
-    request.link.mostPayload = rt::kMostFramePayload;
+    request.link.mostPayload = grpcPayload(request.programs.size());
   } else { // which meet over MPI
     if (!options.window.getNumOccurrences())
       request.link.window = kMpiEagerBytes;

@@ -2,6 +2,8 @@
 
 #include "compiler/simulate/Network.h"
 
+#include "exchange/Session.h"
+#include "grpc/Memory.h"
 #include "step/Transport.h"
 
 #include <algorithm>
@@ -11,6 +13,16 @@
 namespace hone::simulate {
 
 using rt::FrameKind;
+
+uint64_t grpcPayload(size_t programs) {
+  hone_engine engine{};
+  engine.bytes = grpc_engine::kBytes;
+  engine.link_bytes = grpc_engine::kLinkBytes;
+  engine.is_ordered = 1;
+  engine.link_frames = grpc_engine::kLinkFrames;
+  engine.piece_bytes = grpc_engine::kPieceBytes;
+  return rt::Session::payloadFor(engine, programs - 1);
+}
 
 Network::Network(uint32_t programs, Link link) : link(link), nodes(programs) {}
 

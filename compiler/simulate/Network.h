@@ -52,8 +52,8 @@ struct Link {
 constexpr uint64_t kMpiEagerBytes = 64 * 1024;
 /// Of MPI's engine: the most that a program sleeps between two looks.
 constexpr double kMostSleep = 5e-3;
-/// Of gRPC's engine, whose windows do not grow with the link.
-constexpr uint64_t kGrpcWindow = 64 * 1024;
+/// Of frames between so many programs that meet over gRPC, at most.
+uint64_t grpcPayload(size_t programs);
 
 class Network {
 public:

@@ -182,3 +182,31 @@ waits() {
     exit !(ticks / rate / seconds <= 0.02)
   }'
 }
+
+# wide_states LAYERS: $work/model, whose hidden states are those of OPT-125M, and $work/data.jsonl, of which
+# 64 x 27 tokens make a batch. All else of the model is small.
+wide_states() {
+  sed -e 's/"hidden_size": [0-9]*/"hidden_size": 768/' -e "s/\"num_hidden_layers\": [0-9]*/\"num_hidden_layers\": $1/" \
+    -e 's/"intermediate_size": [0-9]*/"intermediate_size": 64/' \
+    "$here/../reliability/Inputs/small.json" >"$work/config.json"
+  hone-make-model "$work/config.json" -o "$work/model" --tokenizer=byte >/dev/null
+  python3 -c '
+import json
+for i in range(64):
+    print(json.dumps({"input_ids": [(7 * i + 3 * j) % 250 for j in range(27)]}))' >"$work/data.jsonl"
+}
+
+# takes PROGRAM LOG LOCAL: what a program over gRPC took is what it planned, at most: in all, and more than
+# over a local socket. At most 16 MiB are planned for exchanges.
+takes() {
+  local peak='s/^peak .*(\([0-9]*\) of .*/\1/p' planned='$1 == "exchange" {print $2}'
+  awk -v with="$(sed -n "$peak" "$2")" -v without="$(sed -n "$peak" "$3")" \
+    -v plan="$(awk "$planned" "$2")" -v less="$(awk "$planned" "$3")" -v name="$1" 'BEGIN {
+    printf "%s: %.2f MiB of anonymous memory, %.2f more than over a local socket, where %.2f more are planned\n",
+      name, with / 1048576, (with - without) / 1048576, plan - less
+    printf "%s: %s MiB are planned for exchanges\n", name, plan
+    exit !(with > 0 && with - without < (plan - less) * 1048576 && plan > 0 && plan <= 16)
+  }' || { echo "takes: $1 takes more" >&2; return 1; }
+  awk '/^(peak|resident) / {sub(/.*\(/, ""); ++found; more += $1 > $3} END {exit !(found == 2 && !more)}' "$2" ||
+    { echo "takes: $1 takes more than its plan has" >&2; grep '^peak\|^resident' "$2" >&2; return 1; }
+}

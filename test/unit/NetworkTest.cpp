@@ -61,6 +61,13 @@ const double kAck = double(kBytesOfAck) / kRate;
 
 } // namespace
 
+// As programs do that meet over gRPC's engine: with more of them, shorter ones.
+TEST(Network, FramesAreThoseOfGrpc) {
+  EXPECT_EQ(grpcPayload(2), rt::kMostFramePayload);
+  EXPECT_EQ(grpcPayload(3), 784u << 10);
+  EXPECT_EQ(grpcPayload(64), 16u << 10);
+}
+
 TEST(Network, SmallMessageNeedsNoCredit) {
   Network network(2, {kRate, kLatency});
   network.postSend(message(0, 1), 8, 1);

@@ -434,6 +434,36 @@ TEST_F(SessionTest, WhoIsNotThereIsWaitedForAsLongAsTheDeadlineSays) {
   EXPECT_EQ(opened.status().errorCode(), hone::ErrorCode::PeerLost);
 }
 
+// More links have shorter pieces, and the plan no more memory, as long as there
+// is any for pieces.
+TEST(SessionMemoryTest, AllLinksOfAProgramFitThePlan) {
+  hone_engine engine{};
+  engine.bytes = 6 << 20;
+  engine.link_bytes = 256 << 10;
+  engine.is_ordered = 1;
+  engine.link_frames = 4;
+  engine.piece_bytes = 896 << 10;
+  auto planned = [&](uint64_t links) {
+    return engine.bytes +
+           links *
+               Session::memoryBytes(engine, Session::payloadFor(engine, links));
+  };
+  EXPECT_EQ(Session::payloadFor(engine, 0), 896u << 10);
+  EXPECT_EQ(Session::payloadFor(engine, 1), 896u << 10);
+  uint64_t before = 896 << 10;
+  for (uint64_t links = 2; links <= 20; ++links) {
+    const uint64_t payload = Session::payloadFor(engine, links);
+    EXPECT_LE(planned(links), 16u << 20) << links;
+    EXPECT_LE(payload, before) << links;
+    EXPECT_EQ(payload % (16 << 10), 0u) << links;
+    before = payload;
+  }
+  EXPECT_EQ(Session::payloadFor(engine, 2), 784u << 10);
+  EXPECT_EQ(Session::payloadFor(engine, 63), 16u << 10);
+  engine.piece_bytes = 0;
+  EXPECT_EQ(Session::payloadFor(engine, 2), 256u << 10);
+}
+
 // So that a mark of an older end is gone when others begin a longer run.
 TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
   std::atomic<bool> isDecided{false};

@@ -2,12 +2,14 @@
 
 #include "hone/engine.h"
 
+#include "Memory.h"
 #include "Network.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <exception>
 
+namespace grpc_engine = hone::grpc_engine;
 using hone::grpc_engine::Network;
 using hone::grpc_engine::Stream;
 
@@ -87,13 +89,6 @@ static void closeLink(hone_link *link) {
   delete link;
 }
 
-/// What gRPC allocates at most, and for each link beside that: a frame that
-/// leaves and two that have come, and as much as half of them for records.
-static constexpr uint64_t kBytes = 6 << 20, kLinkBytes = 4 << 20;
-static_assert(kLinkBytes >= 3 * HONE_FRAME_BYTES * 3 / 2);
-/// Whatever a message has, up to 1 MiB, gRPC asks for it once.
-static constexpr uint64_t kPieceBytes = 896 * 1024;
-
 extern "C" __attribute__((visibility("default"))) const hone_engine *
 hone_exchange_engine(void) {
   static const hone_engine engine = {HONE_ENGINE_VERSION,
@@ -104,10 +99,10 @@ hone_exchange_engine(void) {
                                      nextFrame,
                                      wakeLink,
                                      closeLink,
-                                     kBytes,
-                                     kLinkBytes,
+                                     grpc_engine::kBytes,
+                                     grpc_engine::kLinkBytes,
                                      /*is_ordered=*/1,
-                                     /*link_frames=*/0,
-                                     kPieceBytes};
+                                     grpc_engine::kLinkFrames,
+                                     grpc_engine::kPieceBytes};
   return &engine;
 }

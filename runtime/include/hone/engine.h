@@ -84,7 +84,8 @@ typedef struct hone_engine {
    */
   uint32_t link_frames;
   /* Of a message in a frame, at most, over a link that is quick: one that is
-     slow has at most 256 KiB in each. 0: 256 KiB; at most 896 KiB. */
+     slow has at most 256 KiB in each. 0: 256 KiB; at most 896 KiB. Where a
+     program has several links it is less, so that all fit its plan. */
   uint64_t piece_bytes;
 } hone_engine;
 

@@ -38,6 +38,11 @@ static constexpr uint64_t kEarlyBytes = 16 * 1024;
 /// Eight times what has been seen in use; with AddressSanitizer, at -O1, 76 KiB
 /// are.
 static constexpr uint64_t kStack = 96 * 1024;
+/// Of a program's plan, for its engine and all its links.
+static constexpr uint64_t kMostMemory = 16 << 20;
+/// What pieces are multiples of where they are shorter than they might be, and
+/// the least that they are: a record of TLS.
+static constexpr uint64_t kRecord = 16 * 1024;
 /// Of a session for which nothing is posted, between two looks.
 static constexpr int kIdle = 250, kBusy = 20;
 
@@ -77,6 +82,18 @@ uint64_t Session::memoryBytes(const hone_engine &engine, uint64_t payload) {
   return kStack + frames * (kFrameHeader + payload) +
          RecentNames::bytes(rememberedBy(engine)) + kEarlyBytes +
          engine.link_bytes;
+}
+
+uint64_t Session::payloadFor(const hone_engine &engine, uint64_t links) {
+  const uint64_t most = engine.piece_bytes == 0
+                            ? kFramePayload
+                            : std::min(engine.piece_bytes, kMostFramePayload);
+  const uint64_t others = engine.bytes + links * memoryBytes(engine, 0);
+  const uint64_t left = kMostMemory - std::min(others, kMostMemory);
+  const uint64_t frames =
+      std::max(links, uint64_t(1)) * (2 + engine.link_frames);
+  const uint64_t each = left / frames;
+  return std::min(most, std::max(each / kRecord * kRecord, kRecord));
 }
 
 Session::Traffic Session::traffic() {

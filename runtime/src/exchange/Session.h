@@ -112,6 +112,9 @@ public:
   /// Memory of a session whose frames have so much payload, at most, that of
   /// its link included.
   static uint64_t memoryBytes(const hone_engine &engine, uint64_t payload);
+  /// The longest payload of frames with which an engine and so many links fit
+  /// what a plan may have for exchanges; no less than of the shortest frames.
+  static uint64_t payloadFor(const hone_engine &engine, uint64_t links);
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -57,10 +57,10 @@ Result<uint64_t> exchangeBytes(const Options &options, uint64_t others,
   return engine->bytes + others * Session::memoryBytes(*engine, payload);
 }
 
-static uint64_t payloadOf(const hone_engine &engine) {
-  return engine.piece_bytes == 0
-             ? kFramePayload
-             : std::min(engine.piece_bytes, kMostFramePayload);
+/// The same in all programs: the one that leads has most links, one to each of
+/// the others.
+static uint64_t payloadOf(const hone_engine &engine, const Module &module) {
+  return Session::payloadFor(engine, module.config().programs().size() - 1);
 }
 
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
@@ -68,7 +68,7 @@ Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
   if (options.exchange.empty() || others == 0)
     return uint64_t(0);
   HONE_ASSIGN(const hone_engine *engine, engineOf(options));
-  return exchangeBytes(options, others, payloadOf(*engine));
+  return exchangeBytes(options, others, payloadOf(*engine, module));
 }
 
 std::map<std::string, std::string> equalOf(const Module &module,
@@ -111,7 +111,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                      about.self, "' is given what it needs"},
                     joined({"leave ", name, " out"}));
   HONE_ASSIGN(about.engine, engineOf(options));
-  about.payload = payloadOf(*about.engine);
+  about.payload = payloadOf(*about.engine, module);
   about.address = options.exchangeAt;
   HONE_TRY(checkMeeting(options, about.peers));
   HONE_TRY(checkLaunch(options, all));
