@@ -111,6 +111,10 @@ if os.geteuid() == 0 and not subprocess.call(
         ["unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
     config.available_features.add("mount-namespaces")
+if not subprocess.call(
+        ["bash", "-c", '. "$0"; memory_group 64000000 && leave_group',
+         os.path.join(config.test_source_root, "exchange", "memory-group.sh")]):
+    config.available_features.add("memory-groups")
 if lit.util.which("strace"):
     config.available_features.add("strace")
 

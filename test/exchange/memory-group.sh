@@ -1,0 +1,42 @@
+# memory-group.sh: sourced. A control group of memory, of the first or the second version, as root.
+
+# memory_group BYTES: $group, whose programs have so much memory together, and no swap. 1: there is none.
+memory_group() {
+  local limit=memory.max swap=memory.swap.max none=0
+  group=/sys/fs/cgroup/hone-test-$$ events=memory.events
+  if [[ -d /sys/fs/cgroup/memory ]]; then
+    group=/sys/fs/cgroup/memory/hone-test-$$ events=memory.oom_control
+    limit=memory.limit_in_bytes swap=memory.swappiness
+  fi
+  { mkdir "$group" && echo "$1" >"$group/$limit"; } 2>/dev/null || { leave_group && return 1; }
+  { echo $none >"$group/$swap"; } 2>/dev/null || true
+}
+
+# leave_group: once its programs have ended.
+leave_group() { rmdir "$group" 2>/dev/null || true; }
+
+# killed: how many programs the kernel has killed there since it was asked for memory that there was not.
+killed() { awk '$1 == "oom_kill" {print $2}' "$group/$events"; }
+
+# in_group FILE: a command that starts another one there, to be killed before all others.
+in_group() {
+  printf '#!/bin/sh\necho $$ >%s/cgroup.procs\necho 1000 >/proc/$$/oom_score_adj\nexec "$@"\n' "$group" >"$1"
+  chmod +x "$1"
+}
+
+# fills: takes memory there until the kernel has killed a program for it.
+fills() {
+  python3 - "$group" "$events" <<'PY'
+import os, sys
+group, events = sys.argv[1:]
+def killed():
+    with open(f"{group}/{events}") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+before = killed()
+with open(f"{group}/cgroup.procs", "w") as programs:
+    programs.write(str(os.getpid()))
+taken = []
+while killed() == before:
+    taken.append(b"x" * (1 << 18))
+PY
+}
