@@ -151,8 +151,8 @@ SmallVector<MemRefType> formedOnce(Value parameter, bool byElement) {
   Operation *op = parameter ? parameter.getDefiningOp() : nullptr;
   auto plain = dyn_cast_or_null<ParameterOp>(op);
   bool isGrouped = plain && plain.getStored() && plain.getStored()->isGrouped();
-  if (!isa_and_nonnull<PerturbedOp, DirectionOp>(op) &&
-      !(byElement && isGrouped))
+  auto random = dyn_cast_or_null<RandomOpInterface>(op);
+  if (!(random && random.getRandomSource()) && !(byElement && isGrouped))
     return {};
   return {MemRefType::get({rowsOf(parameter), columns(parameter)},
                           computedType(parameter))};

@@ -76,8 +76,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
             block.walk([&](Operation *op) {
               if (auto sink = dyn_cast<GradientOp>(op))
                 cover(sink.getOf());
-              else if (isa<PerturbedOp, DirectionOp>(op))
-                cover(op->getOperand(0).getDefiningOp<ParameterOp>().getName());
+              else if (auto random = dyn_cast<RandomOpInterface>(op))
+                if (auto source = random.getRandomSource();
+                    source && source->purpose == rt::RandomPurpose::Perturb)
+                  cover(source->name);
             });
           })))
         return failure();

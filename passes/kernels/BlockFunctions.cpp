@@ -444,6 +444,19 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   for (const auto &[name, op] : interface.gradients)
     emitter.gradients[name] = next();
   ValueRange streams = arguments;
+  auto formWhereRead = [&](auto op, bool isDirection) {
+    // A memref of its own: the parameter may be read as it is, too.
+    Value stored = buffers.ofValue.at(op.getParameter());
+    Value view = viewAt(builder, op.getLoc(), stored, 0,
+                        cast<MemRefType>(stored.getType()));
+    ParameterView &how = buffers.parameters[view];
+    how.key = buffers.ofValue.at(op.getKey());
+    if (Value scale = op.getScale())
+      how.scale = buffers.ofValue.at(scale);
+    how.isDirection = isDirection;
+    how.stream = buffers.streams.at(op);
+    buffers.ofValue[op.getResult()] = view;
+  };
   block.walk([&](Operation *op) {
     if (auto random = sourceOf(op))
       buffers.streams[op] = streams[llvm::find(interface.random, *random) -
@@ -457,20 +470,10 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     else if (auto gradient = dyn_cast<GradientOp>(op);
              gradient && isOnlyAddedToGradient(gradient.getValue()))
       buffers.sinks[gradient.getValue()] = emitter.gradients[gradient.getOf()];
-    else if (isa<PerturbedOp, DirectionOp>(op)) {
-      // A memref of its own: the parameter may be read as it is, too.
-      auto parameter = op->getOperand(0).getDefiningOp<ParameterOp>();
-      Value stored = buffers.ofValue.at(parameter.getResult());
-      Value view = viewAt(builder, op->getLoc(), stored, 0,
-                          cast<MemRefType>(stored.getType()));
-      ParameterView &how = buffers.parameters[view];
-      how.key = buffers.ofValue.at(op->getOperand(1));
-      if (op->getNumOperands() > 2)
-        how.scale = buffers.ofValue.at(op->getOperand(2));
-      how.isDirection = isa<DirectionOp>(op);
-      how.stream = buffers.streams.at(op);
-      buffers.ofValue[op->getResult(0)] = view;
-    }
+    else if (auto perturbed = dyn_cast<PerturbedOp>(op))
+      formWhereRead(perturbed, /*isDirection=*/false);
+    else if (auto direction = dyn_cast<DirectionOp>(op))
+      formWhereRead(direction, /*isDirection=*/true);
   });
 
   if (failed(emitter.emit(body, scratch, rows, maxRows)))

@@ -19,6 +19,26 @@ module @parameter_has_no_sink {
 
 // -----
 
+// A parameter that stays where it is: its neighbour moves, and the mask that has
+// its name is no direction.
+// expected-error @+1 {{expects a gradient of 'layers.0.b' in the step; broken by hone-derive-backward or hone-schedule-step}}
+module @parameter_has_no_direction {
+  hone.block @probe(%x: tensor<?x4xf32>, %key: tensor<4xi32>, %epsilon: tensor<f64>) -> tensor<?x4xf32> {
+    %w = hone.parameter "weight" : tensor<4x4xf32>
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %az = hone.perturbed %a by %key scale %epsilon : tensor<2x4xf32>
+    %y = hone.lora_linear %x, %w, %az, %b scale 2.0 dropout 0.5 of "b" by %key
+        : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>, tensor<4xi32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.entry @estimate(%hidden: tensor<?x4xf32>, %key: tensor<4xi32>, %epsilon: tensor<f64>) {
+    %0 = hone.call @probe "layers.0." (%hidden, %key, %epsilon) : (tensor<?x4xf32>, tensor<4xi32>, tensor<f64>) -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
 // What another schedule than `train` runs is not in the step.
 // expected-error @+1 {{expects a gradient of 'layers.0.a' in the step; broken by hone-derive-backward or hone-schedule-step}}
 module @gradient_is_not_in_the_step {

@@ -70,6 +70,37 @@ module @parameter_with_two_sinks_is_accepted {
 
 // -----
 
+// A step along random directions has no sinks: it needs its parameters' values
+// there, or their tangents.
+// CHECK-LABEL: module @parameters_along_directions_are_accepted
+// CHECK: hone.perturbed
+// CHECK: hone.direction
+module @parameters_along_directions_are_accepted {
+  hone.block @probe(%x: tensor<?x4xf32>, %key: tensor<4xi32>, %epsilon: tensor<f64>) -> tensor<?x4xf32> {
+    %w = hone.parameter "weight" : tensor<4x4xf32>
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %az = hone.perturbed %a by %key scale %epsilon : tensor<2x4xf32>
+    %bz = hone.perturbed %b by %key scale %epsilon : tensor<4x2xf32>
+    %y = hone.lora_linear %x, %w, %az, %bz scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @tangent(%x: tensor<?x4xf32>, %key: tensor<4xi32>) -> tensor<?x4xf32> {
+    %c = hone.parameter "c" trainable init <zero> : tensor<2x4xf32>
+    %d = hone.parameter "d" trainable init <zero> : tensor<4x2xf32>
+    %tc = hone.direction %c by %key : tensor<2x4xf32>
+    %td = hone.direction %d by %key : tensor<4x2xf32>
+    %ty = hone.lora_parameter_tangent %x, %c, %d ta %tc tb %td scale 2.0 : (tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    hone.return %ty : tensor<?x4xf32>
+  }
+  hone.entry @estimate(%hidden: tensor<?x4xf32>, %key: tensor<4xi32>, %epsilon: tensor<f64>) {
+    %0 = hone.call @probe "layers.0." (%hidden, %key, %epsilon) : (tensor<?x4xf32>, tensor<4xi32>, tensor<f64>) -> tensor<?x4xf32>
+    %1 = hone.call @tangent "layers.1." (%hidden, %key) : (tensor<?x4xf32>, tensor<4xi32>) -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
 // Verifying changes nothing, not even what never runs.
 // CHECK-LABEL: module @unused_code_stays
 // CHECK: hone.block @unused
