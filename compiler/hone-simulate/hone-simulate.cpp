@@ -21,8 +21,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <set>
-
 using namespace hone;
 using namespace hone::simulate;
 namespace cl = llvm::cl;
@@ -82,38 +80,64 @@ static Status wrong(const std::string &option, const std::string &problem,
   return Status(ErrorCode::WrongOption, option, problem, remedy);
 }
 
-/// The program that "NAME=VALUE" names, and the value; all programs for a value
-/// alone. Names have no slash, so a path that begins with one or ./ may have an
-/// equals sign.
-static Result<std::pair<std::string, std::string>>
+/// The number of the program that "NAME=VALUE" names, and the value; no number
+/// for a value alone. Names have no slash, so a path that begins with one or ./
+/// may have an equals sign.
+static Result<std::pair<std::optional<size_t>, std::string>>
 named(const std::string &option, const std::string &given,
       const std::vector<SimulatedProgram> &programs) {
   const size_t equals = given.find('=');
   if (given.substr(0, equals).find('/') != std::string::npos ||
       equals == std::string::npos)
-    return std::make_pair(std::string(), given);
+    return std::make_pair(std::optional<size_t>(), given);
   const std::string name = given.substr(0, equals);
   std::string names;
-  for (const SimulatedProgram &program : programs) {
-    if (program.name == name)
-      return std::make_pair(name, given.substr(equals + 1));
-    names += (names.empty() ? "" : ", ") + program.name;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (programs[i].name == name)
+      return std::make_pair(std::optional(i), given.substr(equals + 1));
+    names += (names.empty() ? "" : ", ") + programs[i].name;
   }
   return wrong(option, "there is no program '" + name + "'",
                names.empty() ? "leave the name out: the spec has one program"
                              : "the programs are " + names);
 }
 
-/// Two of one program would contradict each other.
-static Status checkFirst(const std::string &option, const std::string &program,
-                         std::set<std::string> &seen) {
-  if (seen.insert(program).second)
-    return Status::ok();
-  return wrong(option,
-               program.empty()
-                   ? "there is another one for all programs"
-                   : "there is another one for the program '" + program + "'",
-               "give one of them");
+namespace {
+
+struct Given {
+  std::string option; ///< as it was written
+  std::string value;
+};
+
+} // namespace
+
+/// What `option` gives each program: by its name, or else without one.
+static Result<std::vector<std::optional<Given>>>
+givenTo(const std::vector<SimulatedProgram> &programs,
+        const cl::list<std::string> &option) {
+  std::vector<std::optional<Given>> own(programs.size());
+  std::optional<Given> others;
+  for (const std::string &given : option) {
+    const std::string written = "--" + option.ArgStr.str() + " " + given;
+    HONE_ASSIGN(const auto of, named(written, given, programs));
+    std::optional<Given> &to = of.first ? own[*of.first] : others;
+    if (to)
+      return wrong(written,
+                   "expects one for a program, but there is " + to->option +
+                       ", too",
+                   "leave one of them out");
+    to = Given{written, of.second};
+  }
+  bool isForNone = true;
+  for (std::optional<Given> &each : own)
+    if (!each) {
+      each = others;
+      isForNone = false;
+    }
+  if (others && isForNone)
+    return wrong(others->option, "each program has one by its name",
+                 "leave it out");
+  return std::move(own);
 }
 
 /// Checks options that are numbers. A 0 that is given stands for no default.
@@ -181,19 +205,17 @@ static Result<std::string> setTimes(const Options &options,
                                     const std::vector<LoadedProgram> &loaded,
                                     SimulationRequest &request) {
   std::vector<SimulatedProgram> &programs = request.programs;
+  HONE_ASSIGN(const auto profiles, givenTo(programs, options.profile));
+  HONE_ASSIGN(const auto speeds, givenTo(programs, options.speed));
   std::vector<bool> isMeasured(programs.size());
-  std::set<std::string> profiled, sped;
-  for (const std::string &given : options.profile) {
-    HONE_ASSIGN(auto of, named("--profile " + given, given, programs));
-    HONE_TRY(checkFirst("--profile " + given, of.first, profiled));
-    for (size_t i = 0; i < programs.size(); ++i) {
-      if (!of.first.empty() && programs[i].name != of.first)
-        continue;
-      HONE_ASSIGN(KernelTimes times, readTimes(of.second, *programs[i].module));
-      programs[i].seconds = std::move(times.seconds);
-      programs[i].stepSeconds = times.stepSeconds;
-      isMeasured[i] = true;
-    }
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (!profiles[i])
+      continue;
+    HONE_ASSIGN(KernelTimes times,
+                readTimes(profiles[i]->value, *programs[i].module));
+    programs[i].seconds = std::move(times.seconds);
+    programs[i].stepSeconds = times.stepSeconds;
+    isMeasured[i] = true;
   }
   if (llvm::is_contained(isMeasured, false)) {
     // All ranks are one program.
@@ -206,20 +228,17 @@ static Result<std::string> setTimes(const Options &options,
       if (!isMeasured[i])
         programs[i].seconds = first[request.areRanks ? 0 : i].seconds;
   }
-  for (const std::string &given : options.speed) {
-    HONE_ASSIGN(auto of, named("--speed " + given, given, programs));
-    HONE_TRY(checkFirst("--speed " + given, of.first, sped));
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (!speeds[i])
+      continue;
     double factor = 0;
-    if (llvm::StringRef(of.second).getAsDouble(factor) ||
+    if (llvm::StringRef(speeds[i]->value).getAsDouble(factor) ||
         !(factor >= 1 / kMostSpeed) || !(factor <= kMostSpeed))
-      return wrong("--speed " + given, "expects a factor from 1e-6 to 1e6",
+      return wrong(speeds[i]->option, "expects a factor from 1e-6 to 1e6",
                    "2 is twice as fast as the times");
-    for (SimulatedProgram &program : programs)
-      if (of.first.empty() || program.name == of.first) {
-        program.stepSeconds /= factor;
-        for (double &seconds : program.seconds)
-          seconds /= factor;
-      }
+    programs[i].stepSeconds /= factor;
+    for (double &seconds : programs[i].seconds)
+      seconds /= factor;
   }
   return std::string(!llvm::is_contained(isMeasured, true) ? "estimated"
                      : !llvm::is_contained(isMeasured, false)
