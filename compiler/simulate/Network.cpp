@@ -73,9 +73,9 @@ void Network::clean(const Key &key) {
     travels.erase(found);
 }
 
-bool Network::advance() {
+std::optional<Network::Key> Network::advance() {
   if (events.empty())
-    return false;
+    return std::nullopt;
   const Event event = events.top();
   events.pop();
   const Key &key = event.frame.message;
@@ -126,7 +126,7 @@ bool Network::advance() {
     askFor(event.frame, event.time);
     break;
   }
-  return true;
+  return key;
 }
 
 double Network::lateness(double time, double quietSince) const {

@@ -1,7 +1,7 @@
 //===- Network.h - Messages between programs in virtual time --------------===//
 //
-// What a session (runtime/src/exchange) sends for a message, and when it gets
-// there: a receive that is posted is a credit, data goes in frames once there
+// It times the frames that a session (runtime/src/exchange) sends for a
+// message: a receive that is posted is a credit, data goes in frames once there
 // is one, and a message that is complete is acknowledged. Nothing is lost here,
 // so nothing is sent again. A program has one way out and one way in, each of
 // the link's rate, which all of its peers share frame by frame.
@@ -39,8 +39,9 @@ struct Link {
   /// Open MPI over TCP: a frame beyond the window only announces itself, and
   /// leaves as a whole when the receiver has asked for it, in its turn on the
   /// way out. And nothing wakes a program for what comes: it looks for it after
-  /// an eighth of the time for which its link was quiet. At a look what was
-  /// asked for leaves first, and announced frames are asked for then.
+  /// an eighth of the time for which its link was quiet. At a look the
+  /// frames that were asked for leave first, and announced ones are asked for
+  /// then.
   bool isMpi = false;
   uint64_t payload = rt::kFramePayload; ///< of a frame, at most
   /// More than `payload`: what a message's bytes took says how long the frames
@@ -82,8 +83,9 @@ public:
   /// Nobody asks for that side again.
   void forget(const Key &key, bool isSent);
 
-  /// Goes to the next event; false: there is none.
-  bool advance();
+  /// Goes to the next event, and says of which message it is: no other one's
+  /// ends have changed. None: there is no event.
+  std::optional<Key> advance();
 
   /// Bytes of frames that have left `program`, and that have reached it.
   uint64_t sentBy(uint32_t program) const { return nodes[program].sent; }

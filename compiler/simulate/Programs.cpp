@@ -51,6 +51,8 @@ bool Programs::isReady(const Program &program) const {
 }
 
 void Programs::letRun(Program &program) {
+  if (program.hasEnded || !isReady(program))
+    return;
   std::unique_lock<std::mutex> lock(mutex);
   program.hasTurn = true;
   program.turn.notify_one();
@@ -75,6 +77,7 @@ void Programs::runOnThread(Program &program) {
   if (failure.isOk())
     failure = std::move(status);
   program.hasEnded = true;
+  --running;
   program.hasTurn = false;
   returned.notify_one();
 }
@@ -102,18 +105,26 @@ Status Programs::run(const Body &asked) {
     }
     threads.push_back(thread);
   }
-  for (size_t i = threads.size(); i < programs.size(); ++i)
+  running = threads.size();
+  for (size_t i = running; i < programs.size(); ++i)
     programs[i]->hasEnded = true;
-  auto isLeft = [](const auto &program) { return !program->hasEnded; };
-  while (std::any_of(programs.begin(), programs.end(), isLeft)) {
-    bool hasRun = false;
+  auto letAllRun = [&] {
     for (auto &program : programs)
-      if (!program->hasEnded && isReady(*program)) {
-        letRun(*program);
-        hasRun = true;
-      }
-    if (!hasRun)
-      isStuck = !network.advance();
+      letRun(*program);
+  };
+  letAllRun();
+  while (running > 0) {
+    const std::optional<Network::Key> changed = network.advance();
+    if (!changed) {
+      isStuck = true; // so waits end, and so does each program
+      letAllRun();
+      continue;
+    }
+    // With 64 programs a look at all of them would take longer than the event.
+    const auto [first, second] = std::minmax(changed->from, changed->to);
+    letRun(*programs[first]);
+    if (second != first)
+      letRun(*programs[second]);
   }
   for (const rt::platform::Thread &thread : threads)
     thread.join();

@@ -3,7 +3,7 @@
 // Each program is a thread, of which one runs at a time, until it waits for a
 // message. When all wait, the network goes to its next event; a program
 // whose wait ends runs on. So one that runs is never late for an event, and
-// what happens depends on nothing but the programs and the link.
+// the order of events depends on nothing but the programs and the link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace hone::simulate {
 
 class Programs;
 
-/// What runs as a program sees its own time by this.
+/// A program's own view of its time and its messages.
 class Program {
 public:
   Program(Programs &all, uint32_t number) : number(number), all(all) {}
@@ -71,7 +71,7 @@ private:
   friend Program;
   /// Waits for the first turn of `program`, and runs it.
   void runOnThread(Program &program);
-  /// Lets `program` run until it waits or ends.
+  /// Lets `program` run until it waits for what is not there, or ends.
   void letRun(Program &program);
   /// The calling program waits for its turn.
   void giveBack(Program &program);
@@ -82,6 +82,7 @@ private:
   bool isStuck = false;
   bool isRefused = false; ///< a thread for one of them
   const Body *body = nullptr;
+  size_t running = 0;            ///< programs that have not ended
   Status failure = Status::ok(); ///< the first
   std::vector<std::unique_ptr<Program>> programs;
 };
