@@ -5,10 +5,10 @@
 // The maximum so far scales what was summed before it was known.
 //
 // Blocks of keys begin at multiples of 64 of the batch's rows, or of a cache's
-// positions. What a row's sums are thus depends on the row's place and sequence
-// alone: a block in which it sees nothing changes no bit of them. Of a block,
-// what no row of the workgroup sees is not read: it may be no number, and zero
-// times that is none.
+// positions. So a row's sums depend on the row's place and sequence alone: a
+// block in which it sees nothing changes no bit of them. Keys of a block that
+// no row of the workgroup sees are not read: they may be no numbers, and zero
+// times one is none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ public:
     k.loop(k.mul(k.div(from, size), size), to, kBlock, [&](Value block) {
       Value first = k.createOrFold<arith::MaxUIOp>(k.getLoc(), block, from);
       Value end = k.min(k.add(block, size), to);
-      // That this is at most a block is what products have to see.
+      // Products have to see that this is at most a block.
       body(first, k.min(size, k.sub(end, first)));
     });
   }
@@ -195,7 +195,7 @@ struct HeadPlaces {
 
 } // namespace
 
-/// What the kernel of `op` that needs most has.
+/// Of the kernel of `op` that needs most.
 static std::optional<RowMemory> memoryOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<RowMemory>>(op)
       .Case<AttentionOp, CachedAttentionOp>(
@@ -329,134 +329,181 @@ void hone::emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
 // Tangent
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// What the tangent reads and writes; null where there is none.
+struct TangentPlaces {
+  Value q, key, v, ty, tq, tk, tv, normalizer;
+
+  bool scoresChange() const { return tq || tk; }
+};
+
+/// The tangent of a block of a head's rows, in steps.
+class TangentBlock {
+public:
+  TangentBlock(BlockAttention &attention, const TangentPlaces &in,
+               const HeadBlock &block, ValueRange own)
+      : attention(attention), k(attention.k), sizes(attention.sizes), in(in),
+        at(attention, block), weights(own[0]), sums(own[1]), slopes(own.back()),
+        maxima(own[2]), totals(own[3]), means(own[4]) {}
+
+  /// Of each row the maximum and the total of its weights, as they were kept or
+  /// as nothing seen has them.
+  void begin();
+  /// Sums each row's maximum and total, if nobody kept them, and the slopes
+  /// times their weights, whose mean all slopes are relative to.
+  void sumMeans();
+  /// From here on `totals` has reciprocals, and `means` has means.
+  void divideByTotals();
+  void sumResult();
+  void finish();
+
+private:
+  void dots(Value strip, Value left, Value right, Value first, Value width,
+            bool accumulate) {
+    attention.dots(strip, {left, at.first, at.column},
+                   {right, first, at.kvColumn}, at.count, width, accumulate);
+  }
+  void slopesOf(Value first, Value width) {
+    if (in.tq)
+      dots(slopes, in.tq, in.key, first, width, /*accumulate=*/false);
+    if (in.tk)
+      dots(slopes, in.q, in.tk, first, width, /*accumulate=*/bool(in.tq));
+  }
+  void forEachRow(Value first, Value width,
+                  function_ref<void(const SeenRange &)> body) {
+    attention.forEachRow(
+        at.first, at.count, first, width,
+        [&](Value row) { return attention.keysOf(row); }, body);
+  }
+
+  BlockAttention &attention;
+  KernelBuilder &k;
+  const AttentionSizes &sizes;
+  const TangentPlaces &in;
+  const HeadPlaces at;
+  const Value weights, sums, slopes; ///< slopes: where scores change
+  const Value maxima, totals, means;
+};
+
+} // namespace
+
+void TangentBlock::begin() {
+  attention.fill(means, at.count, attention.real(0.0));
+  if (!in.normalizer) {
+    attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
+    attention.fill(totals, at.count, attention.real(0.0));
+    return;
+  }
+  k.each(at.count, [&](ValueRange point) {
+    Value i = point[0], row = k.add(at.first, i);
+    Value place = k.mul(at.head, k.index(2));
+    k.store(k.load(in.normalizer, {row, place}), maxima, i);
+    k.store(k.load(in.normalizer, {row, k.add(place, k.index(1))}), totals, i);
+  });
+}
+
+void TangentBlock::sumMeans() {
+  if (!in.scoresChange() && in.normalizer)
+    return;
+  attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
+    dots(weights, in.q, in.key, first, width, /*accumulate=*/false);
+    slopesOf(first, width);
+    forEachRow(first, width, [&](const SeenRange &range) {
+      Value i = range.i, factor;
+      if (!in.normalizer)
+        factor = attention.addWeights(weights, range, width, maxima, totals);
+      if (!in.scoresChange())
+        return;
+      Value sum = attention.reduce(range, tile::Combine::add, [&](Value c) {
+        Value weight = k.load(weights, {i, c});
+        if (in.normalizer)
+          weight = attention.weightOf(weight, k.load(maxima, i));
+        return k.mul(weight, k.load(slopes, {i, c}));
+      });
+      Value mean = k.load(means, i);
+      if (factor)
+        mean = k.mul(mean, factor);
+      k.store(k.add(mean, sum), means, i);
+    });
+  });
+}
+
+void TangentBlock::divideByTotals() {
+  k.each(at.count, [&](ValueRange point) {
+    Value i = point[0], reciprocal = k.load(totals, i);
+    if (!in.normalizer) {
+      reciprocal = k.div(attention.real(1.0), reciprocal);
+      k.store(reciprocal, totals, i);
+    }
+    k.store(k.mul(k.load(means, i), reciprocal), means, i);
+  });
+}
+
+void TangentBlock::sumResult() {
+  attention.fill(sums, {at.count, k.index(sizes.headDim)}, attention.real(0.0));
+  attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
+    dots(weights, in.q, in.key, first, width, /*accumulate=*/false);
+    slopesOf(first, width);
+    forEachRow(first, width, [&](const SeenRange &range) {
+      Value i = range.i;
+      Value maximum = k.load(maxima, i), mean = k.load(means, i);
+      k.map(range.seen, [&](ValueRange c) {
+        Value column = k.add(range.from, c[0]);
+        Value weight =
+            attention.weightOf(k.load(weights, {i, column}), maximum);
+        k.store(weight, weights, {i, column});
+        if (!in.scoresChange())
+          return;
+        Value change = k.sub(k.load(slopes, {i, column}), mean);
+        k.store(k.mul(k.mul(weight, sizes.scale), change), slopes, {i, column});
+      });
+      attention.zeroOutside(weights, range, width);
+      if (in.scoresChange())
+        attention.zeroOutside(slopes, range, width);
+    });
+    if (in.scoresChange())
+      attention.addProduct(sums, slopes, {in.v, first, at.kvColumn}, at.count,
+                           width);
+    if (in.tv)
+      attention.addProduct(sums, weights, {in.tv, first, at.kvColumn}, at.count,
+                           width);
+  });
+}
+
+void TangentBlock::finish() {
+  attention.finish({in.ty, at.first, at.column}, at.count,
+                   [&](Value i, Value j) {
+                     return k.mul(k.load(sums, {i, j}), k.load(totals, i));
+                   });
+}
+
 void hone::emitBlockAttention(AttentionTangentOp op, KernelBuilder &k,
                               const simt::DeviceFeatures &device) {
   auto bufferOrNull = [&](Value value) {
     return value ? k.buffer(value) : Value();
   };
-  Value q = k.buffer(op.getQ()), key = k.buffer(op.getK());
-  Value v = k.buffer(op.getV()), ty = k.buffer(op.getTy());
-  Value tq = bufferOrNull(op.getTq()), tk = bufferOrNull(op.getTk());
-  Value tv = bufferOrNull(op.getTv());
-  Value normalizer = bufferOrNull(op.getNormalizer());
-  bool scoresChange = tq || tk;
+  const TangentPlaces in = {
+      k.buffer(op.getQ()),      k.buffer(op.getK()),
+      k.buffer(op.getV()),      k.buffer(op.getTy()),
+      bufferOrNull(op.getTq()), bufferOrNull(op.getTk()),
+      bufferOrNull(op.getTv()), bufferOrNull(op.getNormalizer())};
   BlockAttention attention(AttentionSizes::of(op, k), k, device,
-                           scoresChange ? kTangent : kForward);
-  const AttentionSizes &sizes = attention.sizes;
+                           in.scoresChange() ? kTangent : kForward);
   MemRefType term = attention.termType();
   SmallVector<MemRefType> memory = {attention.stripType(), attention.sumsType(),
                                     term, term, term};
-  if (scoresChange)
+  if (in.scoresChange())
     memory.push_back(attention.stripType());
-  forEachHeadBlock(
-      k, sizes.heads, attention.rows, memory,
-      [&](const HeadBlock &block, ValueRange own) {
-        Value weights = own[0], sums = own[1], slopes = own.back();
-        Value maxima = own[2], totals = own[3], means = own[4];
-        HeadPlaces at(attention, block);
-        auto dots = [&](Value strip, Value left, Value right, Value first,
-                        Value width, bool accumulate) {
-          attention.dots(strip, {left, at.first, at.column},
-                         {right, first, at.kvColumn}, at.count, width,
-                         accumulate);
-        };
-        auto slopesOf = [&](Value first, Value width) {
-          if (tq)
-            dots(slopes, tq, key, first, width, /*accumulate=*/false);
-          if (tk)
-            dots(slopes, q, tk, first, width, /*accumulate=*/bool(tq));
-        };
-        auto forEachRow = [&](Value first, Value width,
-                              function_ref<void(const SeenRange &)> body) {
-          attention.forEachRow(
-              at.first, at.count, first, width,
-              [&](Value row) { return attention.keysOf(row); }, body);
-        };
-        attention.fill(means, at.count, attention.real(0.0));
-        if (!normalizer) {
-          attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
-          attention.fill(totals, at.count, attention.real(0.0));
-        } else {
-          k.each(at.count, [&](ValueRange point) {
-            Value i = point[0], row = k.add(at.first, i);
-            Value place = k.mul(at.head, k.index(2));
-            k.store(k.load(normalizer, {row, place}), maxima, i);
-            k.store(k.load(normalizer, {row, k.add(place, k.index(1))}), totals,
-                    i);
-          });
-        }
-
-        // Each row's maximum and total, if nobody kept them, and the mean of
-        // its slopes, which what follows is relative to.
-        if (scoresChange || !normalizer)
-          attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
-            dots(weights, q, key, first, width, /*accumulate=*/false);
-            slopesOf(first, width);
-            forEachRow(first, width, [&](const SeenRange &range) {
-              Value i = range.i, factor;
-              if (!normalizer)
-                factor =
-                    attention.addWeights(weights, range, width, maxima, totals);
-              if (!scoresChange)
-                return;
-              Value sum =
-                  attention.reduce(range, tile::Combine::add, [&](Value c) {
-                    Value weight = k.load(weights, {i, c});
-                    if (normalizer)
-                      weight = attention.weightOf(weight, k.load(maxima, i));
-                    return k.mul(weight, k.load(slopes, {i, c}));
-                  });
-              Value mean = k.load(means, i);
-              if (factor)
-                mean = k.mul(mean, factor);
-              k.store(k.add(mean, sum), means, i);
-            });
-          });
-        // From here on `totals` has reciprocals, and `means` is what it says.
-        k.each(at.count, [&](ValueRange point) {
-          Value i = point[0], reciprocal = k.load(totals, i);
-          if (!normalizer) {
-            reciprocal = k.div(attention.real(1.0), reciprocal);
-            k.store(reciprocal, totals, i);
-          }
-          k.store(k.mul(k.load(means, i), reciprocal), means, i);
-        });
-
-        attention.fill(sums, {at.count, k.index(sizes.headDim)},
-                       attention.real(0.0));
-        attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
-          dots(weights, q, key, first, width, /*accumulate=*/false);
-          slopesOf(first, width);
-          forEachRow(first, width, [&](const SeenRange &range) {
-            Value i = range.i;
-            Value maximum = k.load(maxima, i), mean = k.load(means, i);
-            k.map(range.seen, [&](ValueRange c) {
-              Value column = k.add(range.from, c[0]);
-              Value weight =
-                  attention.weightOf(k.load(weights, {i, column}), maximum);
-              k.store(weight, weights, {i, column});
-              if (!scoresChange)
-                return;
-              Value change = k.sub(k.load(slopes, {i, column}), mean);
-              k.store(k.mul(k.mul(weight, sizes.scale), change), slopes,
-                      {i, column});
-            });
-            attention.zeroOutside(weights, range, width);
-            if (scoresChange)
-              attention.zeroOutside(slopes, range, width);
-          });
-          if (scoresChange)
-            attention.addProduct(sums, slopes, {v, first, at.kvColumn},
-                                 at.count, width);
-          if (tv)
-            attention.addProduct(sums, weights, {tv, first, at.kvColumn},
-                                 at.count, width);
-        });
-        attention.finish(
-            {ty, at.first, at.column}, at.count, [&](Value i, Value j) {
-              return k.mul(k.load(sums, {i, j}), k.load(totals, i));
-            });
-      });
+  forEachHeadBlock(k, attention.sizes.heads, attention.rows, memory,
+                   [&](const HeadBlock &block, ValueRange own) {
+                     TangentBlock tangent(attention, in, block, own);
+                     tangent.begin();
+                     tangent.sumMeans();
+                     tangent.divideByTotals();
+                     tangent.sumResult();
+                     tangent.finish();
+                   });
 }
 
 //===----------------------------------------------------------------------===//

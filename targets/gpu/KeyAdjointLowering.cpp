@@ -111,137 +111,196 @@ SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
   });
 }
 
+namespace {
+
+/// The adjoint of a key head over its rows, and the features of one part of the
+/// result: what the workgroup has, and its steps.
+class KeyAdjoint {
+public:
+  /// Brings the rows of keys and of values.
+  KeyAdjoint(AttentionKeyAdjointOp op, SubgroupAttention &s);
+
+  /// Goes over heads of the group, and turns of each, as one loop: the next
+  /// turn's copies are under way whatever head it has. Returns the subgroup's
+  /// sums of keys, then of values.
+  SmallVector<Value> sumTurns();
+  /// Adds up the sums of subgroups that share their rows, and stores them.
+  void finish(ValueRange ofSubgroup);
+
+private:
+  /// What is the same for all keys of a query, by column of a lane's scores.
+  struct QueryTerms {
+    SmallVector<Value> offsets, reciprocals, lessTerms;
+
+    static size_t columnOf(size_t score) {
+      return score / kLaneSums * 2 + score % 2;
+    }
+  };
+  QueryTerms termsOf(Value head, Value query);
+  Value stageOf(Value number) {
+    return b.add(b.index(2 * rowNumbers),
+                 b.mul(b.rem(number, b.index(2)), b.index(2 * queryNumbers)));
+  }
+  /// Heads and turns are narrow numbers where the loop carries them.
+  Value wide(Value number) {
+    return arith::IndexCastOp::create(b, b.getIndexType(), number);
+  }
+  /// Brings a turn's queries and what is like them into a stage.
+  void bring(Value stage, Value head, Value turn);
+  /// The sums with those of the subgroup's queries from `query` on, which are
+  /// in a stage.
+  SmallVector<Value> addQueries(Value stage, Value head, Value query,
+                                ValueRange before);
+
+  AttentionKeyAdjointOp op;
+  SubgroupAttention &s;
+  TeamBuilder &b;
+  KeyRows at;
+  const Value kvColumn;
+  // Rows of keys and of values, then two stages of queries and of what is like
+  // them.
+  const int64_t rowNumbers, queryNumbers;
+  StagedRows staged;
+  const Value keysAt, valuesAt;
+  const double scale;
+  Value logScale;
+  Value partAt; ///< where the features of the result begin in a stage
+};
+
+} // namespace
+
+KeyAdjoint::KeyAdjoint(AttentionKeyAdjointOp op, SubgroupAttention &s)
+    : op(op), s(s), b(s.b), at(op, s),
+      kvColumn(b.mul(op.getHead(), b.index(at.headDim))),
+      rowNumbers(StagedRows::numbers(at.stagedRows(), at.headDim)),
+      queryNumbers(StagedRows::numbers(at.queries, at.headDim)),
+      staged(b, s.sharedNumbers(2 * rowNumbers + 4 * queryNumbers)),
+      keysAt(b.index(0)), valuesAt(b.index(rowNumbers)),
+      scale(op.getScale().convertToDouble()) {
+  at.bringRows(staged, keysAt, {op.getK(), kvColumn});
+  at.bringRows(staged, valuesAt, {op.getV(), kvColumn});
+  logScale = s.real(scale * llvm::numbers::log2e);
+  partAt = b.mul(op.getPart(), b.index(at.queries * StagedRows::kLine));
+}
+
+void KeyAdjoint::bring(Value stage, Value number, Value turn) {
+  Value head = wide(number);
+  Value column = b.mul(head, b.index(at.headDim));
+  at.bringQueries(staged, stage, turn, {op.getQ(), column});
+  at.bringQueries(staged, b.add(stage, b.index(queryNumbers)), turn,
+                  {op.getDy(), column});
+}
+
+KeyAdjoint::QueryTerms KeyAdjoint::termsOf(Value head, Value query) {
+  QueryTerms terms;
+  for (int64_t i : {0, 1, 4, 5}) {
+    Value known = arith::IndexCastOp::create(
+        b, b.getIndexType(),
+        arith::MinSIOp::create(b, s.columnOf(query, i), at.lastQuery));
+    auto ofQuery = [&](Value memory) { return b.load(memory, {head, known}); };
+    terms.offsets.push_back(
+        b.mul(ofQuery(op.getMaxima()), s.real(-llvm::numbers::log2e)));
+    terms.reciprocals.push_back(ofQuery(op.getReciprocals()));
+    terms.lessTerms.push_back(b.mul(ofQuery(op.getTerms()), s.real(-scale)));
+  }
+  return terms;
+}
+
+SmallVector<Value> KeyAdjoint::addQueries(Value stage, Value head, Value query,
+                                          ValueRange before) {
+  QueryTerms terms = termsOf(head, query);
+  Staged queries = at.ownQueries(stage),
+         slopesOf = at.ownQueries(b.add(stage, b.index(queryNumbers)));
+  SmallVector<Value> weights =
+      at.masked(query, s.dots(staged, at.ownKeys(keysAt), queries, kMatrixRows,
+                              at.headDim));
+  for (auto [i, weight] : llvm::enumerate(weights)) {
+    size_t column = QueryTerms::columnOf(i);
+    weight = b.mul(
+        s.exp2(math::FmaOp::create(b, weight, logScale, terms.offsets[column])),
+        terms.reciprocals[column]);
+  }
+  SmallVector<Value> slopes =
+      s.dots(staged, at.ownKeys(valuesAt), slopesOf, kMatrixRows, at.headDim);
+  for (auto [i, slope] : llvm::enumerate(slopes))
+    slope =
+        b.mul(weights[i],
+              math::FmaOp::create(b, slope, s.real(scale),
+                                  terms.lessTerms[QueryTerms::columnOf(i)]));
+  SmallVector<Value> sums(before);
+  MutableArrayRef<Value> all(sums);
+  queries.at = b.add(queries.at, partAt);
+  slopesOf.at = b.add(slopesOf.at, partAt);
+  s.addProduct(all.take_front(kResultSums), s.packed(slopes), staged, queries,
+               0);
+  s.addProduct(all.drop_front(kResultSums), s.packed(weights), staged, slopesOf,
+               0);
+  return sums;
+}
+
+SmallVector<Value> KeyAdjoint::sumTurns() {
+  Value zero = b.index(0), one = b.index(1);
+  int64_t group = op.getGroup();
+  Value firstHead = b.mul(op.getHead(), b.index(group));
+  Value turns =
+      b.mul(b.ceilDiv(b.sub(at.end, at.from), at.queries), b.index(group));
+  Value firstNumber = s.narrow(firstHead), from = s.narrow(at.from);
+  bring(stageOf(zero), firstNumber, from);
+  NVVM::CpAsyncCommitGroupOp::create(b);
+  // Sums are carried beside the head and the turn.
+  SmallVector<Value> state(2 * kResultSums, s.real(0.0));
+  state.append({firstNumber, from});
+  state =
+      b.foldRolled(zero, turns, 1, state, [&](Value number, ValueRange before) {
+        Value head = before[before.size() - 2], turn = before.back();
+        Value later = s.addWord(turn, at.queries);
+        Value isSame = s.isAtLeast(at.lastQuery, later);
+        Value nextTurn = b.select(isSame, later, from);
+        Value nextHead = b.select(isSame, head, s.addWord(head, 1));
+        NVVM::CpAsyncWaitGroupOp::create(b, 0);
+        // The copies of all are there, and nobody reads the other stage.
+        mlir::gpu::BarrierOp::create(b);
+        Value next = b.add(number, one);
+        b.when(b.isLess(next, turns),
+               [&] { bring(stageOf(next), nextHead, nextTurn); });
+        NVVM::CpAsyncCommitGroupOp::create(b);
+        Value query = at.queryOf(turn);
+        ValueRange sums = before.drop_back(2);
+        auto branch = scf::IfOp::create(
+            b, at.isSeen(query),
+            [&](OpBuilder &, Location) {
+              scf::YieldOp::create(
+                  b, addQueries(stageOf(number), wide(head), query, sums));
+            },
+            [&](OpBuilder &, Location) { scf::YieldOp::create(b, sums); });
+        auto after = llvm::to_vector_of<Value>(branch.getResults());
+        after.append({nextHead, nextTurn});
+        return after;
+      });
+  state.pop_back_n(2);
+  return state;
+}
+
+void KeyAdjoint::finish(ValueRange ofSubgroup) {
+  SmallVector<Value> sums = s.joinSubgroups(ofSubgroup, at.blocks);
+  b.when(s.both(b.isEqual(at.share, b.index(0)), at.hasRows()), [&] {
+    Value column =
+        b.add(kvColumn, b.mul(op.getPart(), b.index(kResultFeatures)));
+    for (int64_t half : {0, 1}) {
+      Value row = s.lateIndex(at.keys[half]);
+      s.finish(ValueRange(sums).take_front(kResultSums), half,
+               {op.getDk(), column}, row, at.isThere[half]);
+      s.finish(ValueRange(sums).drop_front(kResultSums), half,
+               {op.getDv(), column}, row, at.isThere[half]);
+    }
+  });
+}
+
 void simt::lowerAttention(AttentionKeyAdjointOp op, const Team &team) {
   SubgroupAttention s(op, team);
-  TeamBuilder &b = s.b;
-  auto body = [&]() -> SmallVector<Value> {
-    KeyRows at(op, s);
-    int64_t headDim = at.headDim, group = op.getGroup();
-    Value kvColumn = b.mul(op.getHead(), b.index(headDim));
-    // Rows of keys and of values, then two stages of queries and of what is
-    // like them.
-    const int64_t rowNumbers = StagedRows::numbers(at.stagedRows(), headDim),
-                  queryNumbers = StagedRows::numbers(at.queries, headDim);
-    StagedRows staged(b, s.sharedNumbers(2 * rowNumbers + 4 * queryNumbers));
-    Value keysAt = b.index(0), valuesAt = b.index(rowNumbers);
-    at.bringRows(staged, keysAt, {op.getK(), kvColumn});
-    at.bringRows(staged, valuesAt, {op.getV(), kvColumn});
-
-    auto stageOf = [&](Value number) {
-      return b.add(b.index(2 * rowNumbers),
-                   b.mul(b.rem(number, b.index(2)), b.index(2 * queryNumbers)));
-    };
-    // Heads and turns are narrow numbers where the loop carries them.
-    auto wide = [&](Value number) -> Value {
-      return arith::IndexCastOp::create(b, b.getIndexType(), number);
-    };
-    auto bring = [&](Value stage, Value number, Value turn) {
-      Value head = wide(number);
-      Value column = b.mul(head, b.index(headDim));
-      at.bringQueries(staged, stage, turn, {op.getQ(), column});
-      at.bringQueries(staged, b.add(stage, b.index(queryNumbers)), turn,
-                      {op.getDy(), column});
-    };
-    double scale = op.getScale().convertToDouble();
-    Value logScale = s.real(scale * llvm::numbers::log2e);
-    // Where the features of the result begin in a stage.
-    Value partAt = b.mul(op.getPart(), b.index(at.queries * StagedRows::kLine));
-
-    auto compute = [&](Value stage, Value head, Value query,
-                       ValueRange before) -> SmallVector<Value> {
-      // By column of a lane's scores.
-      SmallVector<Value> offsets, reciprocals, lessTerms;
-      for (int64_t i : {0, 1, 4, 5}) {
-        Value known = arith::IndexCastOp::create(
-            b, b.getIndexType(),
-            arith::MinSIOp::create(b, s.columnOf(query, i), at.lastQuery));
-        auto ofQuery = [&](Value memory) {
-          return b.load(memory, {head, known});
-        };
-        offsets.push_back(
-            b.mul(ofQuery(op.getMaxima()), s.real(-llvm::numbers::log2e)));
-        reciprocals.push_back(ofQuery(op.getReciprocals()));
-        lessTerms.push_back(b.mul(ofQuery(op.getTerms()), s.real(-scale)));
-      }
-      auto columnOf = [](size_t i) { return i / kLaneSums * 2 + i % 2; };
-      Staged queries = at.ownQueries(stage),
-             slopesOf = at.ownQueries(b.add(stage, b.index(queryNumbers)));
-      SmallVector<Value> weights =
-          at.masked(query, s.dots(staged, at.ownKeys(keysAt), queries,
-                                  kMatrixRows, headDim));
-      for (auto [i, weight] : llvm::enumerate(weights))
-        weight = b.mul(s.exp2(math::FmaOp::create(b, weight, logScale,
-                                                  offsets[columnOf(i)])),
-                       reciprocals[columnOf(i)]);
-      SmallVector<Value> slopes =
-          s.dots(staged, at.ownKeys(valuesAt), slopesOf, kMatrixRows, headDim);
-      for (auto [i, slope] : llvm::enumerate(slopes))
-        slope = b.mul(weights[i], math::FmaOp::create(b, slope, s.real(scale),
-                                                      lessTerms[columnOf(i)]));
-      SmallVector<Value> sums(before);
-      MutableArrayRef<Value> all(sums);
-      queries.at = b.add(queries.at, partAt);
-      slopesOf.at = b.add(slopesOf.at, partAt);
-      s.addProduct(all.take_front(kResultSums), s.packed(slopes), staged,
-                   queries, 0);
-      s.addProduct(all.drop_front(kResultSums), s.packed(weights), staged,
-                   slopesOf, 0);
-      return sums;
-    };
-
-    // Heads of the group, and turns of each, as one loop: the next turn's
-    // copies are under way whatever head it has. Sums of keys, then of values,
-    // are carried beside the head and the turn.
-    Value zero = b.index(0), one = b.index(1);
-    Value firstHead = b.mul(op.getHead(), b.index(group));
-    Value turns =
-        b.mul(b.ceilDiv(b.sub(at.end, at.from), at.queries), b.index(group));
-    Value firstNumber = s.narrow(firstHead), from = s.narrow(at.from);
-    bring(stageOf(zero), firstNumber, from);
-    NVVM::CpAsyncCommitGroupOp::create(b);
-    SmallVector<Value> state(2 * kResultSums, s.real(0.0));
-    state.append({firstNumber, from});
-    state = b.foldRolled(
-        zero, turns, 1, state, [&](Value number, ValueRange before) {
-          Value head = before[before.size() - 2], turn = before.back();
-          Value later = s.addWord(turn, at.queries);
-          Value isSame = s.isAtLeast(at.lastQuery, later);
-          Value nextTurn = b.select(isSame, later, from);
-          Value nextHead = b.select(isSame, head, s.addWord(head, 1));
-          NVVM::CpAsyncWaitGroupOp::create(b, 0);
-          // The copies of all are there, and nobody reads the other stage.
-          mlir::gpu::BarrierOp::create(b);
-          Value next = b.add(number, one);
-          b.when(b.isLess(next, turns),
-                 [&] { bring(stageOf(next), nextHead, nextTurn); });
-          NVVM::CpAsyncCommitGroupOp::create(b);
-          Value query = at.queryOf(turn);
-          ValueRange sums = before.drop_back(2);
-          auto branch = scf::IfOp::create(
-              b, at.isSeen(query),
-              [&](OpBuilder &, Location) {
-                scf::YieldOp::create(
-                    b, compute(stageOf(number), wide(head), query, sums));
-              },
-              [&](OpBuilder &, Location) { scf::YieldOp::create(b, sums); });
-          auto after = llvm::to_vector_of<Value>(branch.getResults());
-          after.append({nextHead, nextTurn});
-          return after;
-        });
-    SmallVector<Value> sums =
-        s.joinSubgroups(ValueRange(state).drop_back(2), at.blocks);
-    b.when(s.both(b.isEqual(at.share, zero), at.hasRows()), [&] {
-      Value column =
-          b.add(kvColumn, b.mul(op.getPart(), b.index(kResultFeatures)));
-      for (int64_t half : {0, 1}) {
-        Value row = s.lateIndex(at.keys[half]);
-        s.finish(ValueRange(sums).take_front(kResultSums), half,
-                 {op.getDk(), column}, row, at.isThere[half]);
-        s.finish(ValueRange(sums).drop_front(kResultSums), half,
-                 {op.getDv(), column}, row, at.isThere[half]);
-      }
-    });
+  s.b.alone({}, [&]() -> SmallVector<Value> {
+    KeyAdjoint adjoint(op, s);
+    adjoint.finish(adjoint.sumTurns());
     return {};
-  };
-  b.alone({}, body);
+  });
 }

@@ -154,124 +154,81 @@ TemplateValue TemplateInterpreter::indent(const SyntaxNode &node,
   return makeString(node, std::move(out));
 }
 
-TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
-                                               TemplateFilter filter,
-                                               const Value &value,
-                                               const Value::List &arguments) {
-  // What is not about text first.
-  switch (filter) {
-  case TemplateFilter::Length:
-    if (value.isUndefined())
-      return Value::integer(0);
-    if (value.isString())
-      return step(node, value.text().size() / 64)
-                 ? Value::integer(int64_t(characterCount(value.text())))
-                 : Value();
-    if (value.isList() || value.isDict())
-      return Value::integer(int64_t(value.isList() ? value.items().size()
-                                                   : value.members().size()));
-    return failOperand(node, "measured", value);
-  case TemplateFilter::Join: {
-    std::string separator;
-    return toText(node, arguments[0], separator) ? join(node, value, separator)
-                                                 : Value();
-  }
-  case TemplateFilter::ToJson: {
-    std::string out;
-    const Value &width = arguments[1];
-    const bool isCompact = width.isUndefined() || width.isNone();
-    if (!isCompact && (!width.isInteger() || width.integer() < 0 ||
-                       width.integer() > kWidestIndent))
-      return failOperand(node, "the indent of JSON", width);
-    const JsonFormat format{isCompact ? -1 : width.integer(),
-                            arguments[0].isTrue()};
-    if (toJson(value, format, limits.values, work, out))
-      return makeString(node, std::move(out));
-    if (!step(node))
-      return Value();
-    return failOperand(node, "written as JSON", value);
-  }
-  case TemplateFilter::Default: {
-    const bool missing =
-        value.isUndefined() || (arguments[1].isTrue() && !value.isTrue());
-    if (!missing)
-      return value;
-    return arguments[0].isUndefined() && tree.child(node, 1) == 0
-               ? makeString(node, "")
-               : arguments[0];
-  }
-  case TemplateFilter::First:
-  case TemplateFilter::Last:
-  case TemplateFilter::List:
-  case TemplateFilter::Reverse: {
-    Value::List items;
-    if (filter == TemplateFilter::Last && value.isGenerator())
-      return failOperand(node, "gone through from its end", value);
-    if (filter == TemplateFilter::First && value.isGenerator())
-      items = value.take(1);
-    else if (!toItems(node, value, items))
-      return Value();
-    if (filter == TemplateFilter::List)
-      return makeList(node, std::move(items));
-    if (filter == TemplateFilter::Reverse) {
-      std::reverse(items.begin(), items.end());
-      return value.isString()
-                 ? join(node, makeList(node, items), "").likeMarkup(value)
-                 : Value::generator(makeList(node, std::move(items)));
-    }
-    if (!items.empty())
-      return filter == TemplateFilter::First ? items.front() : items.back();
-    return checked(node,
-                   Value::undefined(memory, filter == TemplateFilter::First
-                                                ? "the first of nothing"
-                                                : "the last of nothing"));
-  }
-  case TemplateFilter::Items:
-    if (value.isUndefined())
-      return Value::generator(makeList(node, {}));
-    return value.isDict() ? Value::generator(pairs(node, value))
-                          : failOperand(node, "taken as pairs", value);
-  case TemplateFilter::DictSort:
-    return value.isDict() ? sortedPairs(node, value)
-                          : failOperand(node, "sorted by its keys", value);
-  case TemplateFilter::Float:
-  case TemplateFilter::Abs:
-  case TemplateFilter::Round:
-    return applyNumberFilter(node, filter, value, arguments);
-  case TemplateFilter::Unique:
-  case TemplateFilter::Sort:
-  case TemplateFilter::Sum:
-  case TemplateFilter::Min:
-  case TemplateFilter::Max:
-    return applySequenceFilter(node, filter, value, arguments);
-  case TemplateFilter::Int: {
-    if (value.isInteger())
-      return Value::integer(value.integer());
-    if (value.isFloat())
-      return std::fabs(value.real()) < 0x1p62
-                 ? Value::integer(int64_t(value.real()))
-                 : fail(node, "an integer beyond 64 bits");
-    const Value standard =
-        arguments[0].isUndefined() ? Value::integer(0) : arguments[0];
-    if (value.isUndefined())
-      return failOperand(node, "an integer", value);
-    if (!value.isString())
-      return standard;
-    const std::string_view digits =
-        stripText(value.text(), true, true, nullptr);
-    int64_t number = 0;
-    const char *end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, number);
-    if (read.ec == std::errc() && read.ptr == end)
-      return Value::integer(number);
-    if (digits.find_first_of("0123456789") != std::string_view::npos)
-      return fail(node, "'" + shortened(digits, 40) +
-                            "' as an integer is not supported");
+TemplateValue TemplateInterpreter::toJsonText(const SyntaxNode &node,
+                                              const Value &value,
+                                              const Value::List &arguments) {
+  std::string out;
+  const Value &width = arguments[1];
+  const bool isCompact = width.isUndefined() || width.isNone();
+  if (!isCompact && (!width.isInteger() || width.integer() < 0 ||
+                     width.integer() > kWidestIndent))
+    return failOperand(node, "the indent of JSON", width);
+  const JsonFormat format{isCompact ? -1 : width.integer(),
+                          arguments[0].isTrue()};
+  if (toJson(value, format, limits.values, work, out))
+    return makeString(node, std::move(out));
+  if (!step(node))
+    return Value();
+  return failOperand(node, "written as JSON", value);
+}
+
+TemplateValue TemplateInterpreter::toInteger(const SyntaxNode &node,
+                                             const Value &value,
+                                             const Value &orElse) {
+  if (value.isInteger())
+    return Value::integer(value.integer());
+  if (value.isFloat())
+    return std::fabs(value.real()) < 0x1p62
+               ? Value::integer(int64_t(value.real()))
+               : fail(node, "an integer beyond 64 bits");
+  const Value standard = orElse.isUndefined() ? Value::integer(0) : orElse;
+  if (value.isUndefined())
+    return failOperand(node, "an integer", value);
+  if (!value.isString())
     return standard;
+  const std::string_view digits = stripText(value.text(), true, true, nullptr);
+  int64_t number = 0;
+  const char *end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end)
+    return Value::integer(number);
+  if (digits.find_first_of("0123456789") != std::string_view::npos)
+    return fail(node, "'" + shortened(digits, 40) +
+                          "' as an integer is not supported");
+  return standard;
+}
+
+/// First, last, list and reverse.
+TemplateValue TemplateInterpreter::applyItemFilter(const SyntaxNode &node,
+                                                   TemplateFilter filter,
+                                                   const Value &value) {
+  Value::List items;
+  if (filter == TemplateFilter::Last && value.isGenerator())
+    return failOperand(node, "gone through from its end", value);
+  if (filter == TemplateFilter::First && value.isGenerator())
+    items = value.take(1);
+  else if (!toItems(node, value, items))
+    return Value();
+  if (filter == TemplateFilter::List)
+    return makeList(node, std::move(items));
+  if (filter == TemplateFilter::Reverse) {
+    std::reverse(items.begin(), items.end());
+    return value.isString()
+               ? join(node, makeList(node, items), "").likeMarkup(value)
+               : Value::generator(makeList(node, std::move(items)));
   }
-  default:
-    break;
-  }
+  if (!items.empty())
+    return filter == TemplateFilter::First ? items.front() : items.back();
+  return checked(node, Value::undefined(memory, filter == TemplateFilter::First
+                                                    ? "the first of nothing"
+                                                    : "the last of nothing"));
+}
+
+/// Those that take any value as the text it prints as.
+TemplateValue
+TemplateInterpreter::applyTextFilter(const SyntaxNode &node,
+                                     TemplateFilter filter, const Value &value,
+                                     const Value::List &arguments) {
   std::string text;
   if (filter == TemplateFilter::Indent && !value.isString())
     return failOperand(node, "indented", value);
@@ -304,6 +261,68 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
   }
   default: // String
     return makeString(node, std::move(text)).likeMarkup(value);
+  }
+}
+
+TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
+                                               TemplateFilter filter,
+                                               const Value &value,
+                                               const Value::List &arguments) {
+  switch (filter) {
+  case TemplateFilter::Length:
+    if (value.isUndefined())
+      return Value::integer(0);
+    if (value.isString())
+      return step(node, value.text().size() / 64)
+                 ? Value::integer(int64_t(characterCount(value.text())))
+                 : Value();
+    if (value.isList() || value.isDict())
+      return Value::integer(int64_t(value.isList() ? value.items().size()
+                                                   : value.members().size()));
+    return failOperand(node, "measured", value);
+  case TemplateFilter::Join: {
+    std::string separator;
+    return toText(node, arguments[0], separator) ? join(node, value, separator)
+                                                 : Value();
+  }
+  case TemplateFilter::ToJson:
+    return toJsonText(node, value, arguments);
+  case TemplateFilter::Default: {
+    const bool missing =
+        value.isUndefined() || (arguments[1].isTrue() && !value.isTrue());
+    if (!missing)
+      return value;
+    return arguments[0].isUndefined() && tree.child(node, 1) == 0
+               ? makeString(node, "")
+               : arguments[0];
+  }
+  case TemplateFilter::First:
+  case TemplateFilter::Last:
+  case TemplateFilter::List:
+  case TemplateFilter::Reverse:
+    return applyItemFilter(node, filter, value);
+  case TemplateFilter::Items:
+    if (value.isUndefined())
+      return Value::generator(makeList(node, {}));
+    return value.isDict() ? Value::generator(pairs(node, value))
+                          : failOperand(node, "taken as pairs", value);
+  case TemplateFilter::DictSort:
+    return value.isDict() ? sortedPairs(node, value)
+                          : failOperand(node, "sorted by its keys", value);
+  case TemplateFilter::Float:
+  case TemplateFilter::Abs:
+  case TemplateFilter::Round:
+    return applyNumberFilter(node, filter, value, arguments);
+  case TemplateFilter::Unique:
+  case TemplateFilter::Sort:
+  case TemplateFilter::Sum:
+  case TemplateFilter::Min:
+  case TemplateFilter::Max:
+    return applySequenceFilter(node, filter, value, arguments);
+  case TemplateFilter::Int:
+    return toInteger(node, value, arguments[0]);
+  default:
+    return applyTextFilter(node, filter, value, arguments);
   }
 }
 
@@ -500,6 +519,92 @@ static bool hasSuffix(std::string_view text, std::string_view suffix) {
          text.substr(text.size() - suffix.size()) == suffix;
 }
 
+/// A list of the parts of `object`'s text.
+TemplateValue
+TemplateInterpreter::makeParts(const SyntaxNode &node, const Value &object,
+                               const std::vector<std::string_view> &parts) {
+  Value::List out;
+  for (size_t i = 0; i < parts.size() && ok(); ++i)
+    out.push_back(makeString(node, std::string(parts[i])).likeMarkup(object));
+  return ok() ? makeList(node, std::move(out)) : Value();
+}
+
+TemplateValue TemplateInterpreter::split(const SyntaxNode &node,
+                                         const Value &object,
+                                         const Value::List &arguments,
+                                         bool fromEnd) {
+  const std::string &text = object.text();
+  const Value &separator = arguments[0], &most = arguments[1];
+  const bool isSpace = separator.isUndefined() || separator.isNone();
+  if (!isSpace && !separator.isString())
+    return failOperand(node, "a separator", separator);
+  if (!isSpace && separator.text().empty())
+    return fail(node, "the separator is an empty string");
+  if (!most.isUndefined() && !most.isInteger())
+    return failOperand(node, "a count of splits", most);
+  // Parts are counted before they are made.
+  uint64_t ends = 0;
+  for (size_t at = 0; at < text.size(); ++at)
+    ends += isSpace ? pythonSpaceAt(text, at) != 0
+                    : text[at] == separator.text()[0];
+  if (ends * sizeof(Value) > limits.values)
+    return fail(node, "the template takes more memory than a conversation "
+                      "may need");
+  return makeParts(node, object,
+                   splitText(text, isSpace ? nullptr : &separator.text(),
+                             most.isInteger() ? most.integer() : -1, fromEnd));
+}
+
+/// Whether `text` has one of `ends`, a string or a list of strings.
+TemplateValue TemplateInterpreter::hasEnd(const SyntaxNode &node,
+                                          const std::string &text,
+                                          const Value &ends, bool isStart) {
+  const Value::List alone = {ends};
+  bool found = false;
+  for (const Value &each : ends.isList() ? ends.items() : alone) {
+    if (!each.isString())
+      return failOperand(node, "the start or the end of a string", each);
+    found |=
+        isStart ? hasPrefix(text, each.text()) : hasSuffix(text, each.text());
+  }
+  return Value::boolean(found);
+}
+
+TemplateValue TemplateInterpreter::removeEnd(const SyntaxNode &node,
+                                             const Value &object,
+                                             const Value &end, bool isStart) {
+  if (!end.isString())
+    return failOperand(node, "the start or the end of a string", end);
+  const std::string &text = object.text();
+  const size_t size = end.text().size();
+  if (isStart && hasPrefix(text, end.text()))
+    return makeString(node, text.substr(size)).likeMarkup(object);
+  if (!isStart && hasSuffix(text, end.text()))
+    return makeString(node, text.substr(0, text.size() - size))
+        .likeMarkup(object);
+  return object;
+}
+
+/// Of isdigit, isalpha and isspace.
+TemplateValue TemplateInterpreter::isAll(const SyntaxNode &node,
+                                         const std::string &text,
+                                         TemplateMethod method) {
+  if (method == TemplateMethod::IsSpace)
+    return Value::boolean(!text.empty() &&
+                          pythonStrip(text, true, false).empty());
+  if (std::any_of(text.begin(), text.end(),
+                  [](char c) { return uint8_t(c) >= 0x80; }))
+    return fail(node, "what letters and digits are beyond ASCII is not in "
+                      "the subset of Jinja that chat templates may use here");
+  const bool all =
+      !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+        return method == TemplateMethod::IsDigit
+                   ? c >= '0' && c <= '9'
+                   : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      });
+  return Value::boolean(all);
+}
+
 TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
                                                 const Value &object,
                                                 const Value::List &arguments) {
@@ -512,13 +617,7 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
     return failMarkup(node);
   if (!step(node, text.size() / 64))
     return Value();
-  const auto makeParts = [&](const std::vector<std::string_view> &parts) {
-    Value::List out;
-    for (size_t i = 0; i < parts.size() && ok(); ++i)
-      out.push_back(makeString(node, std::string(parts[i])).likeMarkup(object));
-    return ok() ? makeList(node, std::move(out)) : Value();
-  };
-  switch (TemplateMethod(node.number)) {
+  switch (which) {
   case TemplateMethod::Strip:
     return strip(node, text, true, true, first).likeMarkup(object);
   case TemplateMethod::LStrip:
@@ -526,57 +625,17 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
   case TemplateMethod::RStrip:
     return strip(node, text, false, true, first).likeMarkup(object);
   case TemplateMethod::Split:
-  case TemplateMethod::RSplit: {
-    const bool isSpace = first.isUndefined() || first.isNone();
-    if (!isSpace && !first.isString())
-      return failOperand(node, "a separator", first);
-    if (!isSpace && first.text().empty())
-      return fail(node, "the separator is an empty string");
-    if (!arguments[1].isUndefined() && !arguments[1].isInteger())
-      return failOperand(node, "a count of splits", arguments[1]);
-    // Parts are counted before they are made.
-    uint64_t ends = 0;
-    for (size_t at = 0; at < text.size(); ++at)
-      ends +=
-          isSpace ? pythonSpaceAt(text, at) != 0 : text[at] == first.text()[0];
-    if (ends * sizeof(Value) > limits.values)
-      return fail(node, "the template takes more memory than a conversation "
-                        "may need");
-    return makeParts(
-        splitText(text, isSpace ? nullptr : &first.text(),
-                  arguments[1].isInteger() ? arguments[1].integer() : -1,
-                  TemplateMethod(node.number) == TemplateMethod::RSplit));
-  }
+  case TemplateMethod::RSplit:
+    return split(node, object, arguments, which == TemplateMethod::RSplit);
   case TemplateMethod::SplitLines:
-    return makeParts(splitLines(text));
+    return makeParts(node, object, splitLines(text));
   case TemplateMethod::StartsWith:
-  case TemplateMethod::EndsWith: {
-    const bool isStart =
-        TemplateMethod(node.number) == TemplateMethod::StartsWith;
-    const Value::List alone = {first};
-    bool found = false;
-    for (const Value &each : first.isList() ? first.items() : alone) {
-      if (!each.isString())
-        return failOperand(node, "the start or the end of a string", each);
-      found |=
-          isStart ? hasPrefix(text, each.text()) : hasSuffix(text, each.text());
-    }
-    return Value::boolean(found);
-  }
+  case TemplateMethod::EndsWith:
+    return hasEnd(node, text, first, which == TemplateMethod::StartsWith);
   case TemplateMethod::RemovePrefix:
-  case TemplateMethod::RemoveSuffix: {
-    if (!first.isString())
-      return failOperand(node, "the start or the end of a string", first);
-    const bool isStart =
-        TemplateMethod(node.number) == TemplateMethod::RemovePrefix;
-    const size_t size = first.text().size();
-    if (isStart && hasPrefix(text, first.text()))
-      return makeString(node, text.substr(size)).likeMarkup(object);
-    if (!isStart && hasSuffix(text, first.text()))
-      return makeString(node, text.substr(0, text.size() - size))
-          .likeMarkup(object);
-    return object;
-  }
+  case TemplateMethod::RemoveSuffix:
+    return removeEnd(node, object, first,
+                     which == TemplateMethod::RemovePrefix);
   case TemplateMethod::Replace:
     return replace(node, text, arguments);
   case TemplateMethod::Upper:
@@ -595,23 +654,8 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
   }
   case TemplateMethod::IsDigit:
   case TemplateMethod::IsAlpha:
-  case TemplateMethod::IsSpace: {
-    const auto method = TemplateMethod(node.number);
-    if (method == TemplateMethod::IsSpace)
-      return Value::boolean(!text.empty() &&
-                            pythonStrip(text, true, false).empty());
-    if (std::any_of(text.begin(), text.end(),
-                    [](char c) { return uint8_t(c) >= 0x80; }))
-      return fail(node, "what letters and digits are beyond ASCII is not in "
-                        "the subset of Jinja that chat templates may use here");
-    const bool all =
-        !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-          return method == TemplateMethod::IsDigit
-                     ? c >= '0' && c <= '9'
-                     : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        });
-    return Value::boolean(all);
-  }
+  case TemplateMethod::IsSpace:
+    return isAll(node, text, which);
   case TemplateMethod::Join: {
     Value::List items;
     if (!toItems(node, first, items))
@@ -626,7 +670,7 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
     if (!first.isString())
       return failOperand(node, "looked for in a string", first);
     const std::string_view all = text;
-    if (TemplateMethod(node.number) == TemplateMethod::Find) {
+    if (which == TemplateMethod::Find) {
       const size_t at = all.find(first.text());
       return Value::integer(at == std::string_view::npos
                                 ? -1

@@ -165,6 +165,14 @@ private:
   Value::List evalArguments(const SyntaxNode &node);
   Value applyFilter(const SyntaxNode &node, TemplateFilter filter,
                     const Value &value, const Value::List &arguments);
+  Value applyItemFilter(const SyntaxNode &node, TemplateFilter filter,
+                        const Value &value);
+  Value applyTextFilter(const SyntaxNode &node, TemplateFilter filter,
+                        const Value &value, const Value::List &arguments);
+  Value toJsonText(const SyntaxNode &node, const Value &value,
+                   const Value::List &arguments);
+  Value toInteger(const SyntaxNode &node, const Value &value,
+                  const Value &orElse);
   Value evalMap(const SyntaxNode &node);
   Value evalSelect(const SyntaxNode &node);
   bool test(const SyntaxNode &node, TemplateTest test, const Value &value,
@@ -172,6 +180,16 @@ private:
   Value evalMethod(const SyntaxNode &node);
   Value stringMethod(const SyntaxNode &node, const Value &object,
                      const Value::List &arguments);
+  Value makeParts(const SyntaxNode &node, const Value &object,
+                  const std::vector<std::string_view> &parts);
+  Value split(const SyntaxNode &node, const Value &object,
+              const Value::List &arguments, bool fromEnd);
+  Value hasEnd(const SyntaxNode &node, const std::string &text,
+               const Value &ends, bool isStart);
+  Value removeEnd(const SyntaxNode &node, const Value &object, const Value &end,
+                  bool isStart);
+  Value isAll(const SyntaxNode &node, const std::string &text,
+              TemplateMethod method);
   Value dictMethod(const SyntaxNode &node, const Value &object,
                    const Value::List &arguments);
   Value strip(const SyntaxNode &node, const std::string &text, bool left,
