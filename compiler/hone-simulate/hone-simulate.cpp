@@ -30,6 +30,8 @@ namespace {
 /// Steps that a drawing has at most.
 constexpr uint64_t kDrawnSteps = 4;
 constexpr unsigned kMostPrograms = 64;
+/// Of ranks; other programs have more.
+constexpr uint64_t kDefaultSteps = 8;
 /// And the least is 1 over it: with it, times stay finite and finer than a
 /// launch.
 constexpr double kMostSpeed = 1e6;
@@ -66,7 +68,8 @@ struct Options {
       cl::desc("of a batch; default: batch_size x max_seq_length")};
   cl::opt<unsigned> steps{
       "steps", cl::init(0), cl::value_desc("number"), cl::cat(category),
-      cl::desc("to simulate; default: 8, and 2 for each program")};
+      cl::desc("to simulate; default: 8, and 2 for each program of parts or "
+               "modules")};
   cl::opt<std::string> svg{"svg", cl::value_desc("file"), cl::cat(category),
                            cl::desc("draw what each program does when")};
   cl::opt<bool> json{"json", cl::cat(category),
@@ -292,8 +295,12 @@ static Status run(const Options &options) {
     request.link.payload = rt::Ranks::framePayload(options.ranks);
   }
   request.rows = options.tokens;
-  request.steps =
-      options.steps > 0 ? options.steps : 8 + 2 * request.programs.size();
+  // Modules work on as many steps at a time, which begin one after the other.
+  // Ranks meet in each step, so all steps after the first are alike.
+  request.steps = options.steps > 0 ? options.steps
+                  : request.areRanks
+                      ? kDefaultSteps
+                      : kDefaultSteps + 2 * request.programs.size();
   HONE_ASSIGN(const std::string times, setTimes(options, loaded, request));
   HONE_ASSIGN(const std::vector<SimulatedRun> runs, runInVirtualTime(request));
   const Prediction prediction = predict(request.programs, runs);
