@@ -91,16 +91,14 @@ static Status checkAlike(const std::string &first, const rt::AdapterConfig &own,
 /// copied to says none.
 static Status checkRuns(const std::vector<std::string> &folders) {
   std::string first;
-  uint64_t run = 0;
+  rt::CommonRun run;
   for (const std::string &folder : folders) {
+    if (run.name == 0)
+      first = folder;
     HONE_ASSIGN(const uint64_t own, rt::readRunName(folder));
-    if (run != 0 && own != 0 && own != run)
+    if (!run.take(own))
       return notParts(folder, "is of another run than " + first,
                       "join the adapters of programs that trained together");
-    if (run == 0) {
-      first = folder;
-      run = own;
-    }
   }
   return Status::ok();
 }

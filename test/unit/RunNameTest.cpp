@@ -39,3 +39,22 @@ TEST(RunNameTest, AFileThatCannotBeReadIsNotAbsent) {
   EXPECT_EQ(readRunName(folder.path).status().errorCode(),
             hone::ErrorCode::CannotRead);
 }
+
+TEST(RunNameTest, DigitsAreThoseOfAWholeLine) {
+  EXPECT_EQ(runNameDigits("0123456789abcdef\n"), "0123456789abcdef");
+  EXPECT_EQ(runNameDigits("0000000000000000\n"), "0000000000000000");
+  for (const char *line : {"", "0123456789abcdef", "0123456789abcde\n",
+                           "0123456789abcdeF\n", "0123456789abcdef\n\n"})
+    EXPECT_TRUE(runNameDigits(line).empty()) << line;
+}
+
+TEST(CommonRunTest, FoldersWithoutANameAreOfAnyRun) {
+  CommonRun run;
+  EXPECT_TRUE(run.take(0));
+  EXPECT_EQ(run.name, 0u);
+  EXPECT_TRUE(run.take(7));
+  EXPECT_TRUE(run.take(0));
+  EXPECT_TRUE(run.take(7));
+  EXPECT_FALSE(run.take(8));
+  EXPECT_EQ(run.name, 7u);
+}

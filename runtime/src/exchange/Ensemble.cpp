@@ -3,6 +3,7 @@
 #include "exchange/Ensemble.h"
 
 #include "exchange/Pieces.h"
+#include "formats/RunName.h"
 #include "platform/System.h"
 
 #include <algorithm>
@@ -116,16 +117,14 @@ static bool hasCheckpoint(const Saved &saved) {
   return runOf(saved) != 0 && saved[0] > 0 && saved[1] > 0;
 }
 
-/// The run that all folders with a name are of; 0: none has one. Folders that
-/// an older version wrote have none and are taken for any run's.
+/// The run that all folders with a name are of; 0: none has one, as those that
+/// an older version wrote.
 static std::optional<uint64_t> commonRun(const std::vector<Saved> &all) {
-  uint64_t run = 0;
-  for (const Saved &each : all) {
-    if (run != 0 && runOf(each) != 0 && runOf(each) != run)
+  CommonRun run;
+  for (const Saved &each : all)
+    if (!run.take(runOf(each)))
       return std::nullopt;
-    run = run != 0 ? run : runOf(each);
-  }
-  return run;
+  return run.name;
 }
 
 /// The newest step that all have and the name of its run, 0 if it has none yet;

@@ -8,8 +8,7 @@
 #include "formats/OutputFolder.h"
 
 #include "base/OutputFile.h"
-
-#include <cstring>
+#include "formats/RunName.h"
 
 namespace hone::rt {
 
@@ -77,11 +76,9 @@ Status OutputFolder::lock() {
 /// Names a new run: the file is empty, or is of a version without names.
 Status OutputFolder::readName() {
   char text[17];
-  if (file.readAt(text, sizeof(text), 0) == sizeof(text) && text[16] == '\n' &&
-      strspn(text, "0123456789abcdef") == 16) {
-    name.assign(text, 16);
+  name = runNameDigits({text, size_t(file.readAt(text, sizeof(text), 0))});
+  if (!name.empty())
     return Status::ok();
-  }
   std::string random = temporaryPath("");
   name = random.substr(random.size() - 16);
   std::string line = name + "\n";

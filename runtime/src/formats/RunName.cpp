@@ -18,12 +18,11 @@ static std::string pathIn(const std::string &folder) {
   return folder + "/together.run";
 }
 
-/// 0 where `text` is not as it is written.
-static uint64_t parse(const std::string &text) {
-  if (text.size() != kDigits + 1 || text.back() != '\n' ||
-      text.find_first_not_of("0123456789abcdef") != kDigits)
-    return 0;
-  return strtoull(text.c_str(), nullptr, 16);
+std::string_view runNameDigits(std::string_view line) {
+  if (line.size() != kDigits + 1 || line.back() != '\n' ||
+      line.find_first_not_of("0123456789abcdef") != kDigits)
+    return {};
+  return line.substr(0, kDigits);
 }
 
 Result<uint64_t> readRunName(const std::string &folder) {
@@ -31,7 +30,8 @@ Result<uint64_t> readRunName(const std::string &folder) {
   if (!platform::exists(path))
     return uint64_t(0);
   HONE_ASSIGN(const MappedFile found, MappedFile::open(path));
-  if (const uint64_t name = parse(std::string(found.bytes())))
+  const std::string digits(runNameDigits(found.bytes()));
+  if (const uint64_t name = strtoull(digits.c_str(), nullptr, 16))
     return name;
   return Status(
       ErrorCode::DamagedCheckpoint, path,

@@ -1,7 +1,7 @@
 //===- RunName.h - The run that a folder's checkpoints are of -------------===//
 //
 // Programs that train together keep one name in all their folders, and in those
-// of the best adapters, so that what two runs wrote is not taken for one's.
+// of the best adapters, so that files of two runs are not taken for one's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,25 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace hone::rt {
+
+/// The 16 hexadecimal digits that `line`, with its end, has and nothing else;
+/// empty: it is none of a run's name.
+std::string_view runNameDigits(std::string_view line);
+
+/// The run that folders are of. One that says none is taken for any run's.
+struct CommonRun {
+  uint64_t name = 0; ///< 0: none says one
+
+  /// Whether a folder that says `own` is of the run that those before are of.
+  bool take(uint64_t own) {
+    if (name == 0)
+      name = own;
+    return own == 0 || own == name;
+  }
+};
 
 /// 0: the folder has none. Errors: DamagedCheckpoint; as MappedFile::open.
 Result<uint64_t> readRunName(const std::string &folder);
