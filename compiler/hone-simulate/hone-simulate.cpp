@@ -52,7 +52,7 @@ struct Options {
       cl::cat(category),
       cl::desc(
           "what leaves of a frame before the receiver has said that it "
-          "reads it; default: 65536, as gRPC and Open MPI have it; 0: all")};
+          "reads it; default: 30720 (gRPC), 65536 with --ranks (MPI); 0: all")};
   cl::list<std::string> profile{
       "profile", cl::value_desc("[program=]file"), cl::cat(category),
       cl::desc("times that train --profile measured; default: the plan's "

@@ -68,9 +68,9 @@ awk -v P="$directions" -v bytes=$([[ $dtype == bfloat16 ]] && echo 2 || echo 4) 
   -v up=$(((up - up1) / 2)) -v down=$(((down - down1) / 2)) 'BEGIN {
   hidden = 64 * 27 * 768 * bytes
   bound = 1.02 * ((2 * P + 1) * hidden + 8 * 64 * 27)
-  printf "bytes a step: up %d, of at most %d (%.4f of what the hidden states are); down %d, of at most 18432 for P > 0; both ways %.1f MiB\n",
+  printf "bytes a step: up %d, of at most %d (%.4f of what the hidden states are); down %d, of at most 16384 for P > 0; both ways %.1f MiB\n",
     up, bound, up / ((2 * P + 1) * hidden), down, (up + down) / 1048576
-  exit !(up <= bound && (P > 0 ? down <= 18432 : down <= 1.02 * hidden))
+  exit !(up <= bound && (P > 0 ? down <= 16384 : down <= 1.02 * hidden))
 }'
 (($# < 2)) || exit 0
 both local 1 --exchange test --exchange-at "$work" -- --exchange test --exchange-at "$work"

@@ -18,8 +18,10 @@ constexpr uint32_t kLinkFrames = 4;
 /// Of a message in a frame, at most. Whatever a frame has, up to 1 MiB, gRPC
 /// asks for it once.
 constexpr uint64_t kPieceBytes = 896 << 10;
-/// Of a frame, so much comes before gRPC has asked for the rest, whatever is
-/// connected: HTTP/2's for a connection, which no setting of gRPC's changes.
-constexpr uint64_t kWindow = 64 << 10;
+/// Of a frame, so much comes before gRPC asks for the rest. If more than half
+/// of a connection's 64 KiB came before a read is posted, gRPC would ask at
+/// once, and again at the read. 2 KiB of that half are for frames without a
+/// payload.
+constexpr uint64_t kWindow = 30 << 10;
 
 } // namespace hone::grpc_engine

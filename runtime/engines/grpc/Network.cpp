@@ -3,6 +3,7 @@
 #include "Network.h"
 
 #include "Listening.h"
+#include "Memory.h"
 #include "Timing.h"
 #include "hone/engine.h"
 
@@ -41,11 +42,10 @@ static const std::pair<const char *, int> kOfBothSides[] = {
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
      kPingPermittedEvery},
     // Probing would let a slow receiver's window grow by 10 MiB on a fast
-    // link, and no setting bounds it. Without it each frame costs two window
-    // updates in a record each: gRPC asks for more of the stream, and finds
-    // then that the connection has not the room.
+    // link, and no setting bounds it. Without it gRPC asks for each frame, of
+    // the stream and of the connection in one record.
     {GRPC_ARG_HTTP2_BDP_PROBE, 0},
-    {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20},
+    {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindow},
     {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, HONE_FRAME_BYTES},
     {GRPC_ARG_MAX_METADATA_SIZE, 8192},
     {GRPC_ARG_ENABLE_CHANNELZ, 0},
