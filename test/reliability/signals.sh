@@ -31,10 +31,11 @@ same() {
 
 signals=(HUP INT QUIT USR1 USR2 ALRM TERM VTALRM PROF XCPU IO PWR STKFLT RTMIN)
 # stop SIGNAL: begins a run and sends the signal after its first line of steps.
+# This script may be under nohup, whose SIGHUP a run ignores, too.
 stop() {
   : >"$work/out"
-  "$train" --data "$data" --output "$work/$1" "${options[@]}" \
-    >>"$work/out" 2>&1 &
+  env --default-signal=HUP "$train" --data "$data" --output "$work/$1" \
+    "${options[@]}" >>"$work/out" 2>&1 &
   pid=$!
   until grep -q '^step' "$work/out" || ! kill -0 "$pid" 2>/dev/null; do
     sleep 0.01
