@@ -19,7 +19,7 @@ static std::string expectationOf(StringRef said) {
   if (said.contains("uint argument"))
     return "expects a whole number from 0 to " + std::to_string(UINT32_MAX) +
            " but got ";
-  if (said.contains("ulong argument"))
+  if (said.contains("ulong argument") || said.contains("ullong argument"))
     return "expects a whole number from 0 to " + std::to_string(UINT64_MAX) +
            " but got ";
   if (said.contains("int argument") || said.contains("long argument"))

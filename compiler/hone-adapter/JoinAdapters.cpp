@@ -8,6 +8,7 @@
 #include "compiler/hone-adapter/JoinAdapters.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/PeftAdapter.h"
+#include "exchange/CommonRun.h"
 #include "formats/RunName.h"
 #include "module/Setting.h"
 

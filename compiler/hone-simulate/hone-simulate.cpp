@@ -288,6 +288,8 @@ static Status run(const Options &options) {
   request.link.window = options.window;
   if (!request.areRanks) { // which meet over gRPC
     request.link.mostPayload = grpcPayload(request.programs.size());
+    request.link.payload =
+        std::min(rt::kFramePayload, request.link.mostPayload);
   } else { // which meet over MPI
     if (!options.window.getNumOccurrences())
       request.link.window = kMpiEagerBytes;

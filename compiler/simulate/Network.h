@@ -44,8 +44,8 @@ struct Link {
   /// then.
   bool isMpi = false;
   uint64_t payload = rt::kFramePayload; ///< of a frame, at most
-  /// More than `payload`: what a message's bytes took says how long the frames
-  /// of the next may be, up to this (rt::payloadAfter).
+  /// Up to this the frames of a message grow by how long the one before took
+  /// (rt::payloadAfter); 0: they do not.
   uint64_t mostPayload = 0;
 };
 

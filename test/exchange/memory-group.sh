@@ -13,7 +13,13 @@ memory_group() {
 }
 
 # leave_group: once its programs have ended.
-leave_group() { rmdir "$group" 2>/dev/null || true; }
+leave_group() {
+  for _ in {1..20}; do
+    rmdir "$group" 2>/dev/null && return
+    [[ -e $group ]] || return 0
+    sleep 0.05 # one that was killed is there until its parent has heard of it
+  done
+}
 
 # killed: how many programs the kernel has killed there since it was asked for memory that there was not.
 killed() { awk '$1 == "oom_kill" {print $2}' "$group/$events"; }
@@ -36,7 +42,9 @@ before = killed()
 with open(f"{group}/cgroup.procs", "w") as programs:
     programs.write(str(os.getpid()))
 taken = []
-while killed() == before:
+for _ in range(2048):  # twice what the group may have
+    if killed() != before:
+        break
     taken.append(b"x" * (1 << 18))
 PY
 }

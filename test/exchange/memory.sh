@@ -61,8 +61,9 @@ for one in client server; do
   before=$(killed)
   patience=5
   go
+  running=$([[ $over == grpc ]] && echo "${!one}" || echo "$all")
   until [[ -e $work/$run.$one/checkpoint-000004 ]]; do
-    kill -0 $! 2>/dev/null || fails $one $run 'its end before step 4'
+    kill -0 "$running" 2>/dev/null || fails $one $run 'its end before step 4'
     sleep 0.01
   done
   # It runs no further until it is killed.

@@ -1,6 +1,7 @@
 /*===- SignalAtRename.c - Sends SIGTERM after a renaming ------------------===//
 //
-// Preloaded: the process gets SIGTERM after its $HONE_RENAME-th rename.
+// Preloaded: the process gets SIGTERM after its $HONE_RENAME-th rename; those
+// that it starts, such as a linker, get none.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -9,12 +10,17 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static long renamed;
+static long renamed, at;
+
+__attribute__((constructor)) static void begin(void) {
+  const char *given = getenv("HONE_RENAME");
+  at = given ? atol(given) : 0;
+  unsetenv("HONE_RENAME");
+}
 
 int rename(const char *from, const char *to) {
   int result = ((__typeof__(&rename))dlsym(RTLD_NEXT, "rename"))(from, to);
-  const char *at = getenv("HONE_RENAME");
-  if (++renamed == (at ? atol(at) : 0))
+  if (++renamed == at)
     raise(SIGTERM);
   return result;
 }

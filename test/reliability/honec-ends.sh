@@ -81,7 +81,7 @@ done
 ((stopped > 2)) || fail "only $stopped runs were stopped"
 
 # Two new files; two that replace others, which are moved aside before.
-for at in new:1 new:2 kept:2 kept:3 kept:4; do
+for at in new:1 new:2 kept:1 kept:2 kept:3 kept:4; do
   (export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=${at#*:}
     expect "SIGTERM at a renaming, $at" 143 -o "$work/${at%:*}")
   whole "SIGTERM at a renaming, $at"

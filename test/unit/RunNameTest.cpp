@@ -1,5 +1,6 @@
 //===- RunNameTest.cpp - The run that a folder's checkpoints are of -------===//
 
+#include "exchange/CommonRun.h"
 #include "formats/RunName.h"
 
 #include "TemporaryFolder.h"

@@ -261,6 +261,7 @@ static SuspendedStep someStep() {
   step.state.tokens = 192;
   step.seconds = 0.1;
   step.longest = 1.0 / 3;
+  step.offloaded = 4096;
   step.program = "abc";
   step.rows = "def";
   step.identity = {{{"--seed", "1"}, {"data", "d\"1"}}, {{"cpu", "v3"}}};
@@ -282,7 +283,7 @@ TEST(SuspendedStep, NamesTheKeyThatIsWrong) {
   const std::string text = someStep().text();
   for (const char *key :
        {"completed", "launches", "items", "ticks", "batch_rows", "run",
-        "program", "seconds", "format_version"}) {
+        "program", "seconds", "offloaded", "format_version"}) {
     std::string wrong = text;
     wrong.replace(wrong.find("\"" + std::string(key) + "\"") + 1, 2, "xx");
     Result<SuspendedStep> read = SuspendedStep::parse(wrong, "file");

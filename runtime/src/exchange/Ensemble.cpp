@@ -2,8 +2,8 @@
 
 #include "exchange/Ensemble.h"
 
+#include "exchange/CommonRun.h"
 #include "exchange/Pieces.h"
-#include "formats/RunName.h"
 #include "platform/System.h"
 
 #include <algorithm>

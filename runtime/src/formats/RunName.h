@@ -19,18 +19,6 @@ namespace hone::rt {
 /// empty: it is none of a run's name.
 std::string_view runNameDigits(std::string_view line);
 
-/// The run that folders are of. One that says none is taken for any run's.
-struct CommonRun {
-  uint64_t name = 0; ///< 0: none says one
-
-  /// Whether a folder that says `own` is of the run that those before are of.
-  bool take(uint64_t own) {
-    if (name == 0)
-      name = own;
-    return own == 0 || own == name;
-  }
-};
-
 /// 0: the folder has none. Errors: DamagedCheckpoint; as MappedFile::open.
 Result<uint64_t> readRunName(const std::string &folder);
 /// Durable when it returns. Errors: as writeFile.

@@ -268,8 +268,9 @@ Status Run::record(const Trainer::StepResult &result, double began,
                     result.partRates,
                     result.selectedLayers,
                     /*traffic=*/{},
-                    offloadedBytes() - offloadedBefore};
-  offloadedBefore += record.offloadedBytes;
+                    offloadedInStep()};
+  offloadedBefore = offloadedBytes();
+  offloadedElsewhere = 0;
   noteTraffic(record);
   StepRecord shown = record;
   shown.peakAnonymousBytes = inputs.peak.budgeted();
@@ -419,6 +420,7 @@ Status Run::findSuspended(const CheckpointStore::Found &newest) {
   }
   HONE_TRY(step.check(path, identity, inputs.module.abi().program_digest));
   goesOn = std::move(opened.value());
+  offloadedElsewhere = goesOn->step.offloaded;
   return Status::ok();
 }
 
@@ -470,6 +472,7 @@ Status Run::suspend() {
   step.state = trainer.suspended();
   step.seconds = steadySeconds() - stepBegan;
   step.longest = pause->times().longest();
+  step.offloaded = offloadedInStep();
   step.program = inputs.module.abi().program_digest;
   step.identity = identity;
   step.evaluation = evaluationFields();

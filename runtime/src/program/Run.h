@@ -89,6 +89,10 @@ public:
   uint64_t offloadedBytes() const {
     return trainer.offloaded() ? trainer.offloaded()->writtenBytes() : 0;
   }
+  /// Of those, what the step under way wrote, by processes before, too.
+  uint64_t offloadedInStep() const {
+    return offloadedElsewhere + offloadedBytes() - offloadedBefore;
+  }
   /// Of this process's steps, on average; 0 before the first.
   double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
@@ -228,10 +232,11 @@ private:
   uint64_t bestWritten = UINT64_MAX; ///< step of the adapter in bestFolder()
   uint64_t runName = 0;              ///< of several programs: see readRunName()
   uint64_t steps = 0, completed = 0;
-  uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
-  double tokens = 0, seconds = 0; ///< of this process's steps
-  uint64_t offloadedBefore = 0;   ///< offloadedBytes() after the step before
-  uint64_t ran = 0;               ///< steps of this process
+  uint64_t savedAt = UINT64_MAX;   ///< completed steps of the newest checkpoint
+  double tokens = 0, seconds = 0;  ///< of this process's steps
+  uint64_t offloadedBefore = 0;    ///< offloadedBytes() after the step before
+  uint64_t offloadedElsewhere = 0; ///< of this step, by processes before
+  uint64_t ran = 0;                ///< steps of this process
   std::optional<SuspendedFile> goesOn; ///< the step that is taken up
   std::optional<TimedPause> pause;     ///< none: steps run to their ends
   bool hasSuspended = false;           ///< there is a file of a step

@@ -68,6 +68,7 @@ std::string SuspendedStep::text() const {
   append("tokens", std::to_string(state.tokens));
   append("seconds", formatExact(seconds));
   append("longest", formatExact(longest));
+  append("offloaded", std::to_string(offloaded));
   append("program", "\"" + program + "\"");
   append("given_rows", "\"" + rows + "\"");
   appendNumbers(out, "items", position.path, position.depth + 1,
@@ -159,6 +160,7 @@ Result<SuspendedStep> SuspendedStep::parse(std::string_view text,
   members.read("tokens", step.state.tokens);
   members.read("seconds", step.seconds);
   members.read("longest", step.longest);
+  members.read("offloaded", step.offloaded);
   members.read("program", step.program);
   members.read("given_rows", step.rows);
   members.read("items", places);

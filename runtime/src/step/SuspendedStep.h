@@ -31,9 +31,10 @@ namespace hone::rt {
 struct SuspendedStep {
   uint64_t completed = 0; ///< updates before it
   StepState state;
-  double seconds = 0;  ///< that it has run
-  double longest = 0;  ///< seconds of the longest launch so far
-  std::string program; ///< hone_module::program_digest
+  double seconds = 0;     ///< that it has run
+  double longest = 0;     ///< seconds of the longest launch so far
+  uint64_t offloaded = 0; ///< bytes that it has written
+  std::string program;    ///< hone_module::program_digest
   /// Of rows that a caller gave; empty where the run has data of its own.
   std::string rows;
   CheckpointIdentity identity;
