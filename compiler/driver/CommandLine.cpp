@@ -103,7 +103,8 @@ public:
       return; // then both are read
     llvm::errs().flush();
     standard = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    dup2(text, STDERR_FILENO);
+    if (standard >= 0) // else no descriptor is left, and errors go on to it
+      dup2(text, STDERR_FILENO);
   }
   ~HeldErrors() {
     release();

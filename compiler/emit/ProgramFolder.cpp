@@ -56,18 +56,27 @@ static Result<PackedWeights> packWeights(const ProgramFolder &folder,
   return packed;
 }
 
+static Status cannotMakeObject(const std::string &why) {
+  llvm::SmallString<128> folder;
+  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, folder);
+  return Status(ErrorCode::CannotCreate, folder.str().str(),
+                "an object file cannot be written there: " + why,
+                "name another folder by TMPDIR; check the free space and the "
+                "limit on file size");
+}
+
 /// The object file of `program`, as long as its temporary lives.
 static Status emit(const ProgramFolder &folder, const FolderProgram &program,
                    std::list<rt::TemporaryFile> &objects, PhaseTimes &times) {
   llvm::SmallString<128> object;
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("hone", "o", object))
-    return cannotWrite("a temporary file", error.message());
+    return cannotMakeObject(error.message());
   const std::string &path = objects.emplace_back(object.str().str()).path;
   times.begin("emit");
   if (llvm::Error error = folder.target.emit(
           program.module, program.description, EmitKind::object, path))
-    return cannotWrite(path, llvm::toString(std::move(error)));
+    return cannotMakeObject(llvm::toString(std::move(error)));
   return Status::ok();
 }
 

@@ -103,8 +103,8 @@ writeWhole(StringRef path,
     failed = write(out);
     out.flush();
     if (!failed && out.has_error())
-      failed =
-          llvm::createStringError(out.error(), "cannot write '" + path + "'");
+      failed = llvm::createStringError(
+          out.error(), "cannot write '" + path + "': " + out.error().message());
     out.clear_error();
   }
   if (failed)

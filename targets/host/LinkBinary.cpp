@@ -189,7 +189,8 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
   llvm::SmallString<128> log;
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("hone-link", "log", log))
-    return llvm::createStringError(error, "cannot create a temporary file");
+    return llvm::createStringError(error, "cannot create a temporary file: " +
+                                              error.message());
   llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
 
   std::string failure;
@@ -233,7 +234,8 @@ llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
   if (std::error_code error = llvm::sys::fs::createUniqueFile(
           request.output + ".%%%%%%", temporary))
     return llvm::createStringError(error, "cannot write beside '" +
-                                              request.output + "'");
+                                              request.output +
+                                              "': " + error.message());
   llvm::scope_exit removeTemporary([&] { llvm::sys::fs::remove(temporary); });
 
   llvm::SmallString<128> script;
@@ -251,6 +253,10 @@ llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
   if (*failure)
     return llvm::createStringError("linking '" + request.output +
                                    "' failed:\n" + **failure);
+  uint64_t bytes = 0;
+  if (llvm::sys::fs::file_size(temporary, bytes) || bytes == 0)
+    return llvm::createStringError("'" + driver->path +
+                                   "' ended well but wrote nothing");
   // Zig leaves a file of macOS as it was made, which nobody may execute.
   using llvm::sys::fs::perms;
   llvm::ErrorOr<perms> made = llvm::sys::fs::getPermissions(temporary);

@@ -80,11 +80,21 @@ for i in "${!signals[@]}"; do
 done
 ((stopped > 2)) || fail "only $stopped runs were stopped"
 
-# Two new files; two that replace others, which are moved aside before.
-for at in new:1 new:2 kept:1 kept:2 kept:3 kept:4; do
-  (export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=${at#*:}
-    expect "SIGTERM at a renaming, $at" 143 -o "$work/${at%:*}")
-  whole "SIGTERM at a renaming, $at"
+# An object and a program are renamed, then both files together; where they
+# replace others, these are moved aside before.
+renamings=(new:4 kept:6)
+for folder in new kept; do
+  for ((at = 1; ; ++at)); do
+    status=0
+    (export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=$at
+      honec -o "$work/$folder") >"$out" 2>"$work/err" || status=$?
+    ends "SIGTERM at renaming $at, $folder" "$status" '0 143'
+    ((status != 0)) || break
+    whole "SIGTERM at renaming $at, $folder"
+  done
+  [[ " ${renamings[*]} " == *" $folder:$((at - 1)) "* ]] ||
+    fail "SIGTERM at $((at - 1)) renamings, $folder"
+  whole "no signal, $folder"
 done
 
 limits=(1 20 400) # KiB: twice too few for the weights, then for the program

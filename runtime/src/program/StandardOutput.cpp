@@ -23,6 +23,14 @@ Status flushOutput() {
   return outputFailed(errno);
 }
 
+/// What it cannot print at once says why, which a later flush does not know.
+static Status print(const std::string &text) {
+  errno = 0;
+  if (fputs(text.c_str(), stdout) < 0)
+    return errno == EPIPE ? Status::ok() : outputFailed(errno);
+  return flushOutput();
+}
+
 void printError(const Status &status) {
   fputs(Wording::given().apply(status.render()).c_str(), stderr);
 }
@@ -32,8 +40,7 @@ void printWarning(ErrorCode code, const std::string &text) {
 }
 
 Status printUsage(const std::string &usage) {
-  fputs(Wording::given().apply(usage).c_str(), stdout);
-  return flushOutput();
+  return print(Wording::given().apply(usage));
 }
 
 Status printVersion(const char *program, const Module &module) {
