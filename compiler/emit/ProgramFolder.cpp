@@ -16,6 +16,9 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <list>
 
 using namespace hone;
@@ -121,11 +124,34 @@ static Status writeLibrary(ProgramFolder &folder,
   return link(folder, library.shared(), request, times);
 }
 
+/// Removes what honec left that was killed while it wrote `path`: no process
+/// has the number that ends the name, and nobody has written it for a minute,
+/// as one on another machine would.
+static void removeAbandoned(const std::string &path) {
+  namespace fs = llvm::sys::fs;
+  const std::string prefix = llvm::sys::path::filename(path).str() + ".tmp-";
+  std::error_code error;
+  for (fs::directory_iterator at(llvm::sys::path::parent_path(path), error),
+       end;
+       !error && at != end; at.increment(error)) {
+    llvm::StringRef name = llvm::sys::path::filename(at->path());
+    pid_t process = 0;
+    fs::file_status status;
+    if (name.consume_front(prefix) && !name.getAsInteger(10, process) &&
+        process > 0 && ::kill(process, 0) != 0 && errno == ESRCH &&
+        !fs::status(at->path(), status) &&
+        std::chrono::system_clock::now() - status.getLastModificationTime() >
+            std::chrono::minutes(1))
+      fs::remove(at->path());
+  }
+}
+
 static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
   std::list<rt::TemporaryFile> files;
   std::vector<Rename> renames;
   auto add = [&](const std::string &name) {
     std::string path = folder.path + "/" + name;
+    removeAbandoned(path);
     files.emplace_back(path + ".tmp-" +
                        std::to_string(llvm::sys::Process::getProcessId()));
     renames.push_back({files.back().path, path});

@@ -97,6 +97,18 @@ for folder in new kept; do
   whole "no signal, $folder"
 done
 
+# One that SIGKILL ended long ago has left a file; others may still be written.
+ended=$(bash -c 'echo $$')
+for process in "$$" "$ended"; do
+  touch -d '2 minutes ago' "$work/kept/train.tmp-$process"
+done
+touch "$work/kept/weights.hone.safetensors.tmp-$ended"
+abandoned() { ls "$work/kept" | grep -F .tmp- | xargs; }
+(honec -o "$work/kept") >"$out" 2>"$work/err" || fail 'after others: an error'
+[[ $(abandoned) == "train.tmp-$$ weights.hone.safetensors.tmp-$ended" ]] ||
+  fail "temporaries of others: $(abandoned)"
+rm "$work/kept/"*.tmp-*
+
 limits=(1 20 400) # KiB: twice too few for the weights, then for the program
 for kib in "${limits[@]}"; do
   status=0
