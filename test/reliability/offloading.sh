@@ -77,6 +77,16 @@ cmp kept.safetensors offloaded.safetensors
 echo "same gradients"
 
 bash "$here/kill-resume.sh" offloaded/train data.jsonl 3 --epochs 150 --save-every 60 --threads 2
+
+# What a step wrote before another process took it up counts, too.
+for milliseconds in 200 300 400 500 600; do
+  timeout -s KILL 0.$milliseconds offloaded/train --data data.jsonl --output taken \
+    --log taken.jsonl --epochs 50 --save-every 0 --suspend-every 0.02s >taken.out 2>&1 || true
+done
+offloaded/train --data data.jsonl --output taken --log taken.jsonl --epochs 50 --save-every 0 >taken.out
+steps=$(grep -c '"loss"' taken.jsonl) written=$(grep -c '"offloaded_bytes": [1-9]' taken.jsonl)
+((steps == written)) || fail "$((steps - written)) of $steps steps have written nothing"
+echo "taken up: each step says what it wrote"
 bash "$here/memory.sh" offloaded/train data.jsonl 0 --epochs 3
 
 # Calls of the file fail once: to reserve room, to write, to read. The first write and

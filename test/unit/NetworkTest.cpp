@@ -239,6 +239,20 @@ TEST(Network, FramesAreAsLongAsMessagesBeforeSay) {
   EXPECT_EQ(sentAfterAnother(2), bytesOfData(size));
 }
 
+TEST(Network, FramesAmongManyProgramsStayShort) {
+  Link link{kRate, 0};
+  link.payload = link.mostPayload = 16 * 1024;
+  Network network(2, link);
+  constexpr uint64_t size = 64 * 1024, payload = 16 * 1024;
+  network.postSend(message(0, 1), size, 0);
+  network.postReceive(message(0, 1), size, 0);
+  finish(network);
+  uint64_t all = 0;
+  for (uint64_t at = 0; at < size; at += payload)
+    all += bytes(rt::FrameKind::Data, size, at, payload);
+  EXPECT_EQ(network.sentBy(0), all);
+}
+
 TEST(Network, DifferentSizesAreSeen) {
   Network network(2, {});
   network.postSend(message(0, 1), 1000, 0);
