@@ -80,9 +80,9 @@ for i in "${!signals[@]}"; do
 done
 ((stopped > 2)) || fail "only $stopped runs were stopped"
 
-# An object and a program are renamed, then both files together; where they
-# replace others, these are moved aside before.
-renamings=(new:4 kept:6)
+# Weights, an object and a program are renamed, then both files together; where
+# they replace others, these are moved aside before.
+renamings=(new:5 kept:7)
 for folder in new kept; do
   for ((at = 1; ; ++at)); do
     status=0
