@@ -1,7 +1,7 @@
 //===- RunNameTest.cpp - The run that a folder's checkpoints are of -------===//
 
-#include "exchange/CommonRun.h"
 #include "formats/RunName.h"
+#include "exchange/CommonRun.h"
 
 #include "TemporaryFolder.h"
 
