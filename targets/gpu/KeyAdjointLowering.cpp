@@ -128,7 +128,7 @@ public:
   void finish(ValueRange ofSubgroup);
 
 private:
-  /// What is the same for all keys of a query, by column of a lane's scores.
+  /// Terms that all keys of a query share, by column of a lane's scores.
   struct QueryTerms {
     SmallVector<Value> offsets, reciprocals, lessTerms;
 

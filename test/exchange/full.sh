@@ -36,14 +36,6 @@ go() {
   done
 }
 
-# ends PROGRAM CODE [TEXT]: with that exit code, having said that.
-ends() {
-  local code=0
-  { wait "${!1}" || code=$?; } 2>/dev/null
-  ((code == $2)) || fails "$1" $run "$code instead of $2"
-  [[ -z ${3-} ]] || grep -q -e "$3" "$work/$run.$1.log" || fails "$1" $run "$code, and not '$3'"
-}
-
 # What a run takes is known from one with room; with so many pages less, a save finds the disk full.
 for program in client server; do
   other=client

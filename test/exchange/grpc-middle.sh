@@ -25,24 +25,15 @@ cp -r "$work/local3" "$work/grpc3"
 read -r -a programs < <(names 3)
 data=$work/data.jsonl steps=3 patience=60 own=()
 
-# together RUN
-together() {
-  local program
-  declare -A running=()
+# meet RUN: over the engine that is chosen.
+meet() {
   start_engine
-  for program in "${programs[@]}"; do
-    bring "$program" "$1"
-    train "$program" "$1"
-    running[$program]=$!
-  done
-  for program in "${programs[@]}"; do
-    wait "${running[$program]}" || fails "$program" "$1" $?
-  done
+  for program in "${programs[@]}"; do bring "$program" "$1"; done
+  together "$1"
 }
-
-together local3
+meet local3
 . "$here/over-grpc.sh"
-together grpc3
+meet grpc3
 for program in "${programs[@]}"; do
   takes "$program" "$work/grpc3.$program.log" "$work/local3.$program.log"
 done

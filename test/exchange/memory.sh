@@ -46,14 +46,6 @@ go() {
   all=$!
 }
 
-# ends PROGRAM CODE [TEXT]: with that exit code, having said that.
-ends() {
-  local code=0
-  { wait "${!1}" || code=$?; } 2>/dev/null
-  ((code == $2)) || fails "$1" $run "$code instead of $2"
-  [[ -z ${3-} ]] || grep -q -e "$3" "$work/$run.$1.log" || fails "$1" $run "$code, and not '$3'"
-}
-
 for one in client server; do
   victim=$one other=client
   [[ $one == server ]] || other=server

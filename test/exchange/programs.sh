@@ -133,6 +133,28 @@ fails() {
   exit 1
 }
 
+# together RUN: $programs train together, to their ends.
+together() {
+  local program
+  local -A running=()
+  for program in "${programs[@]}"; do
+    train "$program" "$1"
+    running[$program]=$!
+  done
+  for program in "${programs[@]}"; do
+    wait "${running[$program]}" || fails "$program" "$1" $?
+  done
+}
+
+# ends PROGRAM CODE [TEXT]: the one of $run whose process a variable of its name has ends with that exit
+# code, having said that.
+ends() {
+  local code=0
+  { wait "${!1}" || code=$?; } 2>/dev/null
+  ((code == $2)) || fails "$1" "$run" "$code instead of $2"
+  [[ -z ${3-} ]] || grep -q -e "$3" "$work/$run.$1.log" || fails "$1" "$run" "$code, and not '$3'"
+}
+
 # survives KILLS: programs train together, run after run, until KILLS of them were killed
 # and started again. The caller says how: fresh sets $programs and removes what the run
 # before left, starts PROGRAM starts one in the background, pause waits for a moment to kill at,

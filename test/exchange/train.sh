@@ -23,14 +23,7 @@ for count in 2 3; do
   prepare $count "${options[@]}"
   export HONE_TEST_ENGINE="$seed 200 200 3000 100 150"
   read -r -a programs < <(names $count)
-  declare -A running=()
-  for program in "${programs[@]}"; do
-    train "$program" "together$count"
-    running[$program]=$!
-  done
-  for program in "${programs[@]}"; do
-    wait "${running[$program]}" || fails "$program" "together$count" $?
-  done
+  together "together$count"
   same "one$count" "together$count" "${programs[@]}"
   quietly hone-adapter join "${programs[@]/#/$work/together$count.}" -o "$work/joined$count"
   for file in adapter_config.json adapter_model.safetensors; do

@@ -140,7 +140,7 @@ void Values::copy(uint32_t to, uint32_t from) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is postponed
+// Postponed calls
 //===----------------------------------------------------------------------===//
 
 bool Values::hasRoom(uint32_t count) const {

@@ -81,7 +81,7 @@ private:
     bool isScalar;
     bool isRead = false; ///< by what is postponed
   };
-  /// What is postponed: a function, or without one a copy.
+  /// A function that is postponed, or without one a copy.
   struct Call {
     hone_entry_fn run;
     const hone_frame *frame;
