@@ -24,6 +24,7 @@ VARIANTS = {
     "captured": {"capture": True},
     "layers": {"compile_layers": True},
     "captured-layers": {"compile_layers": True, "capture": True},
+    "captured-compiled": {"compile": True, "capture": True},
     "compiled": {"compile": True},
     "graphs": {"compile": True, "mode": "reduce-overhead"},
     "checkpointing": {"checkpointing": True},
