@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
+#include "targets/cuda/ConvertAccess.h"
 #include "targets/cuda/CudaPasses.h"
 #include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/Kernel.h"
@@ -64,35 +65,6 @@ static void nameLanes(mlir::gpu::GPUModuleOp module) {
 
 namespace {
 
-/// The pointer that `from` gives, in the address space of an NVVM op.
-Value pointerTo(OpBuilder &b, Location loc, Value pointer,
-                NVVM::NVVMMemorySpace space) {
-  auto type = LLVM::LLVMPointerType::get(b.getContext(), unsigned(space));
-  if (pointer.getType() == type)
-    return pointer;
-  return LLVM::AddrSpaceCastOp::create(b, loc, type, pointer);
-}
-
-/// Of an op that accesses memory.
-template <typename OpTy>
-struct ConvertAccess : public ConvertOpToLLVMPattern<OpTy> {
-  using ConvertOpToLLVMPattern<OpTy>::ConvertOpToLLVMPattern;
-  using typename ConvertOpToLLVMPattern<OpTy>::OpAdaptor;
-
-  /// Where `memory`, which is `converted`, has the element at `indices`.
-  Value placeOf(ConversionPatternRewriter &rewriter, Location loc, Value memory,
-                Value converted, ValueRange indices) const {
-    return this->getStridedElementPtr(
-        rewriter, loc, cast<MemRefType>(memory.getType()), converted, indices);
-  }
-  /// The same of an op with one memory.
-  Value placeOf(ConversionPatternRewriter &rewriter, OpTy op,
-                OpAdaptor adaptor) const {
-    return placeOf(rewriter, op.getLoc(), op.getMemory(), adaptor.getMemory(),
-                   adaptor.getIndices());
-  }
-};
-
 struct ConvertCopy : public ConvertAccess<simt::CopyOp> {
   using ConvertAccess::ConvertAccess;
 
@@ -133,92 +105,6 @@ struct ConvertLoadMatrices : public ConvertAccess<simt::LoadMatricesOp> {
         NVVM::LdStMatrixEltType::B16);
     SmallVector<Value> each;
     for (int64_t i = 0; i < kMatrices; ++i)
-      each.push_back(LLVM::ExtractValueOp::create(rewriter, loc, all, i));
-    rewriter.replaceOp(op, each);
-    return success();
-  }
-};
-
-/// `wgmma` reads registers and memory until it is waited for, which no compiler
-/// of LLVM's knows: from its fence to the end of the wait all is one piece of
-/// text.
-struct ConvertMultiplyGroup : public ConvertAccess<simt::MultiplyGroupOp> {
-  using ConvertAccess::ConvertAccess;
-
-  LogicalResult
-  matchAndRewrite(simt::MultiplyGroupOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    constexpr int64_t kTerms = 16, kRowBytes = 128, kEightRows = 8 * kRowBytes;
-    Type word = rewriter.getI32Type(), wide = rewriter.getI64Type();
-    auto constant = [&](Type type, int64_t value) -> Value {
-      return LLVM::ConstantOp::create(rewriter, loc, type,
-                                      rewriter.getIntegerAttr(type, value));
-    };
-    // PTX, "Matrix Descriptor Format"; addresses and strides without 4 bits.
-    auto descriptor = [&](Value memory, Value converted, ValueRange indices,
-                          int64_t leading) -> Value {
-      Value place = pointerTo(
-          rewriter, loc, placeOf(rewriter, loc, memory, converted, indices),
-          NVVM::NVVMMemorySpace::Shared);
-      Value address = LLVM::PtrToIntOp::create(rewriter, loc, word, place);
-      Value begin =
-          LLVM::LShrOp::create(rewriter, loc, address, constant(word, 4));
-      constexpr uint64_t kSwizzle128 = uint64_t(1) << 62;
-      uint64_t fixed = uint64_t(leading >> 4) << 16 |
-                       uint64_t(kEightRows >> 4) << 32 | kSwizzle128;
-      return LLVM::OrOp::create(
-          rewriter, loc, LLVM::ZExtOp::create(rewriter, loc, wide, begin),
-          constant(wide, int64_t(fixed)));
-    };
-    bool isTransposed = op.getTranspose();
-    // Along terms of one row of 128 bytes nothing leads anywhere.
-    int64_t plane = isTransposed ? op.kRow * kRowBytes : 16;
-    Value zero = constant(wide, 0);
-    Value ofLeft =
-        descriptor(op.getLeft(), adaptor.getLeft(),
-                   {adaptor.getLeftSlot(), adaptor.getLeftRow(), zero}, 16);
-    Value ofRight = descriptor(op.getRight(), adaptor.getRight(),
-                               {adaptor.getRightSlot(), zero, zero}, plane);
-
-    auto sums = static_cast<int64_t>(op.getSums().size());
-    SmallVector<Value> operands(adaptor.getSums());
-    std::string text = "wgmma.fence.sync.aligned;\n", constraints, registers;
-    for (int64_t i = 0; i < sums; ++i) {
-      constraints += "=f,";
-      registers += (i ? ", $" : "$") + std::to_string(i);
-    }
-    for (int64_t i = 0; i < sums; ++i)
-      constraints += std::to_string(i) + ",";
-    int64_t next = 2 * sums;
-    for (int64_t t = 0; t < op.kRow; t += kTerms) {
-      int64_t along = t * 2, across = t * kRowBytes;
-      auto add = [&](Value to, int64_t bytes) {
-        operands.push_back(
-            LLVM::AddOp::create(rewriter, loc, to, constant(wide, bytes >> 4)));
-        constraints += "l,";
-      };
-      add(ofLeft, along);
-      add(ofRight, isTransposed ? across : along);
-      text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * sums) +
-              "k16.f32.bf16.bf16 {" + registers + "}, $" +
-              std::to_string(next) + ", $" + std::to_string(next + 1) +
-              ", 1, 1, 1, 0, " + (isTransposed ? "1" : "0") + ";\n";
-      next += 2;
-    }
-    text += "wgmma.commit_group.sync.aligned;\n"
-            "wgmma.wait_group.sync.aligned 0;";
-    constraints += "~{memory}";
-    auto type = LLVM::LLVMStructType::getLiteral(
-        op.getContext(), SmallVector<Type>(sums, rewriter.getF32Type()));
-    Value all = LLVM::InlineAsmOp::create(
-                    rewriter, loc, type, operands, text, constraints,
-                    /*has_side_effects=*/true, /*is_align_stack=*/false,
-                    LLVM::TailCallKind::None, LLVM::AsmDialectAttr(),
-                    /*operand_attrs=*/ArrayAttr())
-                    .getRes();
-    SmallVector<Value> each;
-    for (int64_t i = 0; i < sums; ++i)
       each.push_back(LLVM::ExtractValueOp::create(rewriter, loc, all, i));
     rewriter.replaceOp(op, each);
     return success();
@@ -296,8 +182,7 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     MLIRContext *context = &getContext();
     mlir::gpu::GPUModuleOp module = getOperation();
     nameLanes(module);
-    bool hasGroups = false;
-    module.walk([&](simt::MultiplyGroupOp) { hasGroups = true; });
+    bool hasGroups = simt::hasGroups(module);
     // Shuffles move 32 bits.
     RewritePatternSet shuffles(context);
     populateGpuShufflePatterns(shuffles);
@@ -318,9 +203,9 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
                                          /*benefit=*/2);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    patterns.add<ConvertCopy, ConvertLoadMatrices, ConvertMultiplyGroup,
-                 ConvertLoadWords, ConvertStoreWords, ConvertStoreNumbers>(
-        converter);
+    patterns.add<ConvertCopy, ConvertLoadMatrices, ConvertLoadWords,
+                 ConvertStoreWords, ConvertStoreNumbers>(converter);
+    populateGroupPatterns(converter, patterns);
 
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();

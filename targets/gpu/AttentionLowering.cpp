@@ -24,11 +24,11 @@ namespace {
 struct QueryRows {
   template <typename Op>
   QueryRows(Op op, SubgroupAttention &s, int64_t keys)
-      : s(s), b(s.b), headDim(op.getHeadDim()), keys(keys),
+      : s(s), b(s.b), headDim(s.headDim), keys(keys),
         scale(op.getScale().convertToDouble()) {
     Value head = op.getHead(), width = b.index(headDim), one = b.index(1);
     column = b.mul(head, width);
-    feature = b.mul(op.getPart(), b.index(kResultFeatures));
+    feature = b.mul(op.getPart(), b.index(s.features));
     kvColumn = b.mul(b.div(head, b.index(op.getGroup())), width);
     Value begin = op.getFirst();
     end = b.add(begin, op.getCount());
@@ -80,12 +80,8 @@ struct QueryRows {
   Value row(int64_t half) {
     return arith::IndexCastOp::create(b, b.getIndexType(), lastKeys[half]);
   }
-  /// The subgroup's rows among those of the workgroup.
-  Staged own(Value at) {
-    return {b.add(at, b.mul(b.team.state.subgroup,
-                            b.index(kMatrixRows * StagedRows::kLine))),
-            kRows};
-  }
+  /// The subgroup's rows, or those of its group, among the workgroup's.
+  Staged own(Value at) { return {s.leftOf(at, b.team.state.subgroup), kRows}; }
 
   /// Of a workgroup, at most.
   static constexpr int64_t kRows = kSubgroups * kMatrixRows;
@@ -123,10 +119,14 @@ SmallVector<Value> QueryRows::turns(
   return b.foldRolled(begin, end, keys, state, [&](Value turn, ValueRange had) {
     NVVM::CpAsyncWaitGroupOp::create(b, 0);
     // The copies of all are there, and nobody reads the other stage.
-    mlir::gpu::BarrierOp::create(b);
+    s.barrier();
     Value next = b.add(turn, size);
     b.when(b.isLess(next, end), [&] { bring(stageOf(next), next); });
     NVVM::CpAsyncCommitGroupOp::create(b);
+    // All subgroups multiply together: of what none of its rows sees, weights
+    // are zero.
+    if (s.byGroups)
+      return body(turn, stageOf(turn), had);
     // Both begin at multiples of 16.
     Value isSeen = s.both(s.isAtLeast(firstRow, s.narrow(turn)),
                           s.isBelow(firstSeen, s.narrow(next)));
@@ -157,15 +157,15 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
   SubgroupAttention s(op, team);
   TeamBuilder &b = s.b;
   auto body = [&]() -> SmallVector<Value> {
-    constexpr int64_t size = kResultSums;
-    const int64_t keys = keysOfTurn(op.getHeadDim());
+    const int64_t size = s.resultSums();
+    const int64_t keys = keysOfTurn(s.headDim, s.byGroups);
     QueryRows at(op, s, keys);
     HeadMatrix q{op.getQ(), at.column}, k{op.getK(), at.kvColumn},
         vPart{op.getV(), b.add(at.kvColumn, at.feature)};
     // All queries, then two stages of keys and of values.
     const int64_t rowNumbers = StagedRows::numbers(at.kRows, at.headDim),
                   keyNumbers = StagedRows::numbers(keys, at.headDim),
-                  valueNumbers = StagedRows::numbers(keys, kResultFeatures),
+                  valueNumbers = StagedRows::numbers(keys, s.features),
                   stage = keyNumbers + valueNumbers;
     StagedRows staged(b, s.sharedNumbers(rowNumbers + 2 * stage));
     Value rowsAt = b.index(0);
@@ -181,12 +181,12 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
         [&](Value stageAt, Value turn) {
           at.bringKeys(staged, stageAt, turn, k, at.headDim);
           at.bringKeys(staged, b.add(stageAt, b.index(keyNumbers)), turn, vPart,
-                       kResultFeatures);
+                       s.features);
         },
         [&](Value turn, Value stageAt, ValueRange before) {
-          SmallVector<Value> scores =
-              at.masked(turn, s.dots(staged, at.own(rowsAt), {stageAt, keys},
-                                     keys, at.headDim));
+          SmallVector<Value> scores = at.masked(
+              turn, s.dots(staged, {{at.own(rowsAt), {stageAt, keys}}}, keys)
+                        .front());
           Pair maxima = {before[size], before[size + 1]};
           auto greater = [&](Value x, Value y) -> Value {
             return arith::MaximumFOp::create(b, x, y);
@@ -221,9 +221,7 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
           for (auto [i, sum] : llvm::enumerate(sums))
             sum = b.mul(sum, factors[i % kLaneSums / 2]);
           Staged values{b.add(stageAt, b.index(keyNumbers)), keys};
-          for (int64_t term = 0; term < keys; term += kMatrixTerms)
-            s.addProduct(sums, s.packed(ValueRange(scores).slice(term / 2, 8)),
-                         staged, values, term);
+          s.addProducts(sums, staged, {{s.packed(scores), values}});
           llvm::append_range(sums, maxima);
           llvm::append_range(sums, totals);
           return sums;
@@ -279,7 +277,7 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
     Pair factors, lessTerms, offsets;
     for (int64_t half : {0, 1}) {
       Value row = at.row(half);
-      Value term = s.rowProduct(dy, y, row, at.headDim);
+      Value term = s.rowProduct(dy, y, row);
       Value maximum = b.load(op.getNormalizer(), {row, place});
       Value reciprocal =
           b.load(op.getNormalizer(), {row, b.add(place, b.index(1))});
@@ -296,7 +294,7 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
       offsets[half] = arith::NegFOp::create(
           b, b.mul(maximum, s.real(llvm::numbers::log2e)));
     }
-    SmallVector<Value> sums(kResultSums, s.real(0.0));
+    SmallVector<Value> sums(s.resultSums(), s.real(0.0));
     // Where the features of the result begin in a stage of keys.
     Value partAt = b.mul(op.getPart(), b.index(keys * StagedRows::kLine));
     sums = at.turns(
@@ -307,12 +305,13 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
                        at.headDim);
         },
         [&](Value turn, Value stageAt, ValueRange before) {
-          SmallVector<Value> scores =
-              at.masked(turn, s.dots(staged, at.own(rowsAt), {stageAt, keys},
-                                     keys, at.headDim));
-          SmallVector<Value> slopes = s.dots(
-              staged, at.own(slopesAt),
-              {b.add(stageAt, b.index(keyNumbers)), keys}, keys, at.headDim);
+          Staged values{b.add(stageAt, b.index(keyNumbers)), keys};
+          auto products = s.dots(
+              staged,
+              {{at.own(rowsAt), {stageAt, keys}}, {at.own(slopesAt), values}},
+              keys);
+          SmallVector<Value> scores = at.masked(turn, products[0]);
+          SmallVector<Value> slopes = products[1];
           for (auto [i, slope] : llvm::enumerate(slopes)) {
             int64_t half = i % kLaneSums / 2;
             Value p =
@@ -321,9 +320,8 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
                                                  lessTerms[half]));
           }
           SmallVector<Value> next(before);
-          for (int64_t term = 0; term < keys; term += kMatrixTerms)
-            s.addProduct(next, s.packed(ValueRange(slopes).slice(term / 2, 8)),
-                         staged, {b.add(stageAt, partAt), keys}, term);
+          Staged part{b.add(stageAt, partAt), keys};
+          s.addProducts(next, staged, {{s.packed(slopes), part}});
           return next;
         });
     b.when(at.hasRows(), [&] {

@@ -9,12 +9,17 @@ namespace hone::simt {
 
 /// Keys of a turn: of more, a lane has no registers for all scores beside its
 /// sums. The adjoint has slopes as well.
-inline constexpr int64_t keysOfTurn(int64_t headDim) {
-  return headDim <= 64 ? 64 : 32;
+inline constexpr int64_t keysOfTurn(int64_t headDim, bool byGroups) {
+  return headDim <= 64 || byGroups ? 64 : 32;
 }
 inline constexpr int64_t kKeysOfAdjointTurn = 32;
 
-/// Features of a head that a lane has sums of.
+/// Queries of a turn that a subgroup multiplies with its keys.
+inline constexpr int64_t queriesOfTurn(bool byGroups) {
+  return byGroups ? 32 : 16;
+}
+
+/// Features of a head that a lane has sums of, without groups.
 inline constexpr int64_t kResultFeatures = 64;
 
 /// Each emits code for `op` before it; `team` is a workgroup.

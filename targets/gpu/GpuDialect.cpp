@@ -124,6 +124,72 @@ LogicalResult MultiplyGroupOp::verify() {
   return success();
 }
 
+bool simt::hasGroups(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<MultiplyGroupOp, GroupDotsOp, GroupAddOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// (C1) of products of groups.
+static LogicalResult verifyRows(Operation *op, Value memory) {
+  auto type = cast<MemRefType>(memory.getType());
+  if (isShared(type) && type.getRank() == 1)
+    return success();
+  return op->emitOpError("expects shared memory of one dimension but got ")
+         << type;
+}
+
+LogicalResult GroupDotsOp::verify() {
+  if (failed(verifyRows(*this, getMemory())))
+    return failure();
+  // (C3)
+  if (getLefts().size() != getRights().size() || getLefts().empty())
+    return emitOpError("expects as many places on the left as on the right but "
+                       "got ")
+           << getLefts().size() << " and " << getRights().size();
+  auto columns = static_cast<int64_t>(getColumns());
+  if (columns <= 0 || columns > kMostPlaces || columns % kMatrixColumns != 0)
+    return emitOpError("expects a multiple of ")
+           << kMatrixColumns << " columns up to " << kMostPlaces << " but got "
+           << columns;
+  auto features = static_cast<int64_t>(getFeatures());
+  if (features <= 0 || features % MultiplyGroupOp::kRow != 0)
+    return emitOpError("expects a multiple of ")
+           << MultiplyGroupOp::kRow << " features but got " << features;
+  auto wanted = static_cast<int64_t>(getLefts().size()) * columns / 2;
+  if (static_cast<int64_t>(getNumResults()) != wanted)
+    return emitOpError("expects ")
+           << wanted << " results but got " << getNumResults();
+  return success();
+}
+
+LogicalResult GroupAddOp::verify() {
+  if (failed(verifyRows(*this, getMemory())))
+    return failure();
+  // (C3)
+  size_t places = getPlaces().size();
+  constexpr size_t kWords = 4, kPanelSums = MultiplyGroupOp::kRow / 2;
+  if (places == 0 || getWeights().empty() ||
+      getWeights().size() % (places * kWords) != 0)
+    return emitOpError("expects ")
+           << kWords << " words of whole terms for each place but got "
+           << getWeights().size();
+  if (getSums().empty() || getSums().size() % (places * kPanelSums) != 0 ||
+      getSums().size() / places > kMostPlaces / 2)
+    return emitOpError("expects ")
+           << kPanelSums
+           << " sums of a panel, or of two, for each place but got "
+           << getSums().size();
+  if (getNumResults() != getSums().size())
+    return emitOpError("expects as many results as sums but got ")
+           << getNumResults() << " and " << getSums().size();
+  return success();
+}
+
 LogicalResult LoadWordsOp::verify() {
   // (C2)
   return verifyPlace(*this, "memory", cast<MemRefType>(getMemory().getType()),
@@ -193,6 +259,9 @@ LogicalResult AttentionQueryAdjointOp::verify() {
 LogicalResult AttentionKeyAdjointOp::verify() {
   // (C4)
   int64_t rows = getRows();
+  if (getByGroups() && rows != kGroupRows)
+    return emitOpError("expects ")
+           << kGroupRows << " rows of groups but got " << rows;
   if (rows != 16 && rows != 32 && rows != 64)
     return emitOpError("expects 16, 32 or 64 rows but got ") << rows;
   return verifyAttention(*this,

@@ -35,4 +35,8 @@ struct SumPlace {
   }
 };
 
+/// Whether four subgroups multiply together anywhere in `op`, for which rows of
+/// shared memory begin at multiples of `MultiplyGroupOp::kAlignment`.
+bool hasGroups(mlir::Operation *op);
+
 } // namespace hone::simt

@@ -23,7 +23,7 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
       device.matrixUnits &&
       llvm::TypeSwitch<Operation *, bool>(op)
           .Case<AttentionOp, AttentionAdjointOp>([&](auto attention) {
-            return emitRegisterAttention(attention, k);
+            return emitRegisterAttention(attention, k, device);
           })
           .Case([&](LinearCrossEntropyOp loss) {
             int64_t features = columnsOf(loss.getX());

@@ -49,7 +49,9 @@ void emitBlockAttention(AttentionAdjointOp op, KernelBuilder &k,
 
 // RegisterAttention.cpp, for devices with matrix units; false, with nothing
 // emitted: not for these types and heads.
-bool emitRegisterAttention(AttentionOp op, KernelBuilder &k);
-bool emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k);
+bool emitRegisterAttention(AttentionOp op, KernelBuilder &k,
+                           const simt::DeviceFeatures &device);
+bool emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k,
+                           const simt::DeviceFeatures &device);
 
 } // namespace hone

@@ -170,6 +170,84 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
   let hasVerifier = 1;
 }
 
+class GroupProducts<string name> : Op<SimtDialect, name,
+                                      [AttrSizedOperandSegments]> {
+  code constraints = [{
+
+    Rows of shared memory are what `simt.multiply_group` reads. More than 64
+    features of a row are further panels of such rows: of those that begin at a
+    number of `memory`, panel `p` is `64 p` times the rows of a panel further on.
+    Four subgroups, whose first is a multiple of four, do it together, and sums
+    of a lane are in the same order there. (PTX, `wgmma.mma_async`.)
+
+    1. (C1) `memory` is shared.
+    2. (C2) All threads of a workgroup run it together, as they do
+       `simt.multiply_group`.
+  }];
+}
+
+def GroupDotsOp : GroupProducts<"group_dots"> {
+  let summary = "products of rows with rows, by four subgroups";
+  let description = [{
+    For each pair of `lefts` and `rights` the products of 64 rows with the first
+    `columns` rows, over `features`. Results of a pair follow those of the one
+    before.
+  }] # constraints # [{
+    3. (C3) There are as many `lefts` as `rights`, `features` are whole panels,
+       `columns` are a multiple of 8 up to 128, and a lane has a result for every
+       two of them.
+
+    Example:
+
+    ```mlir
+    %s:4 = simt.group_dots %rows[%q] rows(128), [%k] rows(64) columns 8 features 128
+        : memref<24576xbf16, #gpu.address_space<workgroup>> -> f32, f32, f32, f32
+    ```
+  }];
+  let arguments = (ins Arg<MemRefOf<[BF16]>, "", [MemRead]>:$memory,
+                       Variadic<Index>:$lefts, Variadic<Index>:$rights,
+                       I64Attr:$left_rows, I64Attr:$right_rows,
+                       I64Attr:$columns, I64Attr:$features);
+  let results = (outs Variadic<F32>:$results);
+  let assemblyFormat = [{
+    $memory `[` $lefts `]` `rows` `(` $left_rows `)` `,` `[` $rights `]` `rows`
+    `(` $right_rows `)` `columns` $columns `features` $features attr-dict `:`
+    type($memory) `->` type($results)
+  }];
+  let hasVerifier = 1;
+}
+
+def GroupAddOp : GroupProducts<"group_add"> {
+  let summary = "sums and products of registers with rows, by four subgroups";
+  let description = [{
+    For each of `places` adds the products of `weights` with the rows there to
+    `sums`. Of 64 rows of weights each subgroup has 16, and of 16 terms a lane
+    has four words, as sums of `simt.group_dots` are packed: rows `g` and `g + 8`
+    of the first eight terms, then of the others. Terms are rows of `memory`, and
+    columns its features. Words and sums of a place follow those of the one
+    before.
+  }] # constraints # [{
+    3. (C3) Each place has whole terms and the sums of whole panels.
+
+    Example:
+
+    ```mlir
+    %after:32 = simt.group_add %w0, %w1, %w2, %w3, %rows[%v] rows(64) to %s0, ..., %s31
+        : memref<24576xbf16, #gpu.address_space<workgroup>> -> f32, ..., f32
+    ```
+  }];
+  let arguments = (ins Variadic<I32>:$weights,
+                       Arg<MemRefOf<[BF16]>, "", [MemRead]>:$memory,
+                       Variadic<Index>:$places, I64Attr:$rows,
+                       Variadic<F32>:$sums);
+  let results = (outs Variadic<F32>:$results);
+  let assemblyFormat = [{
+    $weights `,` $memory `[` $places `]` `rows` `(` $rows `)` `to` $sums
+    attr-dict `:` type($memory) `->` type($results)
+  }];
+  let hasVerifier = 1;
+}
+
 def LoadWordsOp : Op<SimtDialect, "load_words"> {
   let summary = "16 bytes for one thread";
   let description = [{
@@ -245,7 +323,8 @@ class AttentionOfRows<string name> : Op<SimtDialect, name> {
   code constraints = [{
 
     Results are the 64 features of the head from `64 part` on, for which a lane
-    has registers.
+    has registers. With `by_groups` four subgroups multiply together; results are
+    all features then, and `part` is 0.
 
     1. (C1) `q`, `k`, `v` and what is like them have elements of bfloat16, and
        heads of 64 or 128 features.
@@ -253,6 +332,11 @@ class AttentionOfRows<string name> : Op<SimtDialect, name> {
     3. (C3) `scale` is positive: the largest product has the largest score.
   }];
   code declarations = [{
+    /// Features of the head that a workgroup has results of.
+    int64_t getResultFeatures() {
+      constexpr int64_t kPart = 64;
+      return getByGroups() ? getHeadDim() : kPart;
+    }
     /// Query heads that share a key head.
     int64_t getGroup() {
       return static_cast<int64_t>(getHeads()) /
@@ -284,7 +368,8 @@ def AttentionOp : AttentionOfRows<"attention"> {
                        Arg<AnyMemRef, "", [MemWrite]>:$y,
                        Arg<Optional<AnyMemRef>, "", [MemWrite]>:$normalizer,
                        I64Attr:$heads, I64Attr:$kv_heads,
-                       OptionalAttr<I64Attr>:$window, F64Attr:$scale);
+                       OptionalAttr<I64Attr>:$window, F64Attr:$scale,
+                       UnitAttr:$by_groups);
   let assemblyFormat = [{
     $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $starts `to` $y
     (`normalizer` $normalizer^ `:` type($normalizer))? attr-dict `:` type($q)
@@ -313,7 +398,8 @@ def AttentionQueryAdjointOp : AttentionOfRows<"attention_query_adjoint"> {
                        Arg<AnyMemRef, "", [MemWrite]>:$maxima,
                        Arg<AnyMemRef, "", [MemWrite]>:$reciprocals,
                        I64Attr:$heads, I64Attr:$kv_heads,
-                       OptionalAttr<I64Attr>:$window, F64Attr:$scale);
+                       OptionalAttr<I64Attr>:$window, F64Attr:$scale,
+                       UnitAttr:$by_groups);
   let assemblyFormat = [{
     $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $y `,` $dy `,`
     $normalizer `,` $starts `to` $dq `,` $terms `,` $maxima `,` $reciprocals
@@ -331,7 +417,8 @@ def AttentionKeyAdjointOp : AttentionOfRows<"attention_key_adjoint"> {
     that one's whose number among them is `b` modulo their count. Their sums are
     joined by halves.
   }] # constraints # [{
-    4. (C4) `rows` is 16, 32 or 64.
+    With `by_groups` blocks of queries have 32.
+    4. (C4) `rows` is 16, 32 or 64; with `by_groups` it is 64.
   }];
   let arguments = (ins Index:$head, Index:$part, Index:$first, Index:$count,
                        Arg<AnyMemRef, "", [MemRead]>:$q,
@@ -345,7 +432,7 @@ def AttentionKeyAdjointOp : AttentionOfRows<"attention_key_adjoint"> {
                        Arg<AnyMemRef, "", [MemWrite]>:$dk,
                        Arg<AnyMemRef, "", [MemWrite]>:$dv,
                        I64Attr:$heads, I64Attr:$kv_heads, I64Attr:$rows,
-                       F64Attr:$scale);
+                       F64Attr:$scale, UnitAttr:$by_groups);
   let assemblyFormat = [{
     $head `part` $part `[` $first `,` $count `]` $q `,` $k `,` $v `,` $dy `,` $terms `,`
     $maxima `,` $reciprocals `,` $ends `to` $dk `,` $dv attr-dict `:`

@@ -19,15 +19,15 @@ using namespace hone::simt;
 namespace {
 
 /// The rows of a subgroup, which are seen by queries. As many subgroups share
-/// them as there are for each 16 rows of the workgroup: each has 16 of a turn's
-/// queries.
+/// them as there are for each 16 rows of the workgroup: each has 16 or 32 of a
+/// turn's queries.
 struct KeyRows {
   KeyRows(AttentionKeyAdjointOp op, SubgroupAttention &s)
-      : s(s), b(s.b), headDim(op.getHeadDim()), rows(op.getRows()),
-        blocks(rows / kMatrixRows), queries(kSubgroups / blocks * kMatrixRows),
-        ends(op.getEnds()) {
-    Value one = b.index(1),
-          block = b.rem(b.team.state.subgroup, b.index(blocks));
+      : s(s), b(s.b), headDim(s.headDim), rows(op.getRows()),
+        blocks(rows / kMatrixRows), each(queriesOfTurn(s.byGroups)),
+        queries(kSubgroups / blocks * each), ends(op.getEnds()) {
+    Value one = b.index(1);
+    block = b.rem(b.team.state.subgroup, b.index(blocks));
     share = b.div(b.team.state.subgroup, b.index(blocks));
     Value begin = op.getFirst();
     Value last = b.add(begin, b.sub(op.getCount(), one));
@@ -57,7 +57,7 @@ struct KeyRows {
   /// The first of the subgroup's queries of a turn.
   Value queryOf(Value turn) {
     return arith::AddIOp::create(b, turn,
-                                 s.narrow(b.mul(share, b.index(kMatrixRows))));
+                                 s.narrow(b.mul(share, b.index(each))));
   }
   Value isSeen(Value query) {
     // Both begin at multiples of 16.
@@ -66,13 +66,9 @@ struct KeyRows {
   /// Scores of queries that do not see their row become the least.
   SmallVector<Value> masked(Value query, ValueRange scores);
   /// The subgroup's rows, and queries, of what begins at number `at`.
-  Staged ownKeys(Value at) {
-    Value block = b.rem(b.team.state.subgroup, b.index(blocks));
-    return {b.add(at, b.mul(block, b.index(kMatrixRows * StagedRows::kLine))),
-            stagedRows()};
-  }
+  Staged ownKeys(Value at) { return {s.leftOf(at, block), stagedRows()}; }
   Staged ownQueries(Value at) {
-    return {b.add(at, b.mul(share, b.index(kMatrixRows * StagedRows::kLine))),
+    return {b.add(at, b.mul(share, b.index(each * StagedRows::kLine))),
             queries};
   }
   int64_t stagedRows() const { return std::max(rows, StagedRows::kLeastRows); }
@@ -86,8 +82,9 @@ struct KeyRows {
 
   SubgroupAttention &s;
   TeamBuilder &b;
-  const int64_t headDim, rows, blocks, queries; ///< of a turn
-  Value ends, share;
+  const int64_t headDim, rows, blocks;
+  const int64_t each, queries; ///< of a turn: of a subgroup, and all
+  Value ends, block, share;
   Value from, end; ///< the queries of the workgroup
   // Narrow.
   Value beginRow, endRow, lastQuery; ///< of the workgroup
@@ -99,9 +96,9 @@ struct KeyRows {
 } // namespace
 
 SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
-  Value isEdge = arith::OrIOp::create(
-      b, s.isBelow(query, finalRow),
-      s.isBelow(lastOfAll, s.addWord(query, kMatrixRows - 1)));
+  Value isEdge =
+      arith::OrIOp::create(b, s.isBelow(query, finalRow),
+                           s.isBelow(lastOfAll, s.addWord(query, each - 1)));
   return s.masked(isEdge, query, scores, [&] {
     Pair lastQueries = s.forBoth([&](int64_t half) {
       return lastOf(
@@ -193,7 +190,8 @@ void KeyAdjoint::bring(Value stage, Value number, Value turn) {
 
 KeyAdjoint::QueryTerms KeyAdjoint::termsOf(Value head, Value query) {
   QueryTerms terms;
-  for (int64_t i : {0, 1, 4, 5}) {
+  for (int64_t column = 0; column < at.each / 4; ++column) {
+    int64_t i = column / 2 * kLaneSums + column % 2;
     Value known = arith::IndexCastOp::create(
         b, b.getIndexType(),
         arith::MinSIOp::create(b, s.columnOf(query, i), at.lastQuery));
@@ -211,30 +209,27 @@ SmallVector<Value> KeyAdjoint::addQueries(Value stage, Value head, Value query,
   QueryTerms terms = termsOf(head, query);
   Staged queries = at.ownQueries(stage),
          slopesOf = at.ownQueries(b.add(stage, b.index(queryNumbers)));
-  SmallVector<Value> weights =
-      at.masked(query, s.dots(staged, at.ownKeys(keysAt), queries, kMatrixRows,
-                              at.headDim));
+  auto products = s.dots(
+      staged, {{at.ownKeys(keysAt), queries}, {at.ownKeys(valuesAt), slopesOf}},
+      at.each);
+  SmallVector<Value> weights = at.masked(query, products[0]);
+  SmallVector<Value> slopes = products[1];
   for (auto [i, weight] : llvm::enumerate(weights)) {
     size_t column = QueryTerms::columnOf(i);
     weight = b.mul(
         s.exp2(math::FmaOp::create(b, weight, logScale, terms.offsets[column])),
         terms.reciprocals[column]);
   }
-  SmallVector<Value> slopes =
-      s.dots(staged, at.ownKeys(valuesAt), slopesOf, kMatrixRows, at.headDim);
   for (auto [i, slope] : llvm::enumerate(slopes))
     slope =
         b.mul(weights[i],
               math::FmaOp::create(b, slope, s.real(scale),
                                   terms.lessTerms[QueryTerms::columnOf(i)]));
   SmallVector<Value> sums(before);
-  MutableArrayRef<Value> all(sums);
   queries.at = b.add(queries.at, partAt);
   slopesOf.at = b.add(slopesOf.at, partAt);
-  s.addProduct(all.take_front(kResultSums), s.packed(slopes), staged, queries,
-               0);
-  s.addProduct(all.drop_front(kResultSums), s.packed(weights), staged, slopesOf,
-               0);
+  s.addProducts(sums, staged,
+                {{s.packed(slopes), queries}, {s.packed(weights), slopesOf}});
   return sums;
 }
 
@@ -248,7 +243,7 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
   bring(stageOf(zero), firstNumber, from);
   NVVM::CpAsyncCommitGroupOp::create(b);
   // Sums are carried beside the head and the turn.
-  SmallVector<Value> state(2 * kResultSums, s.real(0.0));
+  SmallVector<Value> state(2 * s.resultSums(), s.real(0.0));
   state.append({firstNumber, from});
   state =
       b.foldRolled(zero, turns, 1, state, [&](Value number, ValueRange before) {
@@ -259,19 +254,26 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
         Value nextHead = b.select(isSame, head, s.addWord(head, 1));
         NVVM::CpAsyncWaitGroupOp::create(b, 0);
         // The copies of all are there, and nobody reads the other stage.
-        mlir::gpu::BarrierOp::create(b);
+        s.barrier();
         Value next = b.add(number, one);
         b.when(b.isLess(next, turns),
                [&] { bring(stageOf(next), nextHead, nextTurn); });
         NVVM::CpAsyncCommitGroupOp::create(b);
         Value query = at.queryOf(turn);
         ValueRange sums = before.drop_back(2);
+        auto added = [&] {
+          return addQueries(stageOf(number), wide(head), query, sums);
+        };
+        // All subgroups multiply together: weights of queries that see none of
+        // its rows are zero.
+        if (s.byGroups) {
+          SmallVector<Value> after = added();
+          after.append({nextHead, nextTurn});
+          return after;
+        }
         auto branch = scf::IfOp::create(
             b, at.isSeen(query),
-            [&](OpBuilder &, Location) {
-              scf::YieldOp::create(
-                  b, addQueries(stageOf(number), wide(head), query, sums));
-            },
+            [&](OpBuilder &, Location) { scf::YieldOp::create(b, added()); },
             [&](OpBuilder &, Location) { scf::YieldOp::create(b, sums); });
         auto after = llvm::to_vector_of<Value>(branch.getResults());
         after.append({nextHead, nextTurn});
@@ -284,13 +286,12 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
 void KeyAdjoint::finish(ValueRange ofSubgroup) {
   SmallVector<Value> sums = s.joinSubgroups(ofSubgroup, at.blocks);
   b.when(s.both(b.isEqual(at.share, b.index(0)), at.hasRows()), [&] {
-    Value column =
-        b.add(kvColumn, b.mul(op.getPart(), b.index(kResultFeatures)));
+    Value column = b.add(kvColumn, b.mul(op.getPart(), b.index(s.features)));
     for (int64_t half : {0, 1}) {
       Value row = s.lateIndex(at.keys[half]);
-      s.finish(ValueRange(sums).take_front(kResultSums), half,
+      s.finish(ValueRange(sums).take_front(s.resultSums()), half,
                {op.getDk(), column}, row, at.isThere[half]);
-      s.finish(ValueRange(sums).drop_front(kResultSums), half,
+      s.finish(ValueRange(sums).drop_front(s.resultSums()), half,
                {op.getDv(), column}, row, at.isThere[half]);
     }
   });

@@ -31,8 +31,7 @@ struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
     Location loc = kernel.getLoc();
     int64_t bytes = 0;
     Value memory;
-    bool hasGroups = false;
-    kernel.walk([&](simt::MultiplyGroupOp) { hasGroups = true; });
+    bool hasGroups = simt::hasGroups(kernel);
     // Stages of products are bytes. They come first, so that their lines begin
     // where the banks do, whatever is beside them.
     SmallVector<BlockArgument> buffers(kernel.getWorkgroupAttributions());

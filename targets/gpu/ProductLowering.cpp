@@ -80,7 +80,8 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
   bool hasProducts = false, hasOthers = false, isWide = false;
   kernel.walk([&](Operation *op) {
     if (auto adjoint = dyn_cast<AttentionKeyAdjointOp>(op))
-      isWide |= adjoint.getHeadDim() > kNarrowHead;
+      isWide |= adjoint.getHeadDim() > kNarrowHead &&
+                (device.spillsWideKeys || adjoint.getByGroups());
     if (auto product = dyn_cast<tile::ProductOp>(op)) {
       hasProducts = true;
       hasOthers |= !isSmallProduct(product, device) ||
@@ -90,7 +91,7 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                    !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
     }
   });
-  if (isWide && device.spillsWideKeys)
+  if (isWide)
     return 1;
   return hasProducts && !hasOthers ? 3 : 2;
 }
@@ -111,6 +112,13 @@ SmallVector<Value> simt::multiplyOnce(TeamBuilder &b, ArrayRef<Value> as,
   for (int64_t i = 0; i < 4; ++i)
     after.push_back(LLVM::ExtractValueOp::create(b, sums, i));
   return after;
+}
+
+void simt::fenceForGroups(TeamBuilder &b) {
+  NVVM::FenceProxyOp::create(
+      b, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
 }
 
 /// How blocks of `op` are split, if they are. Others than those of few rows

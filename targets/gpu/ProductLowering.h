@@ -41,6 +41,10 @@ llvm::SmallVector<mlir::Value> multiplyOnce(TeamBuilder &b,
                                             llvm::ArrayRef<mlir::Value> ws,
                                             llvm::ArrayRef<mlir::Value> before);
 
+/// What a thread has written to shared memory is there for the unit of a group,
+/// which reads that by itself, after a barrier that follows.
+void fenceForGroups(TeamBuilder &b);
+
 /// Whether the result of `op` is surely one tile, and not computed tile by
 /// tile.
 bool isOneTile(tile::ProductOp op);

@@ -29,54 +29,70 @@ template <typename Op> static bool hasRegisters(Op op, KernelBuilder &k) {
          op.getScale().convertToDouble() > 0;
 }
 
-/// Workgroups for each head.
-static int64_t partsOf(const AttentionSizes &sizes) {
-  return sizes.headDim / simt::kResultFeatures;
+namespace {
+
+/// How the work of a head is cut for workgroups. No bit depends on rows.
+struct Workgroups {
+  Workgroups(const AttentionSizes &sizes, KernelBuilder &k,
+             const simt::DeviceFeatures &device);
+
+  bool byGroups; ///< four subgroups multiply together
+  int64_t parts; ///< of a head's features, each a workgroup's
+  int64_t queryRows, keyRows;
+
+  UnitAttr groups(KernelBuilder &k) const {
+    return byGroups ? k.getUnitAttr() : UnitAttr();
+  }
+  /// body(head, part, block) for each part of each of `heads`. Workgroups that
+  /// begin last should be short: late rows of a sequence see the most keys, so
+  /// queries begin with the last.
+  void forEach(KernelBuilder &k, int64_t heads, int64_t rows, bool lastFirst,
+               function_ref<void(Value, Value, const HeadBlock &)> body) const;
+};
+
+} // namespace
+
+Workgroups::Workgroups(const AttentionSizes &sizes, KernelBuilder &k,
+                       const simt::DeviceFeatures &device) {
+  auto isWork = [&](int64_t heads, int64_t rows) {
+    return heads * k.maxRows() >= rows * simt::kMultiprocessors;
+  };
+  // A subgroup has 16 of the queries. A window's workgroup has fewer, as it
+  // reads what any of its rows sees.
+  constexpr int64_t kMost = simt::kMatrixRows * simt::kSubgroups;
+  byGroups =
+      device.groupMatrixUnits && !sizes.window && isWork(sizes.heads, kMost);
+  parts = byGroups ? 1 : sizes.headDim / simt::kResultFeatures;
+  queryRows = sizes.window ? numerics::kAttentionRows : kMost;
+  while (queryRows > 2 * simt::kMatrixRows &&
+         !isWork(sizes.heads * parts, queryRows))
+    queryRows /= 2;
+  keyRows = simt::kGroupRows;
+  if (byGroups)
+    return;
+  // With more keys queries are read less often. With fewer, more subgroups
+  // share the queries of each, so that more of these are in shared memory:
+  // heads of 128 features have no room for them.
+  keyRows = kMostKeyRows;
+  int64_t fewest = sizes.headDim > 64 ? kMostKeyRows : simt::kMatrixRows;
+  while (keyRows > fewest && !isWork(sizes.kvHeads * parts, keyRows))
+    keyRows /= 2;
 }
 
-/// body(head, part, block) for each part of each of `heads`. Workgroups that
-/// begin last should be short: late rows of a sequence see the most keys, so
-/// queries begin with the last.
-static void
-forEachPart(KernelBuilder &k, const AttentionSizes &sizes, int64_t heads,
-            int64_t rows, bool lastFirst,
-            function_ref<void(Value, Value, const HeadBlock &)> body) {
-  Value parts = k.index(partsOf(sizes));
+void Workgroups::forEach(
+    KernelBuilder &k, int64_t heads, int64_t rows, bool lastFirst,
+    function_ref<void(Value, Value, const HeadBlock &)> body) const {
+  Value partCount = k.index(parts);
   forEachHeadBlock(
-      k, heads * partsOf(sizes), rows, {}, [&](HeadBlock block, ValueRange) {
+      k, heads * parts, rows, {}, [&](HeadBlock block, ValueRange) {
         if (lastFirst) {
           Value most = k.index(rows), blocks = k.ceilDiv(k.rows(), rows);
           block.first =
               k.sub(k.mul(k.sub(blocks, k.index(1)), most), block.first);
           block.count = k.min(most, k.sub(k.rows(), block.first));
         }
-        body(k.div(block.head, parts), k.rem(block.head, parts), block);
+        body(k.div(block.head, partCount), k.rem(block.head, partCount), block);
       });
-}
-
-/// Rows of a workgroup of queries: 16 for each subgroup, if that is work for
-/// the largest device. No bit depends on it. A window's workgroup has fewer, as
-/// it reads what any of its rows sees.
-static int64_t rowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
-  int64_t rows = sizes.window ? numerics::kAttentionRows
-                              : simt::kMatrixRows * simt::kSubgroups;
-  while (rows > 2 * simt::kMatrixRows &&
-         sizes.heads * partsOf(sizes) * k.maxRows() <
-             rows * simt::kMultiprocessors)
-    rows /= 2;
-  return rows;
-}
-
-/// Rows of a workgroup of keys, likewise: with more, queries are read less
-/// often. With fewer, more subgroups share the queries of each, so that more of
-/// these are in shared memory: heads of 128 features have no room for them.
-static int64_t keyRowsOf(const AttentionSizes &sizes, KernelBuilder &k) {
-  int64_t rows = kMostKeyRows;
-  int64_t fewest = sizes.headDim > 64 ? kMostKeyRows : simt::kMatrixRows;
-  while (rows > fewest && sizes.kvHeads * partsOf(sizes) * k.maxRows() <
-                              rows * simt::kMultiprocessors)
-    rows /= 2;
-  return rows;
 }
 
 static IntegerAttr integer(KernelBuilder &k, int64_t value) {
@@ -87,29 +103,34 @@ static IntegerAttr windowOf(const AttentionSizes &sizes, KernelBuilder &k) {
   return sizes.window ? integer(k, *sizes.window) : IntegerAttr();
 }
 
-bool hone::emitRegisterAttention(AttentionOp op, KernelBuilder &k) {
+bool hone::emitRegisterAttention(AttentionOp op, KernelBuilder &k,
+                                 const simt::DeviceFeatures &device) {
   if (!hasRegisters(op, k))
     return false;
   auto sizes = AttentionSizes::of(op, k);
+  Workgroups workgroups(sizes, k, device);
   Value normalizer = op.getNormalizer();
-  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k), /*lastFirst=*/true,
-              [&](Value head, Value part, const HeadBlock &block) {
-                simt::AttentionOp::create(
-                    k, head, part, block.first, block.count,
-                    k.buffer(op.getQ()), k.buffer(op.getK()),
-                    k.buffer(op.getV()), sizes.starts, k.buffer(op.getY()),
-                    normalizer ? k.buffer(normalizer) : Value(),
-                    integer(k, sizes.heads), integer(k, sizes.kvHeads),
-                    windowOf(sizes, k),
-                    k.getF64FloatAttr(op.getScale().convertToDouble()));
-              });
+  workgroups.forEach(
+      k, sizes.heads, workgroups.queryRows, /*lastFirst=*/true,
+      [&](Value head, Value part, const HeadBlock &block) {
+        simt::AttentionOp::create(
+            k, head, part, block.first, block.count, k.buffer(op.getQ()),
+            k.buffer(op.getK()), k.buffer(op.getV()), sizes.starts,
+            k.buffer(op.getY()), normalizer ? k.buffer(normalizer) : Value(),
+            integer(k, sizes.heads), integer(k, sizes.kvHeads),
+            windowOf(sizes, k),
+            k.getF64FloatAttr(op.getScale().convertToDouble()),
+            workgroups.groups(k));
+      });
   return true;
 }
 
-bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k) {
+bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k,
+                                 const simt::DeviceFeatures &device) {
   if (!hasRegisters(op, k))
     return false;
   auto sizes = AttentionSizes::of(op, k);
+  Workgroups workgroups(sizes, k, device);
   Value dy = k.buffer(op.getDy()), q = k.buffer(op.getQ());
   Value key = k.buffer(op.getK()), v = k.buffer(op.getV());
   Value terms = k.workspace(op, 0), maxima = k.workspace(op, 1);
@@ -117,31 +138,32 @@ bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k) {
   IntegerAttr heads = integer(k, sizes.heads),
               kvHeads = integer(k, sizes.kvHeads);
   FloatAttr scale = k.getF64FloatAttr(op.getScale().convertToDouble());
-  forEachPart(k, sizes, sizes.heads, rowsOf(sizes, k), /*lastFirst=*/true,
-              [&](Value head, Value part, const HeadBlock &block) {
-                Value isFirst = arith::CmpIOp::create(
-                    k, arith::CmpIPredicate::eq, block.head, k.index(0));
-                k.when(isFirst, [&] {
-                  // A row for each thread: searches wait for memory at each
-                  // step.
-                  k.map(block.count, [&](ValueRange point) {
-                    storeKeyEnd(k, sizes, k.add(block.first, point[0]), ends);
-                  });
-                });
-                simt::AttentionQueryAdjointOp::create(
-                    k, head, part, block.first, block.count, q, key, v,
-                    k.buffer(op.getY()), dy, k.buffer(op.getNormalizer()),
-                    sizes.starts, k.buffer(op.getDq()), terms, maxima,
-                    reciprocals, heads, kvHeads, windowOf(sizes, k), scale);
-              });
-  int64_t keyRows = keyRowsOf(sizes, k);
-  forEachPart(k, sizes, sizes.kvHeads, keyRows, /*lastFirst=*/false,
-              [&](Value head, Value part, const HeadBlock &block) {
-                simt::AttentionKeyAdjointOp::create(
-                    k, head, part, block.first, block.count, q, key, v, dy,
-                    terms, maxima, reciprocals, ends, k.buffer(op.getDk()),
-                    k.buffer(op.getDv()), heads, kvHeads, integer(k, keyRows),
-                    scale);
-              });
+  workgroups.forEach(
+      k, sizes.heads, workgroups.queryRows, /*lastFirst=*/true,
+      [&](Value head, Value part, const HeadBlock &block) {
+        Value isFirst = arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                              block.head, k.index(0));
+        k.when(isFirst, [&] {
+          // A row for each thread: searches wait for memory at each
+          // step.
+          k.map(block.count, [&](ValueRange point) {
+            storeKeyEnd(k, sizes, k.add(block.first, point[0]), ends);
+          });
+        });
+        simt::AttentionQueryAdjointOp::create(
+            k, head, part, block.first, block.count, q, key, v,
+            k.buffer(op.getY()), dy, k.buffer(op.getNormalizer()), sizes.starts,
+            k.buffer(op.getDq()), terms, maxima, reciprocals, heads, kvHeads,
+            windowOf(sizes, k), scale, workgroups.groups(k));
+      });
+  workgroups.forEach(k, sizes.kvHeads, workgroups.keyRows, /*lastFirst=*/false,
+                     [&](Value head, Value part, const HeadBlock &block) {
+                       simt::AttentionKeyAdjointOp::create(
+                           k, head, part, block.first, block.count, q, key, v,
+                           dy, terms, maxima, reciprocals, ends,
+                           k.buffer(op.getDk()), k.buffer(op.getDv()), heads,
+                           kvHeads, integer(k, workgroups.keyRows), scale,
+                           workgroups.groups(k));
+                     });
   return true;
 }

@@ -18,7 +18,7 @@ Value StagedRows::swizzled(Value row, Value piece) {
   return b.mul(at, b.index(kLaneTerms));
 }
 
-StagedRows::StagedRows(TeamBuilder &b, Value memory) : b(b), memory(memory) {
+StagedRows::StagedRows(TeamBuilder &b, Value memory) : memory(memory), b(b) {
   Value line = b.index(kLine), side = b.index(kSide);
   thread = b.team.state.thread;
   threadRow = b.div(thread, b.index(kPieces));

@@ -57,6 +57,8 @@ public:
     return load(at, sixteen, feature, /*transpose=*/true);
   }
 
+  const mlir::Value memory;
+
 private:
   using Value = mlir::Value;
   static constexpr int64_t kPieces = kLine / kLaneTerms;
@@ -67,7 +69,6 @@ private:
   Value swizzled(Value row, Value piece);
 
   TeamBuilder &b;
-  const Value memory;
   Value thread, threadRow, threadFeature;
   /// Of a lane from the first of 16 rows on, and of 8: of other pieces of the
   /// same rows it differs in bits that nothing else has.

@@ -55,10 +55,46 @@ void SubgroupAttention::transpose(MutableArrayRef<Value> words) {
   }
 }
 
+Value SubgroupAttention::leftOf(Value at, Value block) {
+  int64_t blocks = byGroups ? kGroup : 1;
+  return b.add(at, b.mul(b.div(block, b.index(blocks)),
+                         b.index(blocks * kMatrixRows * StagedRows::kLine)));
+}
+
+void SubgroupAttention::barrier() {
+  if (byGroups)
+    fenceForGroups(b);
+  mlir::gpu::BarrierOp::create(b);
+}
+
+SmallVector<SmallVector<Value>>
+SubgroupAttention::dots(StagedRows &staged, ArrayRef<StagedDots> pairs,
+                        int64_t columns) {
+  SmallVector<SmallVector<Value>> results;
+  if (!byGroups) {
+    for (const StagedDots &pair : pairs)
+      results.push_back(dots(staged, pair, columns));
+    return results;
+  }
+  SmallVector<Value> lefts, rights;
+  for (const StagedDots &pair : pairs) {
+    lefts.push_back(pair.left.at);
+    rights.push_back(pair.right.at);
+  }
+  int64_t each = columns / 2;
+  SmallVector<Type> types(pairs.size() * each, f32);
+  auto op = GroupDotsOp::create(b, types, staged.memory, lefts, rights,
+                                pairs.front().left.rows,
+                                pairs.front().right.rows, columns, headDim);
+  for (size_t i = 0; i < pairs.size(); ++i)
+    results.push_back(llvm::to_vector_of<Value>(
+        ValueRange(op.getResults()).slice(i * each, each)));
+  return results;
+}
+
 SmallVector<Value> SubgroupAttention::dots(StagedRows &staged,
-                                           const Staged &left,
-                                           const Staged &right, int64_t columns,
-                                           int64_t headDim) {
+                                           const StagedDots &pair,
+                                           int64_t columns) {
   SmallVector<Value> zeros(kLaneSums * columns / kMatrixColumns, real(0.0));
   // A loop that stays one: both sides would be in registers otherwise.
   return b.foldRolled(
@@ -70,7 +106,7 @@ SmallVector<Value> SubgroupAttention::dots(StagedRows &staged,
           return b.add(rows.at, b.mul(b.div(from, line),
                                       b.index(rows.rows * StagedRows::kLine)));
         };
-        Value leftAt = panelOf(left), rightAt = panelOf(right);
+        Value leftAt = panelOf(pair.left), rightAt = panelOf(pair.right);
         Words rows[] = {
             staged.left(leftAt, feature),
             staged.left(leftAt, b.add(feature, b.index(kMatrixTerms)))};
@@ -87,10 +123,34 @@ SmallVector<Value> SubgroupAttention::dots(StagedRows &staged,
       });
 }
 
+void SubgroupAttention::addProducts(MutableArrayRef<Value> sums,
+                                    StagedRows &staged,
+                                    ArrayRef<StagedTerms> terms) {
+  if (byGroups) {
+    SmallVector<Value> weights, places;
+    for (const StagedTerms &each : terms) {
+      llvm::append_range(weights, each.weights);
+      places.push_back(each.rows.at);
+    }
+    auto op = GroupAddOp::create(b, SmallVector<Type>(sums.size(), f32),
+                                 weights, staged.memory, places,
+                                 terms.front().rows.rows, sums);
+    llvm::copy(op.getResults(), sums.begin());
+    return;
+  }
+  for (auto [i, each] : llvm::enumerate(terms)) {
+    constexpr size_t kWords = 4; // of 16 terms
+    auto ofEach = sums.slice(i * resultSums(), resultSums());
+    for (size_t word = 0; word < each.weights.size(); word += kWords)
+      addProduct(ofEach, ArrayRef(each.weights).slice(word, kWords), staged,
+                 each.rows, int64_t(word / kWords) * kMatrixTerms);
+  }
+}
+
 void SubgroupAttention::addProduct(MutableArrayRef<Value> sums,
                                    ArrayRef<Value> weights, StagedRows &staged,
                                    const Staged &from, int64_t row) {
-  for (int64_t step = 0; step < kResultFeatures / kMatrixTerms; ++step) {
+  for (int64_t step = 0; step < features / kMatrixTerms; ++step) {
     Words words =
         staged.across(b.add(from.at, b.index(row * StagedRows::kLine)),
                       b.index(step * kMatrixTerms));
@@ -107,17 +167,17 @@ void SubgroupAttention::finish(ValueRange sums, int64_t half,
                                const HeadMatrix &to, Value row, Value isThere,
                                Value factor) {
   Words words;
-  for (int64_t j = 0; j < kResultFeatures / kMatrixColumns; ++j) {
+  for (int64_t j = 0; j < features / kMatrixColumns; ++j) {
     auto sum = [&](int64_t odd) {
       Value value = sums[j * kLaneSums + 2 * half + odd];
       return factor ? b.mul(value, factor) : value;
     };
     words.push_back(pack(sum(0), sum(1)));
   }
-  transpose(MutableArrayRef(words).take_front(4));
-  transpose(MutableArrayRef(words).drop_front(4));
+  for (size_t i = 0; i < words.size(); i += 4)
+    transpose(MutableArrayRef(words).slice(i, 4));
   b.when(isThere, [&] {
-    for (size_t i : {0, 4}) {
+    for (size_t i = 0; i < words.size(); i += 4) {
       Value feature = b.mul(b.add(t, b.index(int64_t(i))), b.index(kLaneTerms));
       StoreWordsOp::create(b, words[i], words[i + 1], words[i + 2],
                            words[i + 3], to.matrix,
@@ -148,12 +208,14 @@ SubgroupAttention::masked(Value isEdge, Value first, ValueRange scores,
 }
 
 Words SubgroupAttention::packed(ValueRange sums) {
-  return {pack(sums[0], sums[1]), pack(sums[2], sums[3]),
-          pack(sums[4], sums[5]), pack(sums[6], sums[7])};
+  Words words;
+  for (size_t i = 0; i < sums.size(); i += 2)
+    words.push_back(pack(sums[i], sums[i + 1]));
+  return words;
 }
 
 Value SubgroupAttention::rowProduct(const HeadMatrix &x, const HeadMatrix &y,
-                                    Value row, int64_t headDim) {
+                                    Value row) {
   auto number = [&](Value bits, bool isHigh) -> Value {
     Value whole =
         isHigh ? arith::AndIOp::create(b, bits, word(int32_t(0xffff0000)))

@@ -2,7 +2,9 @@
 //
 // A subgroup has 16 rows of a head, with all scores and sums in its registers.
 // Rows of keys, or queries, are in shared memory for all subgroups
-// (StagedRows.h), a turn ahead of the products.
+// (StagedRows.h), a turn ahead of the products. Where four subgroups multiply
+// together (`by_groups`), each still has 16 rows, and its registers hold the
+// same numbers.
 //
 // Weights are computed where sums of scores are, which is where the left side
 // of the next product wants them.
@@ -21,10 +23,6 @@
 
 namespace hone::simt {
 
-/// Sums of a lane for 16 x 64.
-inline constexpr int64_t kResultSums =
-    kLaneSums * kResultFeatures / kMatrixColumns;
-
 /// Rows `g` and `g + 8` of a subgroup's 16, or something of each.
 using Pair = std::array<mlir::Value, 2>;
 
@@ -34,16 +32,32 @@ struct Staged {
   int64_t rows;
 };
 
+/// Products of staged rows: 16 of a subgroup on the left, or 64 of a group.
+struct StagedDots {
+  Staged left, right;
+};
+
+/// Words of the left side, and the rows that have its terms.
+struct StagedTerms {
+  Words weights;
+  Staged rows;
+};
+
 class SubgroupAttention {
   using Value = mlir::Value;
   using ValueRange = mlir::ValueRange;
 
 public:
-  SubgroupAttention(mlir::Operation *op, const Team &team)
+  template <typename Op>
+  SubgroupAttention(Op op, const Team &team)
       : subgroup{team.state, /*isSubgroup=*/true}, b(op, subgroup),
         g(b.div(team.state.lane, b.index(4))),
         t(b.rem(team.state.lane, b.index(4))), twoT(b.mul(t, b.index(2))),
-        f32(b.getF32Type()) {}
+        f32(b.getF32Type()), headDim(op.getHeadDim()),
+        features(op.getResultFeatures()), byGroups(op.getByGroups()) {}
+
+  /// Sums of a lane for 16 rows of the result.
+  int64_t resultSums() const { return kLaneSums * features / kMatrixColumns; }
 
   Value real(double value) { return b.real(f32, value); }
   Value word(int64_t value) {
@@ -111,18 +125,23 @@ public:
   masked(Value isEdge, Value first, ValueRange scores,
          llvm::function_ref<std::pair<Pair, Pair>()> range);
 
-  /// Four words for the left side of a product over 16 terms: what two
+  /// Words for the left side of a product, four for each 16 terms: what two
   /// neighbouring matrices of sums hold.
   Words packed(ValueRange sums);
-  /// Of 16 staged rows the products with the first `columns` of staged rows on
-  /// the right: kLaneSums for eight columns.
-  llvm::SmallVector<Value> dots(StagedRows &staged, const Staged &left,
-                                const Staged &right, int64_t columns,
-                                int64_t headDim);
-  /// sums += weights . `from`, of 16 staged rows from `row` on.
-  void addProduct(llvm::MutableArrayRef<Value> sums,
-                  llvm::ArrayRef<Value> weights, StagedRows &staged,
-                  const Staged &from, int64_t row);
+  /// Of each pair the products with the first `columns` of the rows on the
+  /// right, over a head's features: kLaneSums for eight columns.
+  llvm::SmallVector<llvm::SmallVector<Value>>
+  dots(StagedRows &staged, llvm::ArrayRef<StagedDots> pairs, int64_t columns);
+  /// For each of `terms` adds the products of its weights with the rows to
+  /// resultSums() of the sums.
+  void addProducts(llvm::MutableArrayRef<Value> sums, StagedRows &staged,
+                   llvm::ArrayRef<StagedTerms> terms);
+  /// The first of the 16 rows that the subgroup multiplies, or the 64 of its
+  /// group, where its own rows are those of block `block` from `at` on.
+  Value leftOf(Value at, Value block);
+  /// After it, copies of all threads are there, if they have waited for their
+  /// own.
+  void barrier();
   /// Stores the sums of row `half` of the pair, times `factor` if it is there,
   /// where `isThere` is true.
   void finish(ValueRange sums, int64_t half, const HeadMatrix &to, Value row,
@@ -147,8 +166,17 @@ public:
   TeamBuilder b;
   const Value g, t, twoT;
   const mlir::Type f32;
+  const int64_t headDim;
+  const int64_t features; ///< of the result
+  const bool byGroups;
 
 private:
+  llvm::SmallVector<Value> dots(StagedRows &staged, const StagedDots &pair,
+                                int64_t columns);
+  /// sums += `weights` . 16 staged rows from `row` on.
+  void addProduct(llvm::MutableArrayRef<Value> sums,
+                  llvm::ArrayRef<Value> weights, StagedRows &staged,
+                  const Staged &from, int64_t row);
   Words loadWords(const HeadMatrix &from, Value row, Value feature) {
     auto op = LoadWordsOp::create(
         b, llvm::SmallVector<mlir::Type>(4, b.getI32Type()), from.matrix,
@@ -163,8 +191,7 @@ private:
 
 public:
   /// The products of the numbers in two rows, joined.
-  Value rowProduct(const HeadMatrix &x, const HeadMatrix &y, Value row,
-                   int64_t headDim);
+  Value rowProduct(const HeadMatrix &x, const HeadMatrix &y, Value row);
 };
 
 } // namespace hone::simt

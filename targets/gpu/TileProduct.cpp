@@ -254,7 +254,6 @@ SmallVector<Value> TileProduct::multiplyMatrices(Value slot,
 }
 
 SmallVector<Value> TileProduct::multiplyGroup(Value slot, ValueRange before) {
-  constexpr int64_t kGroup = 4, kGroupRows = kGroup * kMatrixRows;
   Value group = b.div(b.team.state.subgroup, b.index(kGroup)),
         zero = b.index(0);
   SmallVector<Value> leftAt =
@@ -279,12 +278,8 @@ SmallVector<Value> TileProduct::multiplyGroup(Value slot, ValueRange before) {
 }
 
 void TileProduct::barrier() {
-  // The unit reads shared memory by itself.
   if (isByGroups())
-    NVVM::FenceProxyOp::create(
-        b, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(b.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    fenceForGroups(b);
   if (!b.team.isSubgroup) {
     mlir::gpu::BarrierOp::create(b);
     return;

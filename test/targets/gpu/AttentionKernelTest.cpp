@@ -35,11 +35,16 @@ constexpr double kSumLoss = 1.0 / (1 << 22), kExpLoss = 1.0 / (1 << 20);
 struct Shape {
   int64_t heads, kvHeads, headDim, window; ///< window 0: none
   int64_t keyRows;                         ///< of a workgroup of keys
+  bool byGroups = false;                   ///< four subgroups multiply together
+
+  const char *target() const {
+    return byGroups ? "nvptx64-nvidia-cuda:sm_90a"
+                    : "nvptx64-nvidia-cuda:sm_80";
+  }
 };
-constexpr Shape kShapes[] = {{2, 1, 64, 0, 32},
-                             {2, 1, 128, 0, 64},
-                             {2, 2, 64, 9, 64},
-                             {4, 1, 128, 17, 16}};
+constexpr Shape kShapes[] = {{2, 1, 64, 0, 32},       {2, 1, 128, 0, 64},
+                             {2, 2, 64, 9, 64},       {4, 1, 128, 17, 16},
+                             {2, 1, 64, 0, 64, true}, {4, 2, 128, 0, 64, true}};
 
 /// Numbers, and how far each may be from what they are.
 struct Bounded {
@@ -240,7 +245,7 @@ void Reference::backward(int64_t head, int64_t i) {
 
 /// Runs `body` in all orders of threads; what it leaves under the names of
 /// `expected` must be there.
-static void check(Arena &arena, const std::string &body,
+static void check(Arena &arena, const std::string &body, const Shape &shape,
                   const std::map<std::string, const Bounded *> &expected) {
   const std::string ir = entryFunction(arena.text + body);
   const std::vector<char> given = arena.bytes;
@@ -252,8 +257,7 @@ static void check(Arena &arena, const std::string &body,
     options.lanesOneByOne = order == ptx::Order::Random;
     options.isRecorded = first.empty();
     options.countsBankConflicts = first.empty();
-    DeviceProgram program(ir, int64_t(given.size()),
-                          "nvptx64-nvidia-cuda:sm_80", options);
+    DeviceProgram program(ir, int64_t(given.size()), shape.target(), options);
     for (const auto &[name, bounded] : expected) {
       std::vector<ptx::Near> near;
       for (size_t i = 0; i < bounded->values.size(); ++i)
@@ -265,6 +269,9 @@ static void check(Arena &arena, const std::string &body,
     ASSERT_EQ(program.run(arena.bytes.data(), kRows), "");
     EXPECT_TRUE(first.empty() || arena.bytes == first) << "another order";
     EXPECT_EQ(program.bankConflicts(), 0u);
+    EXPECT_GT(executionsOf(program.machine(),
+                           shape.byGroups ? "wgmma.mma_async" : "mma.sync"),
+              0u);
     first = arena.bytes;
   }
   for (const auto &[name, bounded] : expected)
@@ -281,6 +288,8 @@ static std::string attributesOf(const Shape &shape, bool ofQueries = true) {
     own = ", rows = " + std::to_string(shape.keyRows);
   else if (shape.window)
     own = ", window = " + std::to_string(shape.window);
+  if (shape.byGroups)
+    own += ", by_groups";
   return llvm::formatv(" {{heads = {0}, kv_heads = {1}, scale = {2} : f64{3}}",
                        shape.heads, shape.kvHeads, kScale, own);
 }
@@ -288,7 +297,8 @@ static std::string attributesOf(const Shape &shape, bool ofQueries = true) {
 /// `op` in a workgroup for each part of each of `heads`, and `rows` rows.
 static std::string workgroups(const Shape &shape, int64_t heads, int64_t rows,
                               const std::string &name, const std::string &op) {
-  const int64_t parts = shape.headDim / 64, blocks = (kRows + rows - 1) / rows;
+  const int64_t parts = shape.byGroups ? 1 : shape.headDim / 64,
+                blocks = (kRows + rows - 1) / rows;
   return llvm::formatv(R"(
     %{4} = arith.constant {3} : index
     tile.parallel (%i) in (%{4}) {{
@@ -331,7 +341,7 @@ TEST(GpuAttention, InRegistersIsNearFloat64) {
               "%starts to %y normalizer %normalizer : " +
                   arena.typesOf({"normalizer"}) + attributesOf(shape) + " : " +
                   arena.typesOf({"q", "k", "v", "starts", "y"})),
-          {{"y", &want.y}, {"normalizer", &want.normalizer}});
+          shape, {{"y", &want.y}, {"normalizer", &want.normalizer}});
   }
 }
 
@@ -372,6 +382,6 @@ TEST(GpuAttention, AdjointInRegistersIsNearFloat64) {
                     attributesOf(shape, /*ofQueries=*/false) + " : " + index +
                     arena.typesOf({"q", "k", "v", "dy", "terms", "maxima",
                                    "reciprocals", "ends", "dk", "dv"})),
-        {{"dq", &want.dq}, {"dk", &want.dk}, {"dv", &want.dv}});
+        shape, {{"dq", &want.dq}, {"dk", &want.dk}, {"dv", &want.dv}});
   }
 }

@@ -62,8 +62,24 @@ bool read(Warp &warp, const Instruction &instruction, uint32_t place,
   return true;
 }
 
-// Operands: the descriptors; `elements` columns, isSigned: those of b are
-// neighbours. The accumulators are in Kernel::more.
+using Terms = std::array<double, kDepth>;
+
+/// The warp's 16 rows of what four registers of each lane hold: two neighbours
+/// of row `lane / 4` and of the eighth after it, then of the further terms.
+void readWords(Warp &warp, const uint32_t *places, std::vector<Terms> &to) {
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint32_t *words = warp.lanes<uint32_t>(places[i]);
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      for (unsigned half = 0; half < 2; ++half)
+        to[lane / 4 + i % 2 * 8][i / 2 * 8 + lane % 4 * 2 + half] =
+            fromBFloat16(uint16_t(words[lane] >> 16 * half));
+  }
+}
+
+// Operands: the descriptors, or that of the right side alone where `space` is
+// generic, since the left side is in registers; `elements` columns, isSigned:
+// those of b are neighbours, elementBytes: of a sum that is added to. The
+// accumulators, then registers of the left side, are in Kernel::more.
 void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
   if (!warp.takesPart(instruction, ~0u, mask))
     return;
@@ -73,12 +89,12 @@ void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
                "fence.proxy.async");
     return;
   }
+  const bool isInMemory = instruction.space == Space::Shared;
   Descriptor left, right;
-  if (!read(warp, instruction, instruction.operands[0], left) ||
+  if ((isInMemory && !read(warp, instruction, instruction.operands[0], left)) ||
       !read(warp, instruction, instruction.operands[1], right))
     return;
   const unsigned columns = instruction.elements;
-  using Terms = std::array<double, kDepth>;
   // Sixteen bytes at a time: eight terms of a place, or eight places of a term.
   auto load = [&](const Descriptor &side, unsigned begin, bool placesTogether,
                   std::vector<Terms> &to) {
@@ -101,17 +117,20 @@ void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
     return true;
   };
   std::vector<Terms> a(kRows), b(columns);
-  if (!load(left, warp.number() % kGroupWarps * kRows, false, a) ||
-      !load(right, 0, instruction.isSigned, b))
-    return;
   const uint32_t *places =
       warp.workgroup().kernel.more.data() + instruction.immediate;
+  if (!isInMemory)
+    readWords(warp, places + columns / 2, a);
+  else if (!load(left, warp.number() % kGroupWarps * kRows, false, a))
+    return;
+  if (!load(right, 0, instruction.isSigned, b))
+    return;
   for (unsigned i = 0; i < columns / 2; ++i) {
     float *sums = warp.lanes<float>(places[i]);
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const unsigned row = lane / 4 + i / 2 % 2 * 8,
                      column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      double sum = sums[lane];
+      double sum = instruction.elementBytes ? sums[lane] : 0;
       for (unsigned k = 0; k < kDepth; ++k)
         sum += a[row][k] * b[column][k];
       sums[lane] = canonical(float(sum));
@@ -148,31 +167,46 @@ bool decodeProduct(KernelBuilder &builder, const Statement &statement,
   if (words[4] != "m64n" + std::to_string(columns) + "k16" || columns % 8 ||
       columns == 0 || columns > 248)
     return false;
-  // d, a, b, whether d is added to, signs, and which sides are on their sides.
-  if (operands.size() != 8 || operands[0].kind != Operand::Vector ||
+  // d, a, b, whether d is added to, signs, and which sides are on their sides,
+  // of which a in registers has no choice.
+  constexpr unsigned kLeftWords = 4;
+  const bool isInMemory = operands.size() == 8;
+  if ((!isInMemory && operands.size() != 7) ||
+      operands[0].kind != Operand::Vector ||
       operands[0].parts.size() != columns / 2)
     return builder.fail(statement.line, "a product of 64 rows has " +
                                             std::to_string(columns / 2) +
                                             " sums of a lane");
-  const uint64_t wanted[] = {1, 1, 1, 0};
-  for (unsigned i = 0; i < 4; ++i)
-    if (operands[3 + i].kind != Operand::Integer ||
-        operands[3 + i].bits != wanted[i])
-      return builder.fail(statement.line, "only sums that go on, of rows of a "
-                                          "whose terms are neighbours, are "
-                                          "executed");
-  if (operands[7].kind != Operand::Integer || operands[7].bits > 1)
-    return false;
-  std::vector<uint32_t> places(columns / 2);
-  for (unsigned i = 0; i < places.size(); ++i)
-    if (!builder.place(statement, operands[0].parts[i], 4, places[i]))
+  for (unsigned i = 3; i < operands.size(); ++i)
+    if (operands[i].kind != Operand::Integer || operands[i].bits > 1)
       return false;
+  if (operands[4].bits != 1 || operands[5].bits != 1 ||
+      (isInMemory && operands[6].bits != 0))
+    return builder.fail(statement.line, "only sums of rows of a whose terms "
+                                        "are neighbours are executed");
+  std::vector<uint32_t> places;
+  auto keep = [&](const Operand &registers) {
+    for (const Operand &part : registers.parts)
+      if (!builder.place(statement, part, 4, places.emplace_back()))
+        return false;
+    return true;
+  };
+  if (!keep(operands[0]))
+    return false;
+  if (isInMemory) {
+    if (!builder.place(statement, operands[1], 8, instruction.operands[0]))
+      return false;
+  } else if (operands[1].kind != Operand::Vector ||
+             operands[1].parts.size() != kLeftWords || !keep(operands[1])) {
+    return false;
+  }
   instruction.immediate = builder.keep(places);
+  instruction.space = isInMemory ? Space::Shared : Space::Generic;
+  instruction.elementBytes = operands[3].bits ? sizeof(float) : 0;
   instruction.elements = uint8_t(columns);
-  instruction.isSigned = operands[7].bits;
+  instruction.isSigned = operands.back().bits;
   instruction.run = runProduct;
-  return builder.place(statement, operands[1], 8, instruction.operands[0]) &&
-         builder.place(statement, operands[2], 8, instruction.operands[1]);
+  return builder.place(statement, operands[2], 8, instruction.operands[1]);
 }
 
 void runFence(Warp &warp, const Instruction &instruction, uint32_t mask) {
