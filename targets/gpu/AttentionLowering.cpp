@@ -221,7 +221,7 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
           for (auto [i, sum] : llvm::enumerate(sums))
             sum = b.mul(sum, factors[i % kLaneSums / 2]);
           Staged values{b.add(stageAt, b.index(keyNumbers)), keys};
-          s.addProducts(sums, staged, {{s.packed(scores), values}});
+          s.addProducts(sums, staged, {{scores, values}});
           llvm::append_range(sums, maxima);
           llvm::append_range(sums, totals);
           return sums;
@@ -321,7 +321,7 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
           }
           SmallVector<Value> next(before);
           Staged part{b.add(stageAt, partAt), keys};
-          s.addProducts(next, staged, {{s.packed(slopes), part}});
+          s.addProducts(next, staged, {{slopes, part}});
           return next;
         });
     b.when(at.hasRows(), [&] {

@@ -208,18 +208,22 @@ SmallVector<Value> KeyAdjoint::addQueries(Value stage, Value head, Value query,
                                           ValueRange before) {
   QueryTerms terms = termsOf(head, query);
   Staged queries = at.ownQueries(stage),
-         slopesOf = at.ownQueries(b.add(stage, b.index(queryNumbers)));
-  auto products = s.dots(
-      staged, {{at.ownKeys(keysAt), queries}, {at.ownKeys(valuesAt), slopesOf}},
-      at.each);
+         like = at.ownQueries(b.add(stage, b.index(queryNumbers)));
+  auto slopesOf = [&] { return StagedDots{at.ownKeys(valuesAt), like}; };
+  // A group multiplies both at once; a subgroup keeps few in registers.
+  SmallVector<StagedDots> first = {{at.ownKeys(keysAt), queries}};
+  if (s.byGroups)
+    first.push_back(slopesOf());
+  auto products = s.dots(staged, first, at.each);
   SmallVector<Value> weights = at.masked(query, products[0]);
-  SmallVector<Value> slopes = products[1];
   for (auto [i, weight] : llvm::enumerate(weights)) {
     size_t column = QueryTerms::columnOf(i);
     weight = b.mul(
         s.exp2(math::FmaOp::create(b, weight, logScale, terms.offsets[column])),
         terms.reciprocals[column]);
   }
+  SmallVector<Value> slopes =
+      s.byGroups ? products[1] : s.dots(staged, {slopesOf()}, at.each).front();
   for (auto [i, slope] : llvm::enumerate(slopes))
     slope =
         b.mul(weights[i],
@@ -227,9 +231,8 @@ SmallVector<Value> KeyAdjoint::addQueries(Value stage, Value head, Value query,
                                   terms.lessTerms[QueryTerms::columnOf(i)]));
   SmallVector<Value> sums(before);
   queries.at = b.add(queries.at, partAt);
-  slopesOf.at = b.add(slopesOf.at, partAt);
-  s.addProducts(sums, staged,
-                {{s.packed(slopes), queries}, {s.packed(weights), slopesOf}});
+  like.at = b.add(like.at, partAt);
+  s.addProducts(sums, staged, {{slopes, queries}, {weights, like}});
   return sums;
 }
 

@@ -80,8 +80,8 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
   bool hasProducts = false, hasOthers = false, isWide = false;
   kernel.walk([&](Operation *op) {
     if (auto adjoint = dyn_cast<AttentionKeyAdjointOp>(op))
-      isWide |= adjoint.getHeadDim() > kNarrowHead &&
-                (device.spillsWideKeys || adjoint.getByGroups());
+      isWide |= adjoint.getByGroups() ||
+                (device.spillsWideKeys && adjoint.getHeadDim() > kNarrowHead);
     if (auto product = dyn_cast<tile::ProductOp>(op)) {
       hasProducts = true;
       hasOthers |= !isSmallProduct(product, device) ||

@@ -73,7 +73,7 @@ SubgroupAttention::dots(StagedRows &staged, ArrayRef<StagedDots> pairs,
   SmallVector<SmallVector<Value>> results;
   if (!byGroups) {
     for (const StagedDots &pair : pairs)
-      results.push_back(dots(staged, pair, columns));
+      results.push_back(subgroupDots(staged, pair, columns));
     return results;
   }
   SmallVector<Value> lefts, rights;
@@ -92,9 +92,9 @@ SubgroupAttention::dots(StagedRows &staged, ArrayRef<StagedDots> pairs,
   return results;
 }
 
-SmallVector<Value> SubgroupAttention::dots(StagedRows &staged,
-                                           const StagedDots &pair,
-                                           int64_t columns) {
+SmallVector<Value> SubgroupAttention::subgroupDots(StagedRows &staged,
+                                                   const StagedDots &pair,
+                                                   int64_t columns) {
   SmallVector<Value> zeros(kLaneSums * columns / kMatrixColumns, real(0.0));
   // A loop that stays one: both sides would be in registers otherwise.
   return b.foldRolled(
@@ -125,25 +125,25 @@ SmallVector<Value> SubgroupAttention::dots(StagedRows &staged,
 
 void SubgroupAttention::addProducts(MutableArrayRef<Value> sums,
                                     StagedRows &staged,
-                                    ArrayRef<StagedTerms> terms) {
+                                    ArrayRef<WeightedRows> all) {
   if (byGroups) {
-    SmallVector<Value> weights, places;
-    for (const StagedTerms &each : terms) {
-      llvm::append_range(weights, each.weights);
+    SmallVector<Value> words, places;
+    for (const WeightedRows &each : all) {
+      llvm::append_range(words, packed(each.weights));
       places.push_back(each.rows.at);
     }
-    auto op = GroupAddOp::create(b, SmallVector<Type>(sums.size(), f32),
-                                 weights, staged.memory, places,
-                                 terms.front().rows.rows, sums);
+    auto op =
+        GroupAddOp::create(b, SmallVector<Type>(sums.size(), f32), words,
+                           staged.memory, places, all.front().rows.rows, sums);
     llvm::copy(op.getResults(), sums.begin());
     return;
   }
-  for (auto [i, each] : llvm::enumerate(terms)) {
-    constexpr size_t kWords = 4; // of 16 terms
+  for (auto [i, each] : llvm::enumerate(all)) {
     auto ofEach = sums.slice(i * resultSums(), resultSums());
-    for (size_t word = 0; word < each.weights.size(); word += kWords)
-      addProduct(ofEach, ArrayRef(each.weights).slice(word, kWords), staged,
-                 each.rows, int64_t(word / kWords) * kMatrixTerms);
+    constexpr int64_t kTermSums = kLaneSums * kMatrixTerms / kMatrixColumns;
+    for (size_t from = 0; from < each.weights.size(); from += kTermSums)
+      addProduct(ofEach, packed(each.weights.slice(from, kTermSums)), staged,
+                 each.rows, int64_t(from / kTermSums) * kMatrixTerms);
   }
 }
 

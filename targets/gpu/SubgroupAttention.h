@@ -37,9 +37,9 @@ struct StagedDots {
   Staged left, right;
 };
 
-/// Words of the left side, and the rows that have its terms.
-struct StagedTerms {
-  Words weights;
+/// Sums of scores' places, and as many rows that they are weights of.
+struct WeightedRows {
+  mlir::ValueRange weights;
   Staged rows;
 };
 
@@ -125,17 +125,14 @@ public:
   masked(Value isEdge, Value first, ValueRange scores,
          llvm::function_ref<std::pair<Pair, Pair>()> range);
 
-  /// Words for the left side of a product, four for each 16 terms: what two
-  /// neighbouring matrices of sums hold.
-  Words packed(ValueRange sums);
   /// Of each pair the products with the first `columns` of the rows on the
   /// right, over a head's features: kLaneSums for eight columns.
   llvm::SmallVector<llvm::SmallVector<Value>>
   dots(StagedRows &staged, llvm::ArrayRef<StagedDots> pairs, int64_t columns);
-  /// For each of `terms` adds the products of its weights with the rows to
-  /// resultSums() of the sums.
+  /// For each of `all` adds the products of its weights, rounded, with the rows
+  /// to resultSums() of the sums.
   void addProducts(llvm::MutableArrayRef<Value> sums, StagedRows &staged,
-                   llvm::ArrayRef<StagedTerms> terms);
+                   llvm::ArrayRef<WeightedRows> all);
   /// The first of the 16 rows that the subgroup multiplies, or the 64 of its
   /// group, where its own rows are those of block `block` from `at` on.
   Value leftOf(Value at, Value block);
@@ -171,8 +168,8 @@ public:
   const bool byGroups;
 
 private:
-  llvm::SmallVector<Value> dots(StagedRows &staged, const StagedDots &pair,
-                                int64_t columns);
+  llvm::SmallVector<Value>
+  subgroupDots(StagedRows &staged, const StagedDots &pair, int64_t columns);
   /// sums += `weights` . 16 staged rows from `row` on.
   void addProduct(llvm::MutableArrayRef<Value> sums,
                   llvm::ArrayRef<Value> weights, StagedRows &staged,
@@ -185,6 +182,9 @@ private:
   }
   /// Two floats as bfloat16 in a word.
   Value pack(Value low, Value high);
+  /// Words for the left side of a product, four for each 16 terms: what two
+  /// neighbouring matrices of sums hold.
+  Words packed(ValueRange sums);
   /// Of words of chunks `j` in lane `t` of four, word `t` of each, makes the
   /// words `j` of chunk `t`.
   void transpose(llvm::MutableArrayRef<Value> words);

@@ -206,6 +206,16 @@ TEST_P(RegisterAttentionTest, LongSequenceOfWideHeads) {
   checkWorkgroups({2, 1, 128, 0});
 }
 
+// Where four subgroups multiply together, that is for heads in one piece, with
+// two groups in a workgroup of queries.
+TEST_P(RegisterAttentionTest, LongSequenceOfWholeHeads) {
+  for (int64_t headDim : {64, 128}) {
+    const Shape shape = {2, 1, headDim, 0};
+    SCOPED_TRACE(text(shape));
+    checkLongSequence(shape, 300, 128 * simt::kMultiprocessors / shape.heads);
+  }
+}
+
 TEST_P(RegisterAttentionTest, WindowReadsNothingElse) {
   constexpr Shape shape = {2, 1, 64, 9};
   for (int64_t queries : {32, 128})
