@@ -67,8 +67,10 @@ std::string Target::describe() const {
 
 void Target::setNumerics(mlir::ModuleOp module) const {
   setLossColumns(module, lossColumns());
-  if (const TargetKernels *own = kernels())
+  if (const TargetKernels *own = kernels()) {
     setAttentionIterations(module, own->attentionIterations());
+    setProductTiles(module, own->productTiles());
+  }
 }
 
 llvm::Expected<std::unique_ptr<Target>>

@@ -64,6 +64,7 @@ IdentityFields hone::describeModel(ModuleOp imported) {
   // The target is told by name.
   (*ofAnyBatch)->removeAttr(kLossColumnsAttrName);
   (*ofAnyBatch)->removeAttr(kAttentionIterationsAttrName);
+  (*ofAnyBatch)->removeAttr(kProductTilesAttrName);
   std::string text;
   llvm::raw_string_ostream(text) << **ofAnyBatch;
   fields["model"] = rt::Sha256::hex(text);

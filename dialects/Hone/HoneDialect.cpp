@@ -80,7 +80,8 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == getMaxRowsAttrName() || name == getArenaBytesAttrName() ||
-      name == kLossColumnsAttrName || name == kAttentionIterationsAttrName) {
+      name == kLossColumnsAttrName || name == kAttentionIterationsAttrName ||
+      name == kProductTilesAttrName) {
     // A batch has a row; a module without values needs no memory.
     int64_t least = name == getArenaBytesAttrName() ? 0 : 1;
     auto value = dyn_cast<IntegerAttr>(attr.getValue());

@@ -75,6 +75,44 @@ HeadParts headParts(int64_t heads, int64_t kvHeads, int64_t iterations) {
   return {perPart, static_cast<int64_t>(llvm::divideCeil(group, perPart))};
 }
 
+void setProductTiles(ModuleOp module, int64_t tiles) {
+  setModuleNumber(module, kProductTilesAttrName, tiles, 0);
+}
+
+/// Whether `parameter` is one whose elements are random in part.
+static bool isPerturbed(Value parameter) {
+  Operation *op = parameter ? parameter.getDefiningOp() : nullptr;
+  auto random = dyn_cast_or_null<RandomOpInterface>(op);
+  return random && random.getRandomSource();
+}
+
+int64_t productParts(Operation *op, Value weight) {
+  auto module = op->getParentOfType<ModuleOp>();
+  int64_t atOnce = moduleNumber(op, kProductTilesAttrName).value_or(0);
+  std::optional<int64_t> rows = mostRows(op);
+  if (!atOnce || !rows ||
+      !module->hasAttr(HoneDialect::getRoundedProductsAttrName()) ||
+      isPerturbed(weight) || !computedType(op->getResult(0)).isF32())
+    return 1;
+  int64_t tiles = llvm::divideCeil(*rows, kPartRows) *
+                  llvm::divideCeil(columns(op->getResult(0)), kPartColumns);
+  int64_t terms = columns(op->getOperand(0));
+  int64_t parts = llvm::bit_floor<uint64_t>(
+      std::min(atOnce / tiles, terms / kFewestPartTerms));
+  // Two parts cost as much as they spare.
+  return parts < 4 ? 1 : parts;
+}
+
+SmallVector<MemRefType> productPartsType(Operation *op, Value weight,
+                                         int64_t rows) {
+  int64_t parts = productParts(op, weight);
+  if (parts == 1)
+    return {};
+  Value result = op->getResult(0);
+  return {
+      MemRefType::get({rows, parts * columns(result)}, computedType(result))};
+}
+
 bool hasRows(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getRank() > 0 && tensor.isDynamicDim(0);
@@ -148,11 +186,9 @@ MemRefType perRow(MLIRContext *context, int64_t rows) {
 }
 
 SmallVector<MemRefType> formedOnce(Value parameter, bool byElement) {
-  Operation *op = parameter ? parameter.getDefiningOp() : nullptr;
-  auto plain = dyn_cast_or_null<ParameterOp>(op);
+  auto plain = parameter ? parameter.getDefiningOp<ParameterOp>() : nullptr;
   bool isGrouped = plain && plain.getStored() && plain.getStored()->isGrouped();
-  auto random = dyn_cast_or_null<RandomOpInterface>(op);
-  if (!(random && random.getRandomSource()) && !(byElement && isGrouped))
+  if (!isPerturbed(parameter) && !(byElement && isGrouped))
     return {};
   return {MemRefType::get({rowsOf(parameter), columns(parameter)},
                           computedType(parameter))};

@@ -61,6 +61,25 @@ void setAttentionIterations(mlir::ModuleOp module, int64_t iterations);
 inline constexpr int64_t kAttentionKeys = 128;
 int64_t attentionKeys(mlir::Operation *op);
 
+/// Module attribute: how many tiles of kPartRows by kPartColumns a target
+/// multiplies at a time. Absent: products are not cut into parts.
+inline constexpr llvm::StringLiteral kProductTilesAttrName =
+    "hone.product_tiles";
+void setProductTiles(mlir::ModuleOp module, int64_t tiles);
+inline constexpr int64_t kPartRows = 128, kPartColumns = 128;
+/// Terms of a part are a multiple of this, and at least kFewestPartTerms.
+inline constexpr int64_t kPartTerms = 64, kFewestPartTerms = 512;
+/// Parts of the terms of the rounded product of `op`, an adapter's or its
+/// adjoint, of its first operand with `weight`. More than one where the batch
+/// has so few rows that the tiles of the result would leave most of that
+/// target idle, and a sum is long: parts are multiplied at a time, and added up
+/// in their order.
+int64_t productParts(mlir::Operation *op, mlir::Value weight);
+/// Sums of those parts side by side, in batches of `rows` rows; nothing: there
+/// is one part.
+llvm::SmallVector<mlir::MemRefType>
+productPartsType(mlir::Operation *op, mlir::Value weight, int64_t rows);
+
 /// How the query heads of a key head are divided among iterations.
 struct HeadParts {
   int64_t heads; ///< of a part; the last one may have fewer

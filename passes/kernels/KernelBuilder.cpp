@@ -6,6 +6,7 @@
 
 #include "passes/kernels/KernelBuilder.h"
 
+#include "dialects/Hone/Sizes.h"
 #include "passes/kernels/PhiloxKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -265,7 +266,8 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   if (settings.blocks.rows)
     limit(settings.blocks.rows);
   SmallVector<MemRefType, 2> memory;
-  if (sumType != element) {
+  const bool hasOwnSums = sumType != element && !tiling.parts;
+  if (hasOwnSums) {
     if (rowMaximum > settings.blocks.sumRows)
       limit(settings.blocks.sumRows);
     int64_t rows = height ? std::min(height, rowMaximum) : rowMaximum;
@@ -280,7 +282,18 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   Value tiles = index(count);
   if (height)
     tiles = mul(ceilDiv(tiling.rows, height), tiles);
+  int64_t parts = 1;
+  if (tiling.parts) {
+    parts =
+        cast<MemRefType>(tiling.parts.getType()).getDimSize(1) / tiling.columns;
+    tiles = mul(tiles, index(parts));
+  }
   parallel(tiles, memory, [&](Value i, ValueRange own) {
+    Value part;
+    if (tiling.parts) {
+      part = rem(i, index(parts));
+      i = div(i, index(parts));
+    }
     Tile tile{zero,
               tiling.rows,
               zero,
@@ -288,8 +301,11 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
               width,
               tiling.terms,
               tiling.mayRound && rounds(sumType),
-              sumType != element ? own.front() : Value(),
-              tiling.scratch ? own.back() : Value()};
+              hasOwnSums ? own.front() : Value(),
+              tiling.scratch ? own.back() : Value(),
+              tiling.parts,
+              part,
+              parts};
     if (height) {
       tile.row = mul(div(i, index(count)), index(height));
       tile.rows = min(index(height), sub(tiling.rows, tile.row));
@@ -315,6 +331,38 @@ KernelBuilder::Product KernelBuilder::productFor(const Tile &tile, Value c,
   product.sums = tile.sums;
   product.padded = static_cast<bool>(tile.sums);
   return product;
+}
+
+void KernelBuilder::takePart(Product &product, const Tile &tile,
+                             int64_t depth) {
+  int64_t stages = llvm::divideCeil(depth, kPartTerms);
+  int64_t terms = std::min<int64_t>(
+      depth, kPartTerms * llvm::divideCeil(stages, tile.partCount));
+  Value from = min(mul(tile.part, index(terms)), index(depth));
+  auto advance = [&](Value &place) { place = add(place, from); };
+  advance(product.transposeA ? product.a.row : product.a.column);
+  advance(product.transposeW ? product.w.column : product.w.row);
+  product.depth = min(index(terms), sub(index(depth), from));
+  int64_t columns = cast<MemRefType>(tile.parts.getType()).getDimSize(1);
+  Value before = mul(tile.part, index(columns / tile.partCount));
+  product.c = {tile.parts, tile.row, add(before, tile.column)};
+}
+
+void KernelBuilder::joinParts(Value parts, Value c, Epilogue epilogue) {
+  int64_t columns = cast<MemRefType>(c.getType()).getDimSize(1);
+  int64_t all = cast<MemRefType>(parts.getType()).getDimSize(1);
+  forEachElement(columns, [&](Value row, Value column) {
+    Value sum = load(parts, {row, column});
+    for (int64_t from = columns; from < all; from += columns)
+      sum = add(sum, load(parts, {row, add(column, index(from))}));
+    if (epilogue)
+      sum = epilogue(sum, row, column);
+    if (!follower)
+      return store(sum, c, {row, column});
+    store(followed(sum, c, row, column), buffer(follower->getResult(0)),
+          {row, column});
+  });
+  wasFollowed = bool(follower);
 }
 
 IntegerAttr KernelBuilder::bitsOf(const ParameterView &view) {
@@ -357,6 +405,13 @@ bool KernelBuilder::roundsThin(Value a, Value w) const {
 bool KernelBuilder::sumsRowsInAnyOrder(Value a, Value w) const {
   return settings.roundsProducts && settings.roundsThinProducts &&
          isBFloat16(a) != isBFloat16(w);
+}
+
+Value KernelBuilder::followed(Value sum, Value c, Value row, Value column) {
+  // It sees what would have been stored.
+  Type stored = cast<MemRefType>(c.getType()).getElementType();
+  Value known = convert(sum.getType(), convert(stored, sum));
+  return elementsOf(follower, row, column, known).front();
 }
 
 void KernelBuilder::product(const Product &p, Epilogue epilogue) {
@@ -411,9 +466,6 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
   fillRegion(product.getEpilogue(), [&](Value sum, Value i, Value j) {
     if (epilogue)
       sum = epilogue(sum, i, j);
-    Value row = add(p.c.row, i), column = add(p.c.column, j);
-    // What follows sees what would have been stored.
-    Value known = convert(element, convert(stored, sum));
-    return elementsOf(follower, row, column, known).front();
+    return followed(sum, p.c.matrix, add(p.c.row, i), add(p.c.column, j));
   });
 }

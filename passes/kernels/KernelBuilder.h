@@ -194,6 +194,9 @@ public:
     bool mayRound = false;         ///< see KernelSettings::roundsProducts
     mlir::MemRefType scratch = {}; ///< memory of a tile's own; null: none
     int64_t columnBlock = 0;       ///< as rowBlock, of its columns
+    /// Memory of sums of parts of the terms, side by side; null: sums are
+    /// whole.
+    Value parts = {};
   };
   /// A piece of a result, computed by one iteration.
   struct Tile {
@@ -202,6 +205,8 @@ public:
     bool rounded;
     Value sums = {}; ///< private; null: the result itself
     Value scratch = {};
+    Value parts = {}, part = {}; ///< see Tiling::parts; which of them
+    int64_t partCount = 1;
   };
   /// Runs the body for each tile of a result of `element`, in parallel.
   void forEachTile(mlir::Type element, const Tiling &tiling,
@@ -230,6 +235,10 @@ public:
   /// The product for a tile, which is also where it is written in `c`.
   Product productFor(const Tile &tile, Value c, const Piece &a, const Piece &w,
                      Value depth) const;
+  /// Makes it that of the tile's part of its terms, with `depth` in all.
+  void takePart(Product &product, const Tile &tile, int64_t depth);
+  /// c = epilogue(the sum of all `parts` in their order), completes `c`.
+  void joinParts(Value parts, Value c, Epilogue epilogue = nullptr);
   /// `epilogue` is applied to the whole sum, with what was there before.
   void product(const Product &product, Epilogue epilogue = nullptr);
   /// Whether products that may round their operands do.
@@ -246,6 +255,8 @@ public:
 
 private:
   mlir::IntegerAttr bitsOf(const ParameterView &view);
+  /// What the follower makes of `sum`, which would be stored at a place of `c`.
+  Value followed(Value sum, Value c, Value row, Value column);
 
   mlir::Operation *op;
   ElementwiseOpInterface follower;

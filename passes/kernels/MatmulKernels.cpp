@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/kernels/PhiloxKernel.h"
 
@@ -26,7 +27,7 @@ static auto scaledBy(KernelBuilder &k, Value factor) {
   return [&k, factor](Value acc, Value, Value) { return k.mul(acc, factor); };
 }
 
-/// `c (+)= a w` for one tile, over all of `depth`.
+/// `c (+)= a w` for one tile, over all of `depth` or the tile's part of it.
 static KernelBuilder::Product
 tileProduct(KernelBuilder &k, const KernelBuilder::Tile &tile, Value c, Value a,
             Value w, bool transposeW, int64_t depth, bool accumulate) {
@@ -38,6 +39,8 @@ tileProduct(KernelBuilder &k, const KernelBuilder::Tile &tile, Value c, Value a,
       k.productFor(tile, c, {a, tile.row, zero}, right, k.index(depth));
   product.transposeW = transposeW;
   product.accumulate = accumulate;
+  if (tile.parts)
+    k.takePart(product, tile, depth);
   return product;
 }
 
@@ -240,7 +243,7 @@ static void adapterInput(KernelBuilder &k,
                 scaledBy(k, factor));
 }
 
-/// One tile of `dx (+)= dy W`, which completes it.
+/// One tile of `dx (+)= dy W`, which completes it if it has no parts.
 static void inputAdjointTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
                              Value dx, Value dy, Value weight,
                              bool accumulate) {
@@ -248,11 +251,17 @@ static void inputAdjointTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
   KernelBuilder::Product product = tileProduct(
       k, tile, dx, dy, weight, /*transposeW=*/false, out, accumulate);
   product.readAhead = true;
-  product.completes = true;
+  product.completes = !tile.parts;
   k.product(product);
 }
 
-/// One tile of `y (+)= x W^T + bias`, which completes it.
+/// acc + bias[column]
+static Value biased(KernelBuilder &k, Value acc, Value bias, Value column) {
+  return k.add(acc, k.loadAs(acc.getType(), bias, column));
+}
+
+/// One tile of `y (+)= x W^T + bias`, which completes it, or without the bias
+/// in its parts.
 static void forwardTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
                         Value y, Value x, Value weight, Value bias,
                         bool accumulate) {
@@ -260,12 +269,11 @@ static void forwardTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
   KernelBuilder::Product product =
       tileProduct(k, tile, y, x, weight, /*transposeW=*/true, in, accumulate);
   product.readAhead = true;
-  product.completes = true;
-  if (!bias)
+  product.completes = !tile.parts;
+  if (!bias || tile.parts)
     return k.product(product);
   k.product(product, [&](Value acc, Value, Value j) {
-    Value term = k.loadAs(acc.getType(), bias, k.add(tile.column, j));
-    return k.add(acc, term);
+    return biased(k, acc, bias, k.add(tile.column, j));
   });
 }
 
@@ -400,6 +408,14 @@ static void adapterTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
   k.product(product);
 }
 
+/// Where parts of the product of `op` are, its first workspace; null: there is
+/// one part.
+template <typename LoraLike>
+static Value partsOf(KernelBuilder &k, LoraLike op) {
+  bool hasParts = !op.getDropout() && productParts(op, op.getWeight()) > 1;
+  return hasParts ? k.workspace(op, 0) : Value();
+}
+
 void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   RankedTensorType type = tensorType(op.getY());
   Type element = type.getElementType();
@@ -407,19 +423,28 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   Value y = k.buffer(op.getY()), x = k.buffer(op.getX());
   Value weight = k.buffer(op.getWeight()), b = k.buffer(op.getB());
   Value bias = bufferOrNull(k, op.getBias());
-  Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 0);
-
-  Value a = formedOnce(k, op, op.getA(), op.getH() ? 0 : 1);
+  Value parts = partsOf(k, op);
+  unsigned next = parts ? 1 : 0;
+  Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, next++);
+  Value a = formedOnce(k, op, op.getA(), next);
   adapterInput(k, Dropout::of(op, k, in), h, x, a,
                op.getScale().convertToDouble());
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(in)};
   tiling.mayRound = true;
+  tiling.parts = parts;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     // The long product last: what follows it is fetched on the way.
     adapterTile(k, tile, y, h, b, /*accumulate=*/false, /*completes=*/false);
     forwardTile(k, tile, y, x, weight, bias, /*accumulate=*/true);
+  });
+  if (!parts)
+    return;
+  if (!bias)
+    return k.joinParts(parts, y);
+  k.joinParts(parts, y, [&](Value acc, Value, Value column) {
+    return biased(k, acc, bias, column);
   });
 }
 
@@ -491,11 +516,13 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   Value dx = k.buffer(op.getDx()), dy = k.buffer(op.getDy());
   Value weight = k.buffer(op.getWeight()), a = k.buffer(op.getA());
   auto dropout = Dropout::of(op, k, type.getDimSize(1));
-  Value u = innerAdjointOf(k, op, /*workspace=*/0);
+  Value parts = partsOf(k, op);
+  Value u = innerAdjointOf(k, op, /*workspace=*/parts ? 1 : 0);
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(out)};
   tiling.mayRound = true;
+  tiling.parts = parts;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     k.product(tileProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
                           /*accumulate=*/false));
@@ -503,6 +530,8 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
       dropTile(k, *dropout, tile, dx);
     inputAdjointTile(k, tile, dx, dy, weight, /*accumulate=*/true);
   });
+  if (parts)
+    k.joinParts(parts, dx);
 }
 
 void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {

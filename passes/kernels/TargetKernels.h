@@ -28,6 +28,9 @@ public:
   /// See `hone.attention_iterations`; 0: attention needs no memory for it.
   virtual int64_t attentionIterations() const { return 0; }
 
+  /// See `hone.product_tiles`; 0: products are not cut into parts.
+  virtual int64_t productTiles() const { return 0; }
+
   /// How loops over the products of `op` are cut, for at most `rows` rows.
   virtual tile::Blocks blocksOf(mlir::Operation *, int64_t,
                                 const KernelSettings &settings) const {

@@ -3,6 +3,7 @@
 #include "targets/gpu/GpuKernels.h"
 
 #include "dialects/Hone/Numerics.h"
+#include "dialects/Hone/Sizes.h"
 #include "passes/kernels/LossKernels.h"
 #include "targets/gpu/ProductLowering.h"
 #include "targets/gpu/RowSums.h"
@@ -16,6 +17,12 @@ using namespace hone;
 
 llvm::StringRef GpuKernels::dialect() const {
   return simt::SimtDialect::getDialectNamespace();
+}
+
+int64_t GpuKernels::productTiles() const {
+  static_assert(kPartRows == simt::kMostPlaces &&
+                kPartColumns == simt::kMostPlaces);
+  return device.matrixUnits ? simt::kMultiprocessors : 0;
 }
 
 bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
@@ -104,7 +111,8 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
-  auto cut = [&](Operation *op, Value weight, bool canWiden) {
+  auto cut = [&](Operation *op, Value weight, bool canWiden,
+                 bool hasParts = false) {
     Value result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());
     if (!computeType(type.getElementType()).isF32())
@@ -113,8 +121,9 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
     bool isByGroups = device.groupMatrixUnits && isInBFloat16(weight) &&
                       isInBFloat16(op->getOperand(0));
     int64_t columns = type.getDimSize(1);
-    if (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
-                                : simt::hasWorkForLargeTiles(rows, columns)))
+    if (hasParts ||
+        (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
+                                 : simt::hasWorkForLargeTiles(rows, columns))))
       blocks.rows = blocks.columns = simt::kMostPlaces;
     else
       blocks.rows = simt::matrixTileRows(rows, columns);
@@ -134,7 +143,9 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
       // Dropout between the two products of an adapter is applied to a whole
       // tile, so that has to be other products' tile, too.
       .Case<LoraLinearOp, LoraLinearAdjointOp>([&](auto linear) {
-        cut(linear, linear.getWeight(), /*canWiden=*/!linear.getDropout());
+        bool isWhole = !linear.getDropout();
+        cut(linear, linear.getWeight(), /*canWiden=*/isWhole,
+            isWhole && productParts(linear, linear.getWeight()) > 1);
       });
   return blocks;
 }

@@ -19,6 +19,7 @@ public:
   bool emit(mlir::Operation *op, KernelBuilder &k) const override;
   tile::Blocks blocksOf(mlir::Operation *op, int64_t rows,
                         const KernelSettings &settings) const override;
+  int64_t productTiles() const override;
   bool roundsThinProducts() const override { return device.matrixUnits; }
   std::string refusal(mlir::Operation *op) const override;
 

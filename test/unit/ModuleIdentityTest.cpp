@@ -81,6 +81,7 @@ TEST(ModuleIdentity, IsOfAnyTarget) {
   IdentityFields fields = describeModel(module.get());
   setLossColumns(module.get(), 4096);
   setAttentionIterations(module.get(), 8);
+  setProductTiles(module.get(), 132);
   EXPECT_EQ(describeModel(module.get()), fields);
 }
 

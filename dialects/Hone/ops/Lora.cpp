@@ -129,9 +129,19 @@ int64_t LoraLinearOp::getFlops(int64_t rows) {
          productFlops(getB(), rows) + maskFlops(*this, getX(), rows);
 }
 
-/// `h = scale * x A^T`, unless it is a result; A, if it is formed once.
+/// Parts of the product with the weight, if it has more than one. Dropout needs
+/// what the adapter adds to the result by itself, and has one.
+template <typename LoraLike>
+static SmallVector<MemRefType> partsOf(LoraLike op, int64_t maxRows) {
+  if (op.getDropout())
+    return {};
+  return productPartsType(op, op.getWeight(), maxRows);
+}
+
+/// Those parts; `h = scale * x A^T`, unless it is a result; A, if it is formed
+/// once.
 SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
-  SmallVector<MemRefType> buffers;
+  SmallVector<MemRefType> buffers = partsOf(*this, maxRows);
   if (!getH())
     buffers.push_back(
         MemRefType::get({maxRows, columns(getB())}, computedType(getX())));
@@ -193,11 +203,13 @@ int64_t LoraLinearAdjointOp::getFlops(int64_t rows) {
          maskFlops(*this, getDx(), rows);
 }
 
-/// `u = scale * dy B`, unless it was made before.
+/// Parts of the product; `u = scale * dy B`, unless it was made before.
 SmallVector<MemRefType> LoraLinearAdjointOp::getWorkspace(int64_t maxRows) {
-  if (getU())
-    return {};
-  return {MemRefType::get({maxRows, columns(getB())}, computedType(getDy()))};
+  SmallVector<MemRefType> buffers = partsOf(*this, maxRows);
+  if (!getU())
+    buffers.push_back(
+        MemRefType::get({maxRows, columns(getB())}, computedType(getDy())));
+  return buffers;
 }
 
 std::optional<RandomSource> LoraLinearAdjointOp::getRandomSource() {

@@ -123,6 +123,61 @@ TEST_F(GpuKernelsTest, RowsOfDroppedInputHaveRoom) {
   EXPECT_EQ(blocksOf(kept, 256, metal).narrowRows, 16);
 }
 
+/// Where large tiles of few rows would leave most multiprocessors idle, long
+/// sums are cut into as many parts as have one at a time.
+TEST_F(GpuKernelsTest, LongProductsOfFewRowsHaveParts) {
+  struct Want {
+    int64_t rows, in, out, parts, rowsOfTile;
+    bool rounds = true;
+    const char *dropout = "";
+  };
+  for (const Want &want :
+       {Want{256, 4864, 896, 8, 128},
+        {256, 11008, 2048, 4, 128},
+        {256, 4864, 896, 1, 32, true, " dropout 0.1 of \"p\" by %key"},
+        {256, 4864, 896, 1, 64, false},
+        {256, 896, 896, 1, 32},
+        {256, 896, 4864, 1, 64},
+        {8192, 4864, 896, 1, 128}}) {
+    SCOPED_TRACE(want.out);
+    std::string ir =
+        llvm::formatv(
+            "module attributes {{hone.max_rows = {0} : i64, "
+            "hone.product_tiles = {1} : i64{2}} {{\n"
+            "hone.block @op(%x: tensor<?x{3}xbf16>, %w: tensor<{4}x{3}xbf16>, "
+            "%a: tensor<8x{3}xf32>, %b: tensor<{4}x8xf32>, "
+            "%key: tensor<4xi32>) -> tensor<?x{4}xbf16> {{\n"
+            "%y = hone.lora_linear %x, %w, %a, %b scale 2.0{5} : "
+            "(tensor<?x{3}xbf16>, tensor<{4}x{3}xbf16>, tensor<8x{3}xf32>, "
+            "tensor<{4}x8xf32>{6}) -> tensor<?x{4}xbf16>\n"
+            "hone.return %y : tensor<?x{4}xbf16>\n}\n}",
+            want.rows, GpuKernels(sm80).productTiles(),
+            want.rounds ? ", hone.rounded_products" : "", want.in, want.out,
+            want.dropout, *want.dropout ? ", tensor<4xi32>" : "")
+            .str();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(ir, &context);
+    ASSERT_TRUE(module) << ir;
+    module->walk([&](LoraLinearOp op) {
+      auto types = op.getWorkspace(want.rows);
+      ASSERT_EQ(types.size(), want.parts > 1 ? 2u : 1u);
+      if (want.parts > 1) {
+        EXPECT_EQ(types.front().getDimSize(0), want.rows);
+        EXPECT_EQ(types.front().getDimSize(1), want.parts * want.out);
+        // Fewer rows need less, and as many parts.
+        EXPECT_EQ(op.getWorkspace(32).front().getDimSize(0), 32);
+        EXPECT_EQ(op.getWorkspace(32).front().getDimSize(1),
+                  want.parts * want.out);
+      }
+      KernelSettings settings;
+      settings.blocks = {/*columns=*/64, /*rows=*/64};
+      settings.roundsProducts = want.rounds;
+      tile::Blocks blocks = GpuKernels(sm80).blocksOf(op, want.rows, settings);
+      EXPECT_EQ(blocks.rows, want.rowsOfTile);
+    });
+  }
+  EXPECT_EQ(GpuKernels(DeviceFeatures()).productTiles(), 0);
+}
+
 /// Of the vocabulary, and with it of the logits: with few rows a tile has four
 /// parts, which are work for all multiprocessors in tiles of 128 by 128.
 TEST_F(GpuKernelsTest, LogitsOfFewRowsAreManyAtATime) {
