@@ -395,6 +395,88 @@ TEST_F(SessionTest, ASlowLinkHasTheTimeToGreet) {
   EXPECT_LE(slow.sent, 50u); // they are far apart: a slow link has not the room
 }
 
+namespace {
+
+/// An ordered link that is over for both once one side closes it. What was sent
+/// before arrives first.
+struct Line {
+  std::mutex mutex;
+  std::map<std::string, std::deque<std::string>> to;
+  unsigned opened = 0;
+  bool isClosed = false;
+};
+Line line;
+
+hone_link *openLine(const char *, const char *self, const char *peer, int,
+                    char *, uint64_t) {
+  std::lock_guard<std::mutex> lock(line.mutex);
+  ++line.opened;
+  return line.isClosed ? nullptr
+                       : reinterpret_cast<hone_link *>(new End{self, peer});
+}
+int sendOverLine(hone_link *link, const void *bytes, uint64_t size) {
+  std::lock_guard<std::mutex> lock(line.mutex);
+  if (line.isClosed)
+    return -1;
+  line.to[reinterpret_cast<End *>(link)->peer].emplace_back(
+      static_cast<const char *>(bytes), size);
+  return 0;
+}
+int64_t takeOffLine(hone_link *link, void *bytes, uint64_t, int milliseconds) {
+  {
+    std::lock_guard<std::mutex> lock(line.mutex);
+    auto &own = line.to[reinterpret_cast<End *>(link)->self];
+    if (!own.empty()) {
+      const std::string frame = std::move(own.front());
+      own.pop_front();
+      memcpy(bytes, frame.data(), frame.size());
+      return int64_t(frame.size());
+    }
+    if (line.isClosed)
+      return -1;
+  }
+  if (milliseconds > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return 0;
+}
+
+} // namespace
+
+// Whichever leaves first. It would else dial, for seconds, a program that has
+// ended.
+TEST_F(SessionTest, ProgramsThatTakeLeaveNeedNoOtherLink) {
+  static hone_engine engine =
+      orderedEngine("line", sendOverLine, takeOffLine, [](hone_link *link) {
+        std::lock_guard<std::mutex> lock(line.mutex);
+        line.isClosed = true;
+        delete reinterpret_cast<End *>(link);
+      });
+  engine.open = openLine;
+  for (int round = 0; round < 20; ++round) {
+    {
+      std::lock_guard<std::mutex> lock(line.mutex);
+      line.to.clear();
+      line.opened = 0;
+      line.isClosed = false;
+    }
+    const bool hasHeard = round % 2 == 0; // before it leaves
+    std::atomic<int> met{0};
+    auto run = [&](const char *self, const char *other, bool waits) {
+      Session::Peer own = peer(self, other);
+      own.engine = &engine;
+      auto opened = Session::open(own);
+      ++met;
+      ASSERT_TRUE(opened.isOk());
+      while (met < 2 || (waits && !opened.value()->hasLeft()))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    std::thread first([&] { run("g", "h", false); });
+    run("h", "g", hasHeard);
+    first.join();
+    EXPECT_EQ(line.opened, 2u) << round;
+  }
+}
+
 // Its checksum is right, but no schedule has such a frame.
 TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
   static const hone_engine wrong = {

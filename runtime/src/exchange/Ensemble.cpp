@@ -45,7 +45,9 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   return made;
 }
 
-Ensemble::~Ensemble() {
+Ensemble::~Ensemble() { leave(); }
+
+void Ensemble::leave() {
   for (auto &session : sessions)
     session->leave();
 }

@@ -49,7 +49,7 @@ public:
   /// name.
   using Saved = std::array<uint64_t, 8>;
 
-  /// Takes leave of all at the same time.
+  /// Takes leave of all.
   ~Ensemble() override;
 
   /// Errors: NoThread.
@@ -84,6 +84,8 @@ public:
   /// Waits until the leader knows of all answers. Where it gives no sign, the
   /// end waits for nobody.
   Status drain();
+  /// Begins to take leave of all at the same time, and does not wait.
+  void leave();
 
   Status postSend(const Message &message, const char *bytes,
                   uint64_t size) override;

@@ -178,6 +178,8 @@ Session::~Session() {
     beginToLeave();
     // A peer that began anew does not need what is not acknowledged by then,
     // and its answer to a farewell may be lost with the program that gave it.
+    // A peer that took leave first waits for this side's farewell, as long as
+    // it keeps the link.
     auto isOver = [&] {
       if (endsAtOnce())
         return true;
@@ -185,7 +187,8 @@ Session::~Session() {
           std::chrono::duration_cast<milliseconds>(Clock::now() - leftAt);
       return hasOpenSends() ? !self.patience.check("", waited).isOk() ||
                                   isInterrupted() || waited > kMostLeave
-                            : hasFarewell || waited > kMostFarewell;
+                            : (hasFarewell && (hasTakenLeave || !link)) ||
+                                  waited > kMostFarewell;
     };
     while (!isOver())
       changed.wait_for(lock, self.patience.slice());
@@ -369,7 +372,9 @@ void *Session::runThread(void *session) {
 
 bool Session::isStopping() {
   std::lock_guard<std::mutex> lock(mutex);
-  return isEnding || !failure.isOk();
+  // One that leaves does not dial a peer that has left.
+  const bool isApart = !link && isLeaving && hasFarewell;
+  return isEnding || isApart || !failure.isOk();
 }
 
 int Session::pause() {
@@ -388,6 +393,7 @@ void Session::run() {
     std::lock_guard<std::mutex> lock(mutex);
     self.engine->close(link);
     link = nullptr;
+    changed.notify_all();
   }
   bool differs, owes;
   {
@@ -451,7 +457,7 @@ bool Session::connect() {
     std::lock_guard<std::mutex> lock(mutex);
     link = made;
     pending = 0;
-    isNew = false;
+    isNew = isFarewell = false;
     silence = kSignOfLife;
     farewell = Reminder::due();
     reason.clear();
@@ -530,6 +536,10 @@ bool Session::sendPending(bool &hasSent) {
     total.sent += std::exchange(pending, 0);
     if (std::exchange(isNew, false))
       progress();
+    if (std::exchange(isFarewell, false)) {
+      hasTakenLeave = true;
+      changed.notify_all();
+    }
   }
   return taken >= 0;
 }
@@ -574,8 +584,8 @@ uint64_t Session::encodeNext() {
     const Control &first = control.front();
     frame.kind = first.kind;
     frame.name = first.name;
-    frame.run =
-        frame.kind == FrameKind::Farewell ? self.run : runOf(frame.name);
+    isFarewell = frame.kind == FrameKind::Farewell;
+    frame.run = isFarewell ? self.run : runOf(frame.name);
     frame.offset = first.offset;
     frame.size = first.size;
     control.erase(control.begin());

@@ -220,7 +220,8 @@ private:
   std::unique_ptr<char[]> frameOut, frameIn; ///< resident as far as used
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
   bool isNew = false;   ///< whether they were never sent before
-  uint64_t piece = 0;   ///< of a message in a frame, at most, over this link
+  bool isFarewell = false; ///< whether they are this side's
+  uint64_t piece = 0;      ///< of a message in a frame, at most, over this link
   /// Whether the peer is known to be in this round, over this link: an ordered
   /// one then loses nothing.
   bool hasJoined = false;
@@ -246,7 +247,8 @@ private:
   bool isKnown = false;   ///< to the peer: this side's greeting
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
-  Clock::time_point leftAt; ///< when it began to take leave
+  bool hasTakenLeave = false; ///< the engine took this side's farewell
+  Clock::time_point leftAt;   ///< when it began to take leave
   Reminder farewell = Reminder::due();
   std::string reason; ///< why there is no link
   Status failure = Status::ok();

@@ -415,6 +415,8 @@ Status Run::obey(const Command &command, Progress &progress) {
   case Command::Kind::End:
     HONE_TRY(inputs.others->answer());
     HONE_TRY(leaveOthers(inputs.others->drain()));
+    // Nobody waits while this one writes its result.
+    inputs.others->leave();
     isEnded = true;
     return Status::ok();
   }
