@@ -27,6 +27,10 @@ until [[ -s $work/relay ]]; do sleep 0.05; done
 "$work/out/server/train" --serve 127.0.0.1:$port --keys "$work/keys/server" --admit "$work/keys/admitted" \
   --output "$work/run.server" --timeout 300 >"$work/server.log" 2>&1 &
 server=$!
+until (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; do
+  kill -0 $server || { cat "$work/server.log" >&2; exit 1; }
+  sleep 0.05
+done
 begin() {
   "$work/out/client/train" --connect localhost:"$(head -n 1 "$work/relay")" --keys "$work/keys/client" \
     --data "$data" --steps $steps --save-every 1 --output "$work/run.client" --timeout 300 >>"$work/client.log" 2>&1 &
