@@ -287,9 +287,7 @@ static Status run(const Options &options) {
   request.areRanks = options.ranks > 0;
   request.link.window = options.window;
   if (!request.areRanks) { // which meet over gRPC
-    request.link.mostPayload = grpcPayload(request.programs.size());
-    request.link.payload =
-        std::min(rt::kFramePayload, request.link.mostPayload);
+    request.link.payload = grpcPayload(request.programs.size());
   } else { // which meet over MPI
     if (!options.window.getNumOccurrences())
       request.link.window = kMpiEagerBytes;

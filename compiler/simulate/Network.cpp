@@ -108,7 +108,7 @@ std::optional<Network::Key> Network::advance() {
     Node &node = nodes[event.frame.to()];
     node.freeIn =
         std::max(node.freeIn, event.time) + seconds(event.frame.bytes);
-    Session &session = node.peers[event.frame.from()];
+    Session &session = sessionOf(event.frame.to(), event.frame.from());
     // One look finds all that has come.
     session.lookedAt =
         std::max(session.lookedAt,
@@ -139,7 +139,7 @@ void Network::send(const Key &key, Travel &travel, double time) {
   if (!travel.isSending || !travel.isCredited || travel.next > 0)
     return;
   travel.ready = time;
-  nodes[key.from].peers[key.to].data.insert(key.name);
+  sessionOf(key.from, key.to).data.insert(key.name);
   begin(key.from, time);
 }
 
@@ -159,7 +159,7 @@ void Network::sendControl(FrameKind kind, const Key &key, double time) {
   Frame frame{kind, key};
   const uint64_t size = kind == FrameKind::Credit ? travels.at(key).wanted : 0;
   frame.bytes = bytesOf(kind, key, 0, size, 0);
-  nodes[key.to].peers[key.from].control.push_back(frame);
+  sessionOf(key.to, key.from).control.push_back(frame);
   begin(key.to, time);
 }
 
@@ -174,18 +174,10 @@ Network::takeWhole(Session &session, uint32_t from, uint32_t to, double time) {
     return std::nullopt;
   Frame frame{FrameKind::Data, {from, to, *session.data.begin()}};
   Travel &travel = travels.at(frame.message);
-  if (session.payload == 0)
-    session.payload = link.payload;
-  if (travel.next == 0)
-    travel.begun = std::max(travel.ready, session.beforeLast);
-  else if (link.mostPayload > link.payload && travel.next > travel.latest)
-    // As a session does, only once a frame before the latest has left.
-    session.payload = std::min(
-        session.payload,
-        rt::payloadAfter(travel.next - travel.latest,
-                         session.beforeLast - travel.begun, session.payload));
-  frame.payload = std::min(session.payload, travel.sent - travel.next);
-  travel.latest = frame.payload;
+  // As a session does, once the engine has taken the frame before.
+  frame.payload =
+      session.lengths.next(travel.onLink, travel.next, travel.sent,
+                           std::max(travel.ready, session.beforeLast));
   frame.bytes = bytesOf(frame.kind, frame.message, travel.next, travel.sent,
                         frame.payload);
   travel.next += frame.payload;
@@ -232,7 +224,7 @@ void Network::askFor(const Frame &announced, double time) {
   Frame request{FrameKind::Credit, announced.message};
   request.bytes = 0; // as of what announced it
   request.isRequest = true;
-  nodes[announced.to()].peers[announced.from()].requests.push_back(request);
+  sessionOf(announced.to(), announced.from()).requests.push_back(request);
   begin(announced.to(), time);
 }
 
@@ -264,7 +256,7 @@ void Network::arrive(const Frame &frame, double time) {
   const Key &key = frame.message;
   nodes[frame.to()].received += frame.bytes;
   if (frame.isRequest) {
-    nodes[frame.to()].peers[frame.from()].open = time;
+    sessionOf(frame.to(), frame.from()).open = time;
     return begin(frame.to(), time);
   }
   if (!frame.isLast) {
@@ -278,9 +270,8 @@ void Network::arrive(const Frame &frame, double time) {
     travel.isCredited = true;
     return send(key, travel, time);
   case FrameKind::Ack:
-    if (link.mostPayload > link.payload && travel.sent > link.payload)
-      nodes[key.from].peers[key.to].payload =
-          rt::payloadAfter(travel.sent, time - travel.begun, link.mostPayload);
+    sessionOf(key.from, key.to)
+        .lengths.acknowledge(travel.onLink, travel.sent, time);
     travel.acknowledged = time;
     return clean(key);
   default:

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "exchange/Frame.h"
+#include "exchange/FrameLength.h"
 
 #include <cstdint>
 #include <deque>
@@ -43,10 +44,8 @@ struct Link {
   /// frames that were asked for leave first, and announced ones are asked for
   /// then.
   bool isMpi = false;
-  uint64_t payload = rt::kFramePayload; ///< of a frame, at most
-  /// Up to this the frames of a message grow by how long the one before took
-  /// (rt::payloadAfter); 0: they do not.
-  uint64_t mostPayload = 0;
+  /// Of a frame, at most; as of any link before one has shown that it is quick.
+  uint64_t payload = rt::kFramePayload;
 };
 
 /// Of Open MPI over TCP: a longer frame is announced.
@@ -97,10 +96,9 @@ private:
   struct Travel {
     uint64_t sent = 0, wanted = 0; ///< sizes, as both sides have posted them
     bool isSending = false, isReceiving = false, isCredited = false;
-    uint64_t next = 0;   ///< how much of it has left
-    uint64_t latest = 0; ///< of it, in the frame before
-    double ready = 0;    ///< when it could be sent
-    double begun = 0;    ///< when its engine took the first frame
+    uint64_t next = 0; ///< how much of it has left
+    double ready = 0;  ///< when it could be sent
+    rt::FrameLength::Message onLink;
     uint64_t got = 0;
     std::optional<double> received, acknowledged;
     bool isSendForgotten = false, isReceiveForgotten = false;
@@ -121,7 +119,9 @@ private:
   };
   /// What a session has to send.
   struct Session {
-    uint64_t payload = 0; ///< of the frames to come; 0: as of any link
+    explicit Session(const Link &link) : lengths(link.payload) {}
+
+    rt::FrameLength lengths;
     std::deque<Frame> control;
     std::set<rt::MessageName> data;
     std::optional<Frame> rest; ///< of a frame that has begun, or all of it
@@ -155,6 +155,9 @@ private:
     }
   };
 
+  Session &sessionOf(uint32_t program, uint32_t peer) {
+    return nodes[program].peers.try_emplace(peer, link).first->second;
+  }
   void add(double time, Event::Kind kind, Frame frame, uint64_t size = 0) {
     events.push({time, next++, kind, std::move(frame), size});
   }

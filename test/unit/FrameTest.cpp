@@ -15,18 +15,6 @@ TEST(FrameTest, ChecksumIsCrc32c) {
   EXPECT_EQ(crc32c("789", 3, crc32c("123456", 6)), 0xe3069283u);
 }
 
-// From what half a second carries, but no less than on a slow link.
-TEST(FrameTest, PiecesAreWhatTheLinkCarriesInHalfASecond) {
-  constexpr uint64_t most = kMostFramePayload;
-  EXPECT_EQ(payloadAfter(1000000, 1.0, most), 500000u);
-  EXPECT_EQ(payloadAfter(1000000, 0.5, most), most);
-  EXPECT_EQ(payloadAfter(1000000, 0.0, most), most);
-  EXPECT_EQ(payloadAfter(1000000, 1000.0, most), kFramePayload);
-  EXPECT_EQ(payloadAfter(0, 1.0, most), kFramePayload);
-  EXPECT_EQ(payloadAfter(1000000, 0.0, 32768), 32768u);
-  EXPECT_EQ(payloadAfter(1000000, 1000.0, 32768), 32768u);
-}
-
 namespace {
 
 constexpr uint64_t kMost = ~uint64_t(0);

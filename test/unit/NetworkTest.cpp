@@ -220,7 +220,7 @@ TEST(Network, ReceiversShareASendersWayOutFrameByFrame) {
 /// like it.
 static uint64_t sentAfterAnother(double latency) {
   Link link{10 * double(rt::kMostFramePayload), latency};
-  link.mostPayload = rt::kMostFramePayload;
+  link.payload = rt::kMostFramePayload;
   Network network(2, link);
   uint64_t before = 0;
   for (uint64_t index : {0, 1}) {
@@ -241,7 +241,7 @@ TEST(Network, FramesAreAsLongAsMessagesBeforeSay) {
 
 TEST(Network, FramesAmongManyProgramsStayShort) {
   Link link{kRate, 0};
-  link.payload = link.mostPayload = 16 * 1024;
+  link.payload = 16 * 1024;
   Network network(2, link);
   constexpr uint64_t size = 64 * 1024, payload = 16 * 1024;
   network.postSend(message(0, 1), size, 0);

@@ -50,14 +50,6 @@ uint32_t crc32c(const void *bytes, uint64_t size, uint32_t before) {
   return ~crc;
 }
 
-uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most) {
-  const uint64_t least = std::min(kFramePayload, most);
-  const double carried = 0.5 * double(bytes);
-  if (carried >= double(most) * seconds)
-    return most;
-  return std::max(least, uint64_t(carried / seconds));
-}
-
 template <typename T> static void put(char *&at, T value) {
   for (size_t i = 0; i < sizeof(T); ++i)
     *at++ = char(uint64_t(value) >> (8 * i));

@@ -40,6 +40,8 @@
 
 #pragma once
 
+#include "exchange/FrameLength.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,16 +52,6 @@ namespace hone::rt {
 constexpr uint16_t kProtocol = 4;
 /// The longest.
 constexpr uint64_t kFrameHeader = 72;
-constexpr uint64_t kFramePayload = 256 * 1024;
-/// Over a link that is quick, of an engine that takes so much.
-constexpr uint64_t kMostFramePayload = 896 * 1024;
-
-/// The payload of the frames that follow, after `bytes` of a message took so
-/// many `seconds` to arrive: what the link carries in half a second, from
-/// kFramePayload to `most`. So a cut costs no more than that, and on a slow
-/// link each frame that comes is progress.
-uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most);
-
 /// What a frame is about, the same for both sides.
 struct MessageName {
   uint32_t schedule = 0;

@@ -46,6 +46,10 @@ static constexpr uint64_t kRecord = 16 * 1024;
 /// Of a session for which nothing is posted, between two looks.
 static constexpr int kIdle = 250, kBusy = 20;
 
+static double secondsOf(std::chrono::steady_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
 /// Messages that are remembered beyond what is posted. Both sides' schedules
 /// are at most a step apart; and where frames come once and in order, nothing
 /// comes twice but small messages whose acknowledgement is on its way, and what
@@ -59,7 +63,8 @@ static uint32_t rememberedBy(const hone_engine &engine) {
 //===----------------------------------------------------------------------===//
 
 Session::Session(Peer peer)
-    : self(std::move(peer)), finished(rememberedBy(*self.engine)),
+    : self(std::move(peer)), lengths(self.payload),
+      finished(rememberedBy(*self.engine)),
       incarnation(platform::randomNumber() | 1), round(self.run) {
   self.equal["protocol"] = std::to_string(kProtocol);
   self.equal["bytes of a frame"] = std::to_string(self.payload);
@@ -463,14 +468,13 @@ bool Session::connect() {
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
-    piece = payloadAfter(0, 1, self.payload); // as of any link
+    lengths = FrameLength(self.payload);
     hasJoined = false;
     // Whatever was under way is asked for anew, from where it is.
     for (auto &[name, own] : sends) {
       own.isCredited = !own.copy.empty();
       own.next = 0;
-      own.begun = {};
-      own.latest = 0;
+      own.onLink = {};
       own.reminder = Reminder::due();
     }
     for (auto &[name, own] : receives) {
@@ -563,18 +567,6 @@ bool Session::sendNext(bool &hasSent) {
   return pending == 0 || sendPending(hasSent);
 }
 
-double Session::secondsSince(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
-void Session::shorten(const Outgoing &out) {
-  // An engine takes a frame once the one before has left, so of all that it
-  // took only the latest may still be under way.
-  if (out.next > out.start + out.latest)
-    piece = std::min(piece, payloadAfter(out.next - out.latest - out.start,
-                                         secondsSince(out.begun), piece));
-}
-
 uint64_t Session::encodeNext() {
   std::lock_guard<std::mutex> lock(mutex);
   Frame frame;
@@ -602,14 +594,11 @@ uint64_t Session::encodeNext() {
     frame.size = out.size;
     frame.payload = out.bytes + out.next;
     out.reminder.heard = out.rewind.heard = lastSent = Clock::now();
-    if (out.begun == Clock::time_point{})
-      out.begun = lastSent, out.start = out.next;
-    shorten(out);
-    frame.payloadBytes = uint32_t(std::min(piece, out.size - out.next));
+    frame.payloadBytes = uint32_t(
+        lengths.next(out.onLink, out.next, out.size, secondsOf(lastSent)));
     // Nothing is lost then but what the peer has no room for.
     if (hasJoined && self.engine->is_ordered)
       out.reminder.after = kMostReminder;
-    out.latest = frame.payloadBytes;
     out.next += frame.payloadBytes;
     isNew = out.next > out.furthest && out.copy.empty();
     out.furthest = std::max(out.furthest, out.next);
@@ -687,13 +676,10 @@ void Session::handle(const Frame &frame) {
   case FrameKind::Ack:
     if (auto own = sends.find(frame.name); own != sends.end()) {
       const Outgoing &out = own->second;
-      if (!out.isOver)
+      if (!out.isOver) {
         progress();
-      // None of it need have gone over this link.
-      if (!out.isOver && out.begun != Clock::time_point{} &&
-          out.size - out.start > kFramePayload)
-        piece = payloadAfter(out.size - out.start, secondsSince(out.begun),
-                             self.payload);
+        lengths.acknowledge(out.onLink, out.size, secondsOf(Clock::now()));
+      }
       own->second.isOver = true;
       if (!own->second.copy.empty()) // nobody waits for it
         sends.erase(own);

@@ -135,11 +135,9 @@ private:
     uint64_t size;
     std::string copy; ///< of a small one
     bool isCredited = false, isOver = false;
-    uint64_t next = 0;       ///< from where to send, with a credit
-    uint64_t furthest = 0;   ///< where it was sent up to
-    Clock::time_point begun; ///< when it left from `start` on, over this link
-    uint64_t start = 0;
-    uint64_t latest = 0;   ///< of it, in the frame before, over this link
+    uint64_t next = 0;     ///< from where to send, with a credit
+    uint64_t furthest = 0; ///< where it was sent up to
+    FrameLength::Message onLink;
     uint64_t expected = 0; ///< the size that the peer has room for
     Reminder reminder, rewind;
   };
@@ -177,9 +175,6 @@ private:
   /// Encodes the next frame that there is to send; returns its bytes, or 0.
   uint64_t encodeNext();
   bool sendPending(bool &hasSent);
-  static double secondsSince(Clock::time_point then);
-  /// The pieces, if the link has grown slow since the message `out` began.
-  void shorten(const Outgoing &out);
   bool receiveNext(int milliseconds);
   /// Until the next reminder may be due, in milliseconds.
   int pause();
@@ -221,7 +216,7 @@ private:
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
   bool isNew = false;   ///< whether they were never sent before
   bool isFarewell = false; ///< whether they are this side's
-  uint64_t piece = 0;      ///< of a message in a frame, at most, over this link
+  FrameLength lengths;
   /// Whether the peer is known to be in this round, over this link: an ordered
   /// one then loses nothing.
   bool hasJoined = false;

@@ -1,0 +1,100 @@
+//===- FrameLengthTest.cpp - How long the frames over a link are ----------===//
+
+#include "exchange/FrameLength.h"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+using namespace hone::rt;
+
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20, kMost = kMostFramePayload;
+
+/// What of a message of 8 MiB is in each of its first `count` frames, of which
+/// one is taken a `pause` after the other.
+std::vector<uint64_t> frames(FrameLength &lengths,
+                             FrameLength::Message &message, int count,
+                             double pause) {
+  std::vector<uint64_t> all;
+  uint64_t offset = 0;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(lengths.next(message, offset, 8 * kMiB, 10 + i * pause));
+    offset += all.back();
+  }
+  return all;
+}
+
+} // namespace
+
+// From what half a second carries, but no less than on a slow link.
+TEST(FrameLengthTest, FramesHaveWhatALinkCarriesInHalfASecond) {
+  constexpr uint64_t most = kMostFramePayload;
+  EXPECT_EQ(payloadAfter(1000000, 1.0, most), 500000u);
+  EXPECT_EQ(payloadAfter(1000000, 0.5, most), most);
+  EXPECT_EQ(payloadAfter(1000000, 0.0, most), most);
+  EXPECT_EQ(payloadAfter(1000000, 1000.0, most), kFramePayload);
+  EXPECT_EQ(payloadAfter(0, 1.0, most), kFramePayload);
+  EXPECT_EQ(payloadAfter(1000000, 0.0, 32768), 32768u);
+  EXPECT_EQ(payloadAfter(1000000, 1000.0, 32768), 32768u);
+}
+
+// An acknowledgement says how quick it is.
+TEST(FrameLengthTest, ALinkIsTakenForASlowOneAtFirst) {
+  FrameLength lengths(kMost);
+  FrameLength::Message first, second;
+  EXPECT_EQ(frames(lengths, first, 3, 0), std::vector(3, kFramePayload));
+  lengths.acknowledge(first, 8 * kMiB, 10 + 1.0);
+  EXPECT_EQ(frames(lengths, second, 3, 0), std::vector(3, kMost));
+  lengths.acknowledge(second, 8 * kMiB, 10 + 8.0);
+  FrameLength::Message third;
+  EXPECT_EQ(frames(lengths, third, 1, 0).front(), kMiB / 2);
+}
+
+// The last frame that the engine took may be under way still, so the third is
+// the first one that is shorter. They do not grow within a message.
+TEST(FrameLengthTest, FramesAreShorterOnceAMessageIsSlow) {
+  FrameLength lengths(kMost);
+  FrameLength::Message first, second;
+  frames(lengths, first, 1, 0);
+  lengths.acknowledge(first, 8 * kMiB, 10);
+  EXPECT_EQ(frames(lengths, second, 4, 0.5),
+            (std::vector{kMost, kMost, kMost / 2, kMost / 2}));
+}
+
+// It may have gone over another link, or is what one frame carries.
+TEST(FrameLengthTest, AShortMessageSaysNothing) {
+  FrameLength lengths(kMost);
+  FrameLength::Message none, small;
+  lengths.acknowledge(none, 8 * kMiB, 0);
+  lengths.next(small, 7 * kMiB, 7 * kMiB + kFramePayload, 0);
+  lengths.acknowledge(small, 7 * kMiB + kFramePayload, 0);
+  FrameLength::Message next;
+  EXPECT_EQ(frames(lengths, next, 1, 0).front(), kFramePayload);
+}
+
+// What a message lacks after a cut counts from there.
+TEST(FrameLengthTest, OnlyWhatWentOverThisLinkCounts) {
+  FrameLength lengths(kMost);
+  FrameLength::Message rest;
+  lengths.next(rest, 7 * kMiB, 8 * kMiB, 10);
+  lengths.acknowledge(rest, 8 * kMiB, 10 + 1.0);
+  FrameLength::Message next;
+  EXPECT_EQ(frames(lengths, next, 1, 0).front(), kMiB / 2);
+}
+
+TEST(FrameLengthTest, AmongManyProgramsAllAreShort) {
+  constexpr uint64_t most = 16 * 1024;
+  FrameLength lengths(most);
+  FrameLength::Message message;
+  EXPECT_EQ(frames(lengths, message, 3, 100), std::vector(3, most));
+  lengths.acknowledge(message, 8 * kMiB, 10);
+  EXPECT_EQ(frames(lengths, message, 1, 0).front(), most);
+}
+
+// The last one has what is left.
+TEST(FrameLengthTest, AMessageEnds) {
+  FrameLength lengths(kMost);
+  FrameLength::Message message;
+  EXPECT_EQ(lengths.next(message, 0, 1000, 0), 1000u);
+}
