@@ -21,6 +21,7 @@ uint64_t grpcPayload(size_t programs) {
   engine.is_ordered = 1;
   engine.link_frames = grpc_engine::kLinkFrames;
   engine.piece_bytes = grpc_engine::kPieceBytes;
+  engine.plan_bytes = grpc_engine::kPlanBytes;
   return rt::Session::payloadFor(engine, programs - 1);
 }
 

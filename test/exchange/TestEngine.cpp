@@ -359,6 +359,7 @@ extern "C" const hone_engine *hone_exchange_engine(void) {
                                      /*link_bytes=*/2 << 20,
                                      /*is_ordered=*/0,
                                      /*link_frames=*/0,
-                                     /*piece_bytes=*/0};
+                                     /*piece_bytes=*/0,
+                                     /*plan_bytes=*/0};
   return &engine;
 }

@@ -176,7 +176,8 @@ const hone_engine engine = {
     /*link_bytes=*/0,
     /*is_ordered=*/0,
     /*link_frames=*/0,
-    kMostFramePayload};
+    kMostFramePayload,
+    /*plan_bytes=*/0};
 
 std::atomic<uint64_t> events{0};
 uint64_t seen = 0;

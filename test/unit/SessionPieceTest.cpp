@@ -91,7 +91,8 @@ const hone_engine engine = {HONE_ENGINE_VERSION,
                             /*link_bytes=*/0,
                             /*is_ordered=*/1,
                             /*link_frames=*/0,
-                            kMostFramePayload};
+                            kMostFramePayload,
+                            /*plan_bytes=*/0};
 
 /// Frames under way are lost with the link.
 void cutLink() {

@@ -211,7 +211,8 @@ constexpr hone_engine orderedEngine(
           /*link_bytes=*/0,
           /*is_ordered=*/1,
           /*link_frames=*/0,
-          /*piece_bytes=*/0};
+          /*piece_bytes=*/0,
+          /*plan_bytes=*/0};
 }
 
 } // namespace
@@ -498,10 +499,12 @@ TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
       },
       [](hone_link *) {},
       [](hone_link *link) { delete reinterpret_cast<End *>(link); },
-      0,
-      0,
-      0,
-      0};
+      /*bytes=*/0,
+      /*link_bytes=*/0,
+      /*is_ordered=*/0,
+      /*link_frames=*/0,
+      /*piece_bytes=*/0,
+      /*plan_bytes=*/0};
   Session::Peer own = peer("a", "b");
   own.engine = &wrong;
   auto opened = Session::open(own);
@@ -516,6 +519,16 @@ TEST_F(SessionTest, WhoIsNotThereIsWaitedForAsLongAsTheDeadlineSays) {
   EXPECT_EQ(opened.status().errorCode(), hone::ErrorCode::PeerLost);
 }
 
+namespace {
+
+/// With so many links, whose frames are as long as those of `engine` are then.
+uint64_t planned(const hone_engine &engine, uint64_t links) {
+  return engine.bytes + links * Session::memoryBytes(
+                                    engine, Session::payloadFor(engine, links));
+}
+
+} // namespace
+
 // More links have shorter pieces, and the plan no more memory, as long as there
 // is any for pieces.
 TEST(SessionMemoryTest, AllLinksOfAProgramFitThePlan) {
@@ -525,17 +538,12 @@ TEST(SessionMemoryTest, AllLinksOfAProgramFitThePlan) {
   engine.is_ordered = 1;
   engine.link_frames = 4;
   engine.piece_bytes = 896 << 10;
-  auto planned = [&](uint64_t links) {
-    return engine.bytes +
-           links *
-               Session::memoryBytes(engine, Session::payloadFor(engine, links));
-  };
   EXPECT_EQ(Session::payloadFor(engine, 0), 896u << 10);
   EXPECT_EQ(Session::payloadFor(engine, 1), 896u << 10);
   uint64_t before = 896 << 10;
   for (uint64_t links = 2; links <= 20; ++links) {
     const uint64_t payload = Session::payloadFor(engine, links);
-    EXPECT_LE(planned(links), 16u << 20) << links;
+    EXPECT_LE(planned(engine, links), 16u << 20) << links;
     EXPECT_LE(payload, before) << links;
     EXPECT_EQ(payload % (16 << 10), 0u) << links;
     before = payload;
@@ -544,6 +552,23 @@ TEST(SessionMemoryTest, AllLinksOfAProgramFitThePlan) {
   EXPECT_EQ(Session::payloadFor(engine, 63), 16u << 10);
   engine.piece_bytes = 0;
   EXPECT_EQ(Session::payloadFor(engine, 2), 256u << 10);
+}
+
+// As MPI's does.
+TEST(SessionMemoryTest, AnEngineMaySayWhatAPlanHasForIt) {
+  hone_engine engine{};
+  engine.bytes = 11 << 18;
+  engine.link_bytes = 16 << 10;
+  engine.is_ordered = 1;
+  engine.link_frames = 2;
+  engine.plan_bytes = 4 << 20;
+  const uint64_t payloads[] = {256, 112, 64, 32, 16}; // KiB
+  for (uint64_t links = 1; links <= std::size(payloads); ++links) {
+    EXPECT_EQ(Session::payloadFor(engine, links), payloads[links - 1] << 10);
+    EXPECT_LE(planned(engine, links), engine.plan_bytes) << links;
+  }
+  // A further link has the shortest frames.
+  EXPECT_EQ(Session::payloadFor(engine, 6), 16u << 10);
 }
 
 // So that a mark of an older end is gone when others begin a longer run.

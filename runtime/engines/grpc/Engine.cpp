@@ -103,6 +103,7 @@ hone_exchange_engine(void) {
                                      grpc_engine::kLinkBytes,
                                      /*is_ordered=*/1,
                                      grpc_engine::kLinkFrames,
-                                     grpc_engine::kPieceBytes};
+                                     grpc_engine::kPieceBytes,
+                                     grpc_engine::kPlanBytes};
   return &engine;
 }

@@ -18,6 +18,8 @@ constexpr uint32_t kLinkFrames = 4;
 /// Of a message in a frame, at most. Whatever a frame has, up to 1 MiB, gRPC
 /// asks for it once.
 constexpr uint64_t kPieceBytes = 896 << 10;
+/// Of a program's plan, for all of this and the links' sessions.
+constexpr uint64_t kPlanBytes = 16 << 20;
 /// Of a frame, so much comes before gRPC asks for the rest. If more than half
 /// of a connection's 64 KiB came before a read is posted, gRPC would ask at
 /// once, and again at the read. 2 KiB of that half are for frames without a

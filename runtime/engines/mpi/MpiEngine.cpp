@@ -425,8 +425,10 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
   return 0;
 }
 
-/// Of memory that is the engine's alone, and each link's beside it.
-static constexpr uint64_t kBytes = 11 << 18, kLinkBytes = 1 << 14;
+/// Of memory that is the engine's alone, and each link's beside it; and of a
+/// plan, with which up to six programs have frames that fit.
+static constexpr uint64_t kBytes = 11 << 18, kLinkBytes = 1 << 14,
+                          kPlanBytes = 4 << 20;
 
 HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
   static const hone_engine engine = {HONE_ENGINE_VERSION,
@@ -441,6 +443,7 @@ HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
                                      kLinkBytes,
                                      /*is_ordered=*/1,
                                      /*link_frames=*/2,
-                                     /*piece_bytes=*/0};
+                                     /*piece_bytes=*/0,
+                                     kPlanBytes};
   return &engine;
 }

@@ -42,7 +42,7 @@
 extern "C" {
 #endif
 
-#define HONE_ENGINE_VERSION 2u
+#define HONE_ENGINE_VERSION 3u
 /* Of a frame, at most. */
 #define HONE_FRAME_BYTES (896 * 1024 + 72)
 
@@ -87,6 +87,9 @@ typedef struct hone_engine {
      slow has at most 256 KiB in each. 0: 256 KiB; at most 896 KiB. Where a
      program has several links it is less, so that all fit its plan. */
   uint64_t piece_bytes;
+  /* Of a program's plan, for the engine and all links, as far as 16 KiB of a
+     message in a frame leave the choice. 0: 16 MiB. */
+  uint64_t plan_bytes;
 } hone_engine;
 
 #ifdef __cplusplus

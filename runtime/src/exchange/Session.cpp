@@ -38,8 +38,8 @@ static constexpr uint64_t kEarlyBytes = 16 * 1024;
 /// Eight times what has been seen in use; with AddressSanitizer, at -O1, 76 KiB
 /// are.
 static constexpr uint64_t kStack = 96 * 1024;
-/// Of a program's plan, for its engine and all its links.
-static constexpr uint64_t kMostMemory = 16 << 20;
+/// Of a program's plan, for an engine that does not say and all its links.
+static constexpr uint64_t kPlanBytes = 16 << 20;
 /// What pieces are multiples of where they are shorter than they might be, and
 /// the least that they are: a record of TLS.
 static constexpr uint64_t kRecord = 16 * 1024;
@@ -94,7 +94,8 @@ uint64_t Session::payloadFor(const hone_engine &engine, uint64_t links) {
                             ? kFramePayload
                             : std::min(engine.piece_bytes, kMostFramePayload);
   const uint64_t others = engine.bytes + links * memoryBytes(engine, 0);
-  const uint64_t left = kMostMemory - std::min(others, kMostMemory);
+  const uint64_t plan = engine.plan_bytes == 0 ? kPlanBytes : engine.plan_bytes;
+  const uint64_t left = plan - std::min(others, plan);
   const uint64_t frames =
       std::max(links, uint64_t(1)) * (2 + engine.link_frames);
   const uint64_t each = left / frames;

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# mpi-plans.sh COUNT...
+#
+# So many programs that mpirun started, one of each layer, with hidden states of 16 x 27 tokens and 768
+# features between them, take what they planned, at most, of which up to six programs have at most 4 MiB
+# for exchanges.
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+. "$(dirname "$0")/programs.sh"
+. "$here/mpirun.sh"
+
+# parts COUNT: of the spec.
+parts() {
+  local i
+  echo '  part1: {layers: 0-0, method: mezo, directions: 1, program: part1}'
+  for ((i = 2; i < $1; ++i)); do
+    echo "  part$i: {layers: $((i - 1))-$((i - 1)), method: fgd, program: part$i}"
+  done
+  echo "  part$1: {method: backprop, program: part$1}"
+}
+
+for count in "$@"; do
+  wide_states "$count"
+  cat >"$work/spec.yaml" <<SPEC
+model: $work/model
+weights: {dtype: float32}
+train: {batch_size: 16, max_seq_length: 27, learning_rate: 1e-4}
+parts:
+$(parts "$count")
+target: native
+SPEC
+  rm -rf "$work"/out "$work"/*.run
+  quietly honec "$work/spec.yaml" -o "$work/out"
+  own=(--data "$work/data.jsonl" --steps 2) line=()
+  for ((i = 1; i <= count; ++i)); do
+    line+=(: -np 1 bash -c 'exec "$@" >"$0" 2>&1' "$work/$i.log" "$work/out/part$i/train" --exchange mpi
+      --timeout 60 --threads 1 --output "$work/$i.run" "${own[@]}")
+    own=()
+  done
+  mpirun "${mpi[@]}" "${line[@]:1}" >"$work/log" 2>&1 || { tail -n 20 "$work/log" "$work"/*.log >&2; exit 1; }
+  for ((i = 1; i <= count; ++i)); do
+    fits "$work/$i.log" $((count > 6 ? 64 : 4))
+  done
+  echo "$count programs: the first one planned$(sed -n 's/^ *exchange *\(.* MiB\)/ \1/p' "$work/1.log") for exchanges"
+done
