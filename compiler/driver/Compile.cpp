@@ -398,11 +398,10 @@ static Result<LoadedProgram> loadProgram(const CompileRequest &request,
   return std::move(loaded);
 }
 
-Result<std::vector<LoadedProgram>> hone::loadPrograms(CompileRequest request) {
+Result<std::vector<LoadedProgram>> hone::loadPrograms(Spec spec) {
   // Kernels are counted for a plan, and a plan needs no weights.
+  CompileRequest request;
   request.plan = PlanFormat::Table;
-  request.output.clear();
-  HONE_ASSIGN(Spec spec, readSpec(request.specPath, request.overrides));
   HONE_ASSIGN(auto programs, separatePrograms(request, std::move(spec)));
   std::vector<LoadedProgram> loaded;
   Seams seams;

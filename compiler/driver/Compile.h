@@ -84,8 +84,8 @@ struct LoadedProgram {
   std::map<std::string, double> blockSeconds;
 };
 
-/// The programs of `request`'s spec, in the order of their parts. They need
-/// config.json of the model, and no weights. Errors: as compile().
-Result<std::vector<LoadedProgram>> loadPrograms(CompileRequest request);
+/// The programs of `spec`, in the order of their parts. They need config.json
+/// of the model, and no weights. Errors: as compile().
+Result<std::vector<LoadedProgram>> loadPrograms(Spec spec);
 
 } // namespace hone

@@ -13,13 +13,17 @@
 #include "compiler/simulate/Quantity.h"
 
 #include "base/OutputFile.h"
-#include "module/Module.h"
 #include "step/Ranks.h"
 
 #include "grpc/Memory.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <map>
+#include <optional>
 
 using namespace hone;
 using namespace hone::simulate;
@@ -88,21 +92,20 @@ static Status wrong(const std::string &option, const std::string &problem,
 /// may have an equals sign.
 static Result<std::pair<std::optional<size_t>, std::string>>
 named(const std::string &option, const std::string &given,
-      const std::vector<SimulatedProgram> &programs) {
+      const std::vector<std::string> &programs) {
   const size_t equals = given.find('=');
   if (given.substr(0, equals).find('/') != std::string::npos ||
       equals == std::string::npos)
     return std::make_pair(std::optional<size_t>(), given);
   const std::string name = given.substr(0, equals);
-  std::string names;
-  for (size_t i = 0; i < programs.size(); ++i) {
-    if (programs[i].name == name)
-      return std::make_pair(std::optional(i), given.substr(equals + 1));
-    names += (names.empty() ? "" : ", ") + programs[i].name;
-  }
-  return wrong(option, "there is no program '" + name + "'",
-               names.empty() ? "leave the name out: the spec has one program"
-                             : "the programs are " + names);
+  const auto found = llvm::find(programs, name);
+  if (found == programs.end())
+    return wrong(option, "there is no program '" + name + "'",
+                 programs.size() == 1
+                     ? "leave the name out: the spec has one program"
+                     : "the programs are " + llvm::join(programs, ", "));
+  return std::make_pair(std::optional<size_t>(found - programs.begin()),
+                        given.substr(equals + 1));
 }
 
 namespace {
@@ -112,11 +115,19 @@ struct Given {
   std::string value;
 };
 
+/// What options say of a program's times.
+struct GivenTimes {
+  std::optional<std::string> profile; ///< its path; none: the plan's estimate
+  double speed = 1;
+};
+
+using Profiles = std::map<std::string, Profile>; ///< by path
+
 } // namespace
 
 /// What `option` gives each program: by its name, or else without one.
 static Result<std::vector<std::optional<Given>>>
-givenTo(const std::vector<SimulatedProgram> &programs,
+givenTo(const std::vector<std::string> &programs,
         const cl::list<std::string> &option) {
   std::vector<std::optional<Given>> own(programs.size());
   std::optional<Given> others;
@@ -143,6 +154,36 @@ givenTo(const std::vector<SimulatedProgram> &programs,
   return std::move(own);
 }
 
+static Result<double> readFactor(const Given &speed) {
+  double factor = 0;
+  if (llvm::StringRef(speed.value).getAsDouble(factor) ||
+      !(factor >= 1 / kMostSpeed) || !(factor <= kMostSpeed))
+    return wrong(speed.option, "expects a factor from 1e-6 to 1e6",
+                 "2 is twice as fast as the times");
+  return factor;
+}
+
+/// By program. Reads each file into `profiles`, once.
+static Result<std::vector<GivenTimes>>
+givenTimes(const Options &options, const std::vector<std::string> &programs,
+           Profiles &profiles) {
+  HONE_ASSIGN(const auto paths, givenTo(programs, options.profile));
+  HONE_ASSIGN(const auto speeds, givenTo(programs, options.speed));
+  std::vector<GivenTimes> times(programs.size());
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (speeds[i]) {
+      HONE_ASSIGN(times[i].speed, readFactor(*speeds[i]));
+    }
+    if (!paths[i])
+      continue;
+    times[i].profile = paths[i]->value;
+    if (!profiles.count(paths[i]->value)) {
+      HONE_ASSIGN(profiles[paths[i]->value], Profile::read(paths[i]->value));
+    }
+  }
+  return std::move(times);
+}
+
 /// Checks options that are numbers. A 0 that is given stands for no default.
 static Status checkOptions(const Options &options) {
   if (options.ranks.getNumOccurrences() &&
@@ -161,29 +202,24 @@ static Status checkOptions(const Options &options) {
   return Status::ok();
 }
 
-/// Programs, in order, without their times.
-static Result<std::vector<SimulatedProgram>>
-programsOf(const std::vector<LoadedProgram> &loaded, unsigned ranks) {
-  if (ranks > 0 && loaded.size() > 1)
+/// The names of `spec`'s programs, in order, or of its one program's ranks.
+static Result<std::vector<std::string>> programNames(const Spec &spec,
+                                                     unsigned ranks) {
+  std::vector<std::string> names = spec.programs();
+  if (ranks == 0)
+    return names.empty() ? std::vector<std::string>{""} : names;
+  if (!names.empty())
     return Status(ErrorCode::OptionsDisagree, "--ranks",
                   "ranks are of one program, and the spec has " +
-                      std::to_string(loaded.size()),
+                      std::to_string(names.size()),
                   "leave it out");
-  std::vector<SimulatedProgram> programs;
-  for (const LoadedProgram &program : loaded)
-    programs.push_back({program.name, &*program.module, {}, 0});
-  if (ranks == 0)
-    return std::move(programs);
-  HONE_ASSIGN(const rt::Module module,
-              rt::Module::open(*loaded.front().module));
-  if (!module.config().train.data_parallel)
+  if (!spec.train.data_parallel)
     return Status(ErrorCode::OptionsDisagree, "--ranks",
                   "the programs of the spec share no batches",
                   "set train.data_parallel to true");
-  programs.assign(ranks, programs.front());
   for (unsigned rank = 0; rank < ranks; ++rank)
-    programs[rank].name = "rank " + std::to_string(rank);
-  return std::move(programs);
+    names.push_back("rank " + std::to_string(rank));
+  return std::move(names);
 }
 
 /// What the plan estimates, by the launches of a step of one batch.
@@ -204,23 +240,15 @@ static Status estimate(const std::vector<LoadedProgram> &loaded,
 }
 
 /// Returns where the times are from, in words.
-static Result<std::string> setTimes(const Options &options,
+static Result<std::string> setTimes(const std::vector<GivenTimes> &given,
+                                    const Profiles &profiles,
                                     const std::vector<LoadedProgram> &loaded,
                                     SimulationRequest &request) {
   std::vector<SimulatedProgram> &programs = request.programs;
-  HONE_ASSIGN(const auto profiles, givenTo(programs, options.profile));
-  HONE_ASSIGN(const auto speeds, givenTo(programs, options.speed));
-  std::vector<bool> isMeasured(programs.size());
-  for (size_t i = 0; i < programs.size(); ++i) {
-    if (!profiles[i])
-      continue;
-    HONE_ASSIGN(KernelTimes times,
-                readTimes(profiles[i]->value, *programs[i].module));
-    programs[i].seconds = std::move(times.seconds);
-    programs[i].stepSeconds = times.stepSeconds;
-    isMeasured[i] = true;
-  }
-  if (llvm::is_contained(isMeasured, false)) {
+  const auto isMeasured = [](const GivenTimes &times) {
+    return times.profile.has_value();
+  };
+  if (!llvm::all_of(given, isMeasured)) {
     // All ranks are one program.
     SimulationRequest alone = request;
     if (request.areRanks)
@@ -228,23 +256,21 @@ static Result<std::string> setTimes(const Options &options,
     std::vector<SimulatedProgram> first = alone.programs;
     HONE_TRY(estimate(loaded, alone, first));
     for (size_t i = 0; i < programs.size(); ++i)
-      if (!isMeasured[i])
-        programs[i].seconds = first[request.areRanks ? 0 : i].seconds;
+      programs[i].seconds = first[request.areRanks ? 0 : i].seconds;
   }
-  for (size_t i = 0; i < programs.size(); ++i) {
-    if (!speeds[i])
-      continue;
-    double factor = 0;
-    if (llvm::StringRef(speeds[i]->value).getAsDouble(factor) ||
-        !(factor >= 1 / kMostSpeed) || !(factor <= kMostSpeed))
-      return wrong(speeds[i]->option, "expects a factor from 1e-6 to 1e6",
-                   "2 is twice as fast as the times");
-    programs[i].stepSeconds /= factor;
-    for (double &seconds : programs[i].seconds)
-      seconds /= factor;
+  for (auto [program, times] : llvm::zip_equal(programs, given)) {
+    if (times.profile) {
+      HONE_ASSIGN(KernelTimes measured,
+                  profiles.at(*times.profile).timesOf(*program.module));
+      program.seconds = std::move(measured.seconds);
+      program.stepSeconds = measured.stepSeconds;
+    }
+    program.stepSeconds /= times.speed;
+    for (double &seconds : program.seconds)
+      seconds /= times.speed;
   }
-  return std::string(!llvm::is_contained(isMeasured, true) ? "estimated"
-                     : !llvm::is_contained(isMeasured, false)
+  return std::string(llvm::none_of(given, isMeasured) ? "estimated"
+                     : llvm::all_of(given, isMeasured)
                          ? "measured"
                          : "measured, and estimated where no profile is given");
 }
@@ -278,13 +304,19 @@ static Status run(const Options &options) {
     HONE_ASSIGN(request.link.latency,
                 readSeconds("--latency", options.latency));
   }
-  CompileRequest compiled;
-  compiled.specPath = options.spec;
-  compiled.overrides = options.onSpec.overrides();
+  HONE_ASSIGN(Spec spec, readSpec(options.spec, options.onSpec.overrides()));
+  HONE_ASSIGN(const std::vector<std::string> names,
+              programNames(spec, options.ranks));
+  Profiles profiles;
+  HONE_ASSIGN(const std::vector<GivenTimes> given,
+              givenTimes(options, names, profiles));
+  // Compiling takes longer than all the rest, so options are right by now.
   HONE_ASSIGN(const std::vector<LoadedProgram> loaded,
-              loadPrograms(std::move(compiled)));
-  HONE_ASSIGN(request.programs, programsOf(loaded, options.ranks));
+              loadPrograms(std::move(spec)));
   request.areRanks = options.ranks > 0;
+  for (size_t i = 0; i < names.size(); ++i)
+    request.programs.push_back(
+        {names[i], &*loaded[request.areRanks ? 0 : i].module, {}, 0});
   request.link.window = options.window;
   if (!request.areRanks) { // which meet over gRPC
     request.link.payload = grpcPayload(request.programs.size());
@@ -301,7 +333,8 @@ static Status run(const Options &options) {
                   : request.areRanks
                       ? kDefaultSteps
                       : kDefaultSteps + 2 * request.programs.size();
-  HONE_ASSIGN(const std::string times, setTimes(options, loaded, request));
+  HONE_ASSIGN(const std::string times,
+              setTimes(given, profiles, loaded, request));
   HONE_ASSIGN(const std::vector<SimulatedRun> runs, runInVirtualTime(request));
   const Prediction prediction = predict(request.programs, runs);
   const std::string assumed = describe(options, request, times);

@@ -45,9 +45,18 @@ static Result<double> launchSeconds(const std::string &path,
   return calls >= 1 ? seconds / calls : -1;
 }
 
-Result<KernelTimes> readTimes(const std::string &path,
-                              const hone_module &module) {
-  HONE_ASSIGN(const rt::Json root, rt::readJsonFile(path));
+Result<Profile> Profile::read(const std::string &path) {
+  Profile profile;
+  profile.path = path;
+  HONE_ASSIGN(profile.root, rt::readJsonFile(path));
+  HONE_ASSIGN(profile.steps, numberOf(path, profile.root, "steps"));
+  HONE_ASSIGN(const double total, numberOf(path, profile.root, "seconds"));
+  HONE_ASSIGN(const double waited, numberOf(path, profile.root, "waited"));
+  profile.computed = total - waited;
+  return std::move(profile);
+}
+
+Result<KernelTimes> Profile::timesOf(const hone_module &module) const {
   const rt::Json *kernels = root.find("kernels");
   if (!kernels || !kernels->isArray() ||
       kernels->array().size() != module.kernel_count)
@@ -55,9 +64,6 @@ Result<KernelTimes> readTimes(const std::string &path,
                        "expects the " + std::to_string(module.kernel_count) +
                            " kernels of the spec's program in \"kernels\"",
                        kRemedy);
-  HONE_ASSIGN(const double steps, numberOf(path, root, "steps"));
-  HONE_ASSIGN(const double total, numberOf(path, root, "seconds"));
-  HONE_ASSIGN(const double waited, numberOf(path, root, "waited"));
   KernelTimes times;
   double measured = 0;
   for (uint32_t i = 0; i < module.kernel_count; ++i) {
@@ -66,7 +72,7 @@ Result<KernelTimes> readTimes(const std::string &path,
     times.seconds.push_back(each);
   }
   if (steps >= 1)
-    times.stepSeconds = std::max(0.0, total - waited - measured) / steps;
+    times.stepSeconds = std::max(0.0, computed - measured) / steps;
   return times;
 }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "base/Json.h"
 #include "base/Status.h"
 #include "hone/runtime.h"
 
@@ -16,10 +17,22 @@ struct KernelTimes {
   double stepSeconds = 0;      ///< of a step, beside launches and waits
 };
 
-/// What `train --profile` wrote at `path`. Errors: as readJsonFile;
-/// OptionsDisagree for a profile of a program with other kernels than `module`.
-Result<KernelTimes> readTimes(const std::string &path,
-                              const hone_module &module);
+/// What `train --profile` wrote.
+class Profile {
+public:
+  /// Errors: as readJsonFile; BadJson for a file without a run's figures.
+  static Result<Profile> read(const std::string &path);
+
+  /// Errors: BadJson; OptionsDisagree for a profile of a program with other
+  /// kernels than `module`.
+  Result<KernelTimes> timesOf(const hone_module &module) const;
+
+private:
+  std::string path;
+  rt::Json root;
+  double steps = 0;
+  double computed = 0; ///< seconds of the run in which it did not wait
+};
 
 /// Of a plan's estimate: `blocks` are seconds of a step of one batch, by block,
 /// of which each launch takes an equal share; `launches` are those of such a

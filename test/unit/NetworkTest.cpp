@@ -371,7 +371,8 @@ static Result<KernelTimes> timesOf(const char *steps, const char *seconds,
                    ", \"waited\": 0, \"kernels\": [{\"block\": "
                    "\"decoder\", \"kernel\": \"linear q\", \"calls\": " +
                    calls + ", \"seconds\": " + ofKernel + "}]}");
-  return readTimes(folder.file("p.json"), module);
+  HONE_ASSIGN(const Profile profile, Profile::read(folder.file("p.json")));
+  return profile.timesOf(module);
 }
 
 TEST(KernelTimes, AreMeansAndFinite) {
