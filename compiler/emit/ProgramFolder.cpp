@@ -20,6 +20,7 @@
 #include <chrono>
 #include <csignal>
 #include <list>
+#include <map>
 
 using namespace hone;
 
@@ -27,6 +28,9 @@ std::error_code hone::createFolder(const std::string &path) {
   return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
                                            llvm::sys::fs::all_all);
 }
+
+/// Between a file's name and the number of the process that writes it.
+static constexpr const char *kTemporary = ".tmp-";
 
 namespace {
 
@@ -124,35 +128,39 @@ static Status writeLibrary(ProgramFolder &folder,
   return link(folder, library.shared(), request, times);
 }
 
-/// Removes what honec left that was killed while it wrote `path`: no process
-/// has the number that ends the name, and nobody has written it for a minute,
-/// as one on another machine would.
-static void removeAbandoned(const std::string &path) {
+/// What honec left in `folder` that was killed while it wrote, by the name of
+/// the file that it was to be: no process has the number that ends the name,
+/// and nobody has written it for a minute, as one on another machine would.
+static std::multimap<std::string, std::string>
+findAbandoned(const std::string &folder) {
   namespace fs = llvm::sys::fs;
-  const std::string prefix = llvm::sys::path::filename(path).str() + ".tmp-";
+  std::multimap<std::string, std::string> abandoned;
   std::error_code error;
-  for (fs::directory_iterator at(llvm::sys::path::parent_path(path), error),
-       end;
-       !error && at != end; at.increment(error)) {
-    llvm::StringRef name = llvm::sys::path::filename(at->path());
+  for (fs::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const auto [name, number] =
+        llvm::sys::path::filename(at->path()).rsplit(kTemporary);
     pid_t process = 0;
     fs::file_status status;
-    if (name.consume_front(prefix) && !name.getAsInteger(10, process) &&
-        process > 0 && ::kill(process, 0) != 0 && errno == ESRCH &&
+    if (!number.getAsInteger(10, process) && process > 0 &&
+        ::kill(process, 0) != 0 && errno == ESRCH &&
         !fs::status(at->path(), status) &&
         std::chrono::system_clock::now() - status.getLastModificationTime() >
             std::chrono::minutes(1))
-      fs::remove(at->path());
+      abandoned.emplace(name, at->path());
   }
+  return abandoned;
 }
 
 static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
+  const auto abandoned = findAbandoned(folder.path);
   std::list<rt::TemporaryFile> files;
   std::vector<Rename> renames;
   auto add = [&](const std::string &name) {
+    for (auto [at, end] = abandoned.equal_range(name); at != end; ++at)
+      llvm::sys::fs::remove(at->second);
     std::string path = folder.path + "/" + name;
-    removeAbandoned(path);
-    files.emplace_back(path + ".tmp-" +
+    files.emplace_back(path + kTemporary +
                        std::to_string(llvm::sys::Process::getProcessId()));
     renames.push_back({files.back().path, path});
     return files.back().path;

@@ -12,7 +12,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"
-for preloaded in RefuseThreads SignalAtRename; do
+for preloaded in CountListings RefuseThreads SignalAtRename; do
   "${CC:-cc}" -shared -fPIC -O1 "$here/$preloaded.c" -o "$work/$preloaded.so"
 done
 
@@ -104,10 +104,13 @@ for process in "$$" "$ended"; do
 done
 touch "$work/kept/weights.hone.safetensors.tmp-$ended"
 abandoned() { ls "$work/kept" | grep -F .tmp- | xargs; }
-(honec -o "$work/kept") >"$out" 2>"$work/err" || fail 'after others: an error'
+(export LD_PRELOAD=$work/CountListings.so HONE_LISTED=$work/kept HONE_LISTINGS=$work/listings
+  honec -o "$work/kept") >"$out" 2>"$work/err" || fail 'after others: an error'
 [[ $(abandoned) == "train.tmp-$$ weights.hone.safetensors.tmp-$ended" ]] ||
   fail "temporaries of others: $(abandoned)"
 rm "$work/kept/"*.tmp-*
+[[ $(wc -l <"$work/listings") == 1 ]] ||
+  fail "the folder was listed $(wc -l <"$work/listings") times"
 
 limits=(1 20 400) # KiB: twice too few for the weights, then for the program
 for kib in "${limits[@]}"; do
