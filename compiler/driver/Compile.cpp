@@ -388,8 +388,10 @@ static Result<LoadedProgram> loadProgram(const CompileRequest &request,
   loaded.name = spec.program;
   auto made = LoadedModule::load(module, target, describe(*compiled, ""));
   if (!made)
-    return Status(ErrorCode::OptionsDisagree, spec.placeOf("target"),
-                  llvm::toString(made.takeError()), remedy);
+    return cannotLoad(made.takeError(), [&](const std::string &why) {
+      return Status(ErrorCode::OptionsDisagree, spec.placeOf("target"), why,
+                    remedy);
+    });
   loaded.module = std::move(*made);
   const bool rounds = compiled->planned.spec.roundsProducts();
   for (const KernelCounts &kernel : compiled->placed.plan.kernels)

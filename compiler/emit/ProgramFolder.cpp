@@ -63,15 +63,6 @@ static Result<PackedWeights> packWeights(const ProgramFolder &folder,
   return packed;
 }
 
-static Status cannotMakeObject(const std::string &why) {
-  llvm::SmallString<128> folder;
-  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, folder);
-  return Status(ErrorCode::CannotCreate, folder.str().str(),
-                "an object file cannot be written there: " + why,
-                "name another folder by TMPDIR; check the free space and the "
-                "limit on file size");
-}
-
 /// The object file of `program`, as long as its temporary lives.
 static Status emit(const ProgramFolder &folder, const FolderProgram &program,
                    std::list<rt::TemporaryFile> &objects, PhaseTimes &times) {
@@ -95,7 +86,8 @@ static Status link(const ProgramFolder &folder, const std::string &name,
     return Status(ErrorCode::LinkFailed, folder.path + "/" + name,
                   "linking failed: " + llvm::toString(std::move(error)),
                   "install a C++ compiler, or name one with --linker; "
-                  "check the free space and the limit on file size");
+                  "check the free space and the limits on file size and open "
+                  "files (ulimit -f, -n)");
   return Status::ok();
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/rules/RequestRules.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -12,6 +13,29 @@ Status hone::cannotWrite(const std::string &path, const std::string &why) {
   return Status(ErrorCode::CannotCreate, path, "cannot be written: " + why,
                 "check -o, the folder's permissions and the free "
                 "space");
+}
+
+Status hone::cannotMakeObject(const std::string &why) {
+  llvm::SmallString<128> folder;
+  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, folder);
+  return Status(ErrorCode::CannotCreate, folder.str().str(),
+                "an object file cannot be written there: " + why,
+                "name another folder by TMPDIR; check the free space and the "
+                "limits on file size and open files (ulimit -f, -n)");
+}
+
+Status
+hone::cannotLoad(llvm::Error error,
+                 llvm::function_ref<Status(const std::string &why)> other) {
+  Status status = Status::ok();
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    const std::error_category &from = info.convertToErrorCode().category();
+    const bool isSystems =
+        from == std::generic_category() || from == std::system_category();
+    status =
+        isSystems ? cannotMakeObject(info.message()) : other(info.message());
+  });
+  return status;
 }
 
 Status hone::checkRequest(const CompileRequest &request) {

@@ -9,6 +9,9 @@
 #include "compiler/driver/Compile.h"
 #include "targets/Target.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+
 namespace hone {
 
 /// Refuses options of a kind of output that is not asked for. Errors:
@@ -32,5 +35,13 @@ Status checkInputsStay(const CompileRequest &request, const Spec &spec);
 
 /// The error of an output that is not written.
 Status cannotWrite(const std::string &path, const std::string &why);
+
+/// The error of an object file, which is made in the folder of temporary files.
+Status cannotMakeObject(const std::string &why);
+
+/// The error of a module that cannot be loaded: that of its object file where
+/// `error` is the system's, or else `other` of its message.
+Status cannotLoad(llvm::Error error,
+                  llvm::function_ref<Status(const std::string &why)> other);
 
 } // namespace hone

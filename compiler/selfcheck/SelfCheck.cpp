@@ -6,6 +6,7 @@
 
 #include "compiler/selfcheck/SelfCheck.h"
 
+#include "compiler/rules/RequestRules.h"
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/ModelChecks.h"
 #include "compiler/selfcheck/OpChecks.h"
@@ -118,29 +119,17 @@ static std::string residualsOf(const Spec &spec) {
   return isNamed ? spec.train.residuals.text() : "mesp";
 }
 
-/// The system's error, if it is one, and the message.
-static std::pair<std::error_code, std::string> describe(llvm::Error error) {
-  std::pair<std::error_code, std::string> found;
-  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
-    found = {info.convertToErrorCode(), info.message()};
-  });
-  return found;
-}
-
 Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
                                const Target &target) {
   HONE_TRY(checkMachine(spec, target));
   auto failed = [&](llvm::Error failure) {
-    auto [code, why] = describe(std::move(failure));
-    if (code != llvm::inconvertibleErrorCode())
-      return Status(ErrorCode::CannotCreate, "a temporary file", why,
-                    "check the free space and the permissions of "
-                    "$TMPDIR");
-    return Status(spec.isMlir() ? ErrorCode::ModuleRefused : ErrorCode::Bug,
-                  spec.model, "cannot be checked: " + why,
-                  spec.isMlir()
-                      ? "see the message above"
-                      : "please report this with config.json and the spec");
+    return cannotLoad(std::move(failure), [&](const std::string &why) {
+      return Status(spec.isMlir() ? ErrorCode::ModuleRefused : ErrorCode::Bug,
+                    spec.model, "cannot be checked: " + why,
+                    spec.isMlir()
+                        ? "see the message above"
+                        : "please report this with config.json and the spec");
+    });
   };
   auto reference = createTarget(TargetRequest::parse("reference"));
   if (!reference)

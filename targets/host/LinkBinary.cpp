@@ -218,9 +218,16 @@ static llvm::Error writeVersionScript(llvm::ArrayRef<std::string> exports,
   int descriptor = -1;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile(
           "hone-exports", "map", descriptor, path))
-    return llvm::createStringError(error, "cannot create a temporary file");
+    return llvm::createStringError(error, "cannot create a temporary file: " +
+                                              error.message());
   llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
   out << "{ global: " << llvm::join(exports, "; ") << "; local: *; };\n";
+  out.close();
+  const std::error_code error = out.error();
+  out.clear_error(); // which would end the process as a bug
+  if (error)
+    return llvm::createStringError(error, "cannot write '" + path +
+                                              "': " + error.message());
   return llvm::Error::success();
 }
 
@@ -239,9 +246,9 @@ llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
   llvm::scope_exit removeTemporary([&] { llvm::sys::fs::remove(temporary); });
 
   llvm::SmallString<128> script;
+  llvm::scope_exit removeScript([&] { llvm::sys::fs::remove(script); });
   if (llvm::Error error = writeVersionScript(request.exports, script))
     return error;
-  llvm::scope_exit removeScript([&] { llvm::sys::fs::remove(script); });
 
   llvm::Expected<std::optional<std::string>> failure =
       runDriver(*driver, request, temporary, script, /*staticLibraries=*/true);

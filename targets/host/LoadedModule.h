@@ -22,7 +22,7 @@ class LoadedModule {
 public:
   LoadedModule();
   /// What `target` emits for the lowered `module`. An error if this machine
-  /// cannot run it.
+  /// cannot run it; one of the system is of the object file, a temporary.
   static llvm::Expected<LoadedModule>
   load(mlir::ModuleOp module, const Target &target,
        const ModuleDescription &description);

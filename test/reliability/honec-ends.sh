@@ -3,8 +3,9 @@
 #
 # However honec is stopped, its exit code is a documented one, the output folder
 # has all files of this run or none, and those of an earlier run are whole.
-# Signals at moments all over a run and at each renaming, limits on file size, a
-# full and a closed standard output, a closed pipe, threads that are refused.
+# Signals at moments all over a run and at each renaming, limits on file size and
+# open files, no folder of temporary files, a linker that writes nothing, a full
+# and a closed standard output, a closed pipe, threads that are refused.
 set -euo pipefail
 
 model=$1 spec=$2
@@ -17,7 +18,7 @@ for preloaded in CountListings RefuseThreads SignalAtRename; do
 done
 
 honec() {
-  TMPDIR=$work/tmp exec honec "$spec" --set model="$model" \
+  TMPDIR=${temporary:-$work/tmp} exec honec "$spec" --set model="$model" \
     --set train.residuals=mesp --set lora.target_modules='[q_proj]' \
     --set target=x86-64-v2 "$@" # the least to compile
 }
@@ -127,6 +128,34 @@ for emit in mlir object; do
   [[ ! -e $work/file ]] || fail "20 KiB of --emit=$emit: half a file is left"
 done
 
+# A linker opens more than four files, and honec one at a time.
+status=0
+(ulimit -n 4 && honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
+ends 'four open files' "$status" 73
+says() { # says WHAT ERROR HELP: by regular expressions
+  grep -q "^error\[$2" "$work/err" && grep -q "^  help: .*$3" "$work/err" ||
+    fail "$1: no word of it"
+  [[ ! -e $work/new ]] || fail "$1: the folder is left"
+}
+says 'four open files' "H1104\]: $work/new/train: .*" 'ulimit -f, -n'
+
+temporary=$work/none
+for arguments in "-o $work/new" --self-check; do
+  expect "no folder of temporary files, $arguments" 73 $arguments
+  says "no folder of temporary files, $arguments" \
+    "H1005\]: $work/none: an object file cannot be written there" TMPDIR
+done
+temporary=
+
+# One that ends well leaves no file, or an empty one.
+for instead in rm 'truncate -s 0'; do
+  printf '#!/bin/sh\n[ "$1" != -o ] || %s "$2"\n' "$instead" >"$work/linker"
+  chmod +x "$work/linker"
+  expect "$instead for a linker" 73 --linker="$work/linker" -o "$work/new"
+  says "$instead for a linker" \
+    "H1104\]: $work/new/train: .*'$work/linker' ended well but wrote nothing" --linker
+done
+
 status=0
 (honec --self-check) >"$out" 2>"$work/err" &
 pid=$!
@@ -146,6 +175,9 @@ ends 'no threads' "$status" 71
 out=/dev/full
 expect 'a full standard output' 74 --stop-after=import
 expect '--help to a full standard output' 74 --help
+status=0
+"$work/kept/train" --help >"$out" 2>"$work/err" || status=$?
+ends "a program's --help to a full standard output" "$status" 74
 expect 'a device to be replaced' 73 --emit=mlir -o /dev/full
 [[ -c /dev/full ]] || fail "the device was replaced"
 status=0
