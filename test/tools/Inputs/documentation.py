@@ -67,6 +67,16 @@ if (root / ".git").exists() and shallow == "false":
             if subject != " ".join((b or d).split()):
                 wrong.append(f"{page}: commit {a or c} is '{subject}'")
 
+# What a test may require is named on the page for contributors.
+features = set()
+for page in (root / "test").rglob("*"):
+    if page.suffix in (".test", ".mlir"):
+        for names in re.findall(r"^\W*REQUIRES: (.*)$", page.read_text(), re.M):
+            features.update(re.findall(r"[\w-]{3,}", names.replace("target=", "")))
+named = (root / "docs/contributing/README.md").read_text()
+wrong += [f"docs/contributing/README.md does not name {feature}"
+          for feature in sorted(features) if f"`{feature}`" not in named]
+
 # The commands of a page are run by a test, or by the script of an example, which has
 # their words; or it is said why not.
 NOT_RUN = {
@@ -110,4 +120,4 @@ if readme > 140:
 
 print("\n".join(wrong))
 print(f"{links} links, {len(pages)} pages, {filters} filters, {commits} commits, "
-      f"{commands} commands: {len(wrong)} wrong")
+      f"{commands} commands, {len(features)} features: {len(wrong)} wrong")
