@@ -1,8 +1,8 @@
 //===- GuardedDevice.h - A device whose memory nobody else can touch ------===//
 //
 // Kernels run on the host's processor, but arena, scratch and weights are
-// mapped without any permission outside of kernels and copies: whoever passes
-// by the device crashes, host code of entries included.
+// mapped without any permission outside of kernels and copies: code that
+// passes by the device crashes, host code of entries included.
 //
 //===----------------------------------------------------------------------===//
 

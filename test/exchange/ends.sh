@@ -87,7 +87,7 @@ ends server 0 "$alone"
 same one2 $run client server
 echo 'an answer to the end that nobody acknowledges: 0'
 
-# Without an end: whoever has the mark has the result.
+# Without an end: a program that has the mark has the result.
 begin 'result 1 mute'
 ends client 0 "$alone"
 ends server 0 "$alone"

@@ -154,7 +154,7 @@ kill -9 $! && { wait $! || true; } 2>/dev/null
 refused_in_time 69 'H0816.*nobody has dialled' "${server[@]}" --serve "unix:$work/socket"
 echo 'addresses and keys: 2; nobody there: 69'
 
-# Whoever sees first that programs differ stays until the other one has seen it.
+# The program that sees first that they differ stays until the other one has seen it.
 for ((i = 0; i < 5; ++i)); do
   "${server[@]}" "${served[@]}" --timeout 60 >"$work/server.log" 2>&1 &
   refused 2 'H0812.*--first-learning-rate .here 0.5, there 0.01' "$work/out/client/train" --timeout 60 \

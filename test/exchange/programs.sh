@@ -10,8 +10,8 @@ engine() {
     "$here/TestEngine.cpp" "$runtime/src/exchange/Frame.cpp" -o "$1"
 }
 
-# free_port: a port of this machine that nobody has now, and none that whoever dials or asks
-# for any port is given.
+# free_port: a port of this machine that nobody has now, and none that the system
+# gives a program that dials or asks for any port.
 free_port() {
   python3 -c '
 import random, socket

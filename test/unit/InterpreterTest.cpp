@@ -325,7 +325,7 @@ TEST_F(InterpreterTest, AReceiveMayBeOfAStepBefore) {
   item(HONE_WAIT, {y});
   item(HONE_RUN, {y}, use);
   Loop loop;
-  int64_t numbers[5]; // where each step's message is, for whoever asks late
+  int64_t numbers[5]; // each step's message, which a late receive reads
   for (int64_t step = 0; step < 5; ++step) {
     number(x) = numbers[step] = 10 + step;
     number(y) = -1;

@@ -319,7 +319,7 @@ bool KernelBuilder::add(const Statement &statement, uint32_t location) {
 }
 
 bool KernelBuilder::finish() {
-  // Whoever runs past the last instruction ends there.
+  // A thread that runs past the last instruction ends there.
   Instruction end;
   end.kind = Kind::Exit;
   end.line = kernel.code.empty() ? kernel.line : kernel.code.back().line;

@@ -2,8 +2,8 @@
 #
 # For the project's own models the ids that `generate` appends to a prompt, with
 # the base model and with the golden adapter; of stories260k only a digest. A text
-# is taken only where no choice was close: then float32 has one answer, whoever
-# computes it. Writes golden/generations/.
+# is taken only where no choice was close: then float32 has one answer, in
+# any program. Writes golden/generations/.
 #
 # ===-----------------------------------------------------------------------===#
 

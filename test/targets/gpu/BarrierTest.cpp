@@ -39,7 +39,7 @@ Verdict dropEach(const std::string &text, int64_t rows) {
   std::vector<float> whole = numbers();
   EXPECT_EQ(program.run(whole.data(), rows), "");
   Verdict verdict;
-  // Whoever waits in vain for the others must not wait for ever.
+  // A thread that waits in vain for the others must not wait for ever.
   for (const auto &[key, counts] : program.machine().counts()) {
     const ptx::Kernel &kernel = *key.first->find(key.second);
     unsigned barriers = 0;

@@ -18,7 +18,7 @@ using namespace hone;
 /// Executes launches one after another, until one fails.
 class DeviceProgram::TextDevice : public rt::Device {
 public:
-  /// Whoever is given memory writes all of it.
+  /// The caller writes all of the memory.
   virtual char *reserve(uint64_t bytes) = 0;
   virtual void release(char *memory) = 0;
 

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-host-bind-frame | FileCheck %s --enable-var-scope
 
-// Whoever runs loops takes the frame, and who calls it hands it on; a function
-// of scalars takes none.
+// A function that runs loops takes the frame, and its caller hands it on; a
+// function of scalars takes none.
 // CHECK-LABEL: func.func private @loops(
 // CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: index)
 func.func private @loops(%count: index) {
@@ -16,7 +16,7 @@ func.func private @calls(%count: index) {
   call @loops(%count) : (index) -> ()
   return
 }
-// So does whoever gives hints about pages.
+// A function that gives hints about pages takes it, too.
 // CHECK-LABEL: func.func private @hints(
 // CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: memref<4x4xf32>, %{{.*}}: index)
 func.func private @hints(%w: memref<4x4xf32>, %count: index) {
