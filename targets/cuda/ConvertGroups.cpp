@@ -2,7 +2,8 @@
 //
 // `wgmma` reads registers and memory until it is waited for, which no compiler
 // of LLVM's knows: from its fence to the end of the wait all is one piece of
-// text.
+// text. What goes on after it has its sums in registers that nothing names but
+// the next piece, in whose place they are changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +65,8 @@ public:
              "{" + llvm::join(left, ", ") + "}, ", right, "",
              /*isTransposed=*/true);
   }
-  SmallVector<Value> finish();
+  /// `goOn`: these products, though not those before, may be under way.
+  SmallVector<Value> finish(bool goOn = false);
 
 private:
   /// Descriptors that the text computes: handed in, all would be in registers
@@ -128,15 +130,19 @@ void GroupText::multiply(int64_t from, int64_t count, bool isFirst,
           (isTransposed ? ", 1;\n" : ", 0;\n");
 }
 
-SmallVector<Value> GroupText::finish() {
-  text += "wgmma.commit_group.sync.aligned;\n"
-          "wgmma.wait_group.sync.aligned 0;";
-  constraints += "~{memory}";
+static std::string waitForAllBut(int64_t groups) {
+  return "wgmma.wait_group.sync.aligned " + std::to_string(groups) + ";";
+}
+
+/// The first `sums` results of `text`, which are float32; `others` follow them.
+static SmallVector<Value> emitText(OpBuilder &b, Location loc, StringRef text,
+                                   StringRef constraints, ValueRange operands,
+                                   int64_t sums, ArrayRef<Type> others = {}) {
   SmallVector<Type> types(sums, b.getF32Type());
-  types.append(kAdvanced, b.getI64Type());
+  llvm::append_range(types, others);
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
   Value all = LLVM::InlineAsmOp::create(
-                  b, loc, type, operands, text, constraints,
+                  b, loc, type, operands, text, constraints.str() + "~{memory}",
                   /*has_side_effects=*/true,
                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
                   LLVM::AsmDialectAttr(),
@@ -146,6 +152,12 @@ SmallVector<Value> GroupText::finish() {
   for (int64_t i = 0; i < sums; ++i)
     each.push_back(LLVM::ExtractValueOp::create(b, loc, all, i));
   return each;
+}
+
+SmallVector<Value> GroupText::finish(bool goOn) {
+  text += "wgmma.commit_group.sync.aligned;\n" + waitForAllBut(goOn ? 1 : 0);
+  return emitText(b, loc, text, constraints, operands, sums,
+                  SmallVector<Type>(kAdvanced, b.getI64Type()));
 }
 
 namespace {
@@ -173,7 +185,27 @@ struct ConvertMultiplyGroup : public ConvertAccess<simt::MultiplyGroupOp> {
     for (int64_t t = 0; t < kRow; t += kTerms)
       group.multiply(0, sums, /*isFirst=*/false, {left, 2 * t},
                      {right, isTransposed ? panelOf(t) : 2 * t}, isTransposed);
-    rewriter.replaceOp(op, group.finish());
+    rewriter.replaceOp(op, group.finish(op.getGoesOn()));
+    return success();
+  }
+};
+
+struct ConvertFinishGroups
+    : public ConvertOpToLLVMPattern<simt::FinishGroupsOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(simt::FinishGroupsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    // Changed in place, sums are used by nobody before the wait.
+    auto sums = static_cast<int64_t>(op.getSums().size());
+    std::string constraints;
+    for (int64_t i = 0; i < sums; ++i)
+      constraints += "=f,";
+    for (int64_t i = 0; i < sums; ++i)
+      constraints += std::to_string(i) + ",";
+    rewriter.replaceOp(op, emitText(rewriter, op.getLoc(), waitForAllBut(0),
+                                    constraints, adaptor.getSums(), sums));
     return success();
   }
 };
@@ -248,6 +280,6 @@ struct ConvertGroupAdd : public ConvertAccess<simt::GroupAddOp> {
 
 void hone::populateGroupPatterns(const LLVMTypeConverter &converter,
                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertMultiplyGroup, ConvertGroupDots, ConvertGroupAdd>(
-      converter);
+  patterns.add<ConvertMultiplyGroup, ConvertFinishGroups, ConvertGroupDots,
+               ConvertGroupAdd>(converter);
 }

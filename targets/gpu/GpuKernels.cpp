@@ -122,10 +122,15 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                       isInBFloat16(op->getOperand(0));
     int64_t columns = type.getDimSize(1);
     if (hasParts ||
-        (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
-                                 : simt::hasWorkForLargeTiles(rows, columns))))
+        (canWiden &&
+         (isByGroups ? simt::hasWorkForGroups(rows, columns)
+                     : simt::hasWorkForLargeTiles(rows, columns)))) {
       blocks.rows = blocks.columns = simt::kMostPlaces;
-    else
+      int64_t terms = columnsOf(op->getOperand(0));
+      if (isByGroups && !hasParts &&
+          simt::isWorthWideTiles(rows, columns, terms))
+        blocks.columns = simt::kMostGroupColumns;
+    } else
       blocks.rows = simt::matrixTileRows(rows, columns);
   };
   llvm::TypeSwitch<Operation *>(op)

@@ -135,6 +135,10 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
     its rows are 64 places of a term, and the 64 terms of 64 places follow each
     other. How sums are rounded is the unit's affair.
 
+    With `goes_on` the products that were begun before are done afterwards, and
+    these may not be: until another such op or `simt.finish_groups` has been run,
+    nobody writes what they read, and only such an op is given their sums.
+
     1. (C1) Both are shared memory of bfloat16, stages of rows of 64.
     2. (C2) A lane has a sum for every two places of `right`, that is for every
        two rows of a stage.
@@ -154,12 +158,12 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
                        Index:$left_slot, Index:$left_row,
                        Arg<MemRefOf<[BF16]>, "", [MemRead]>:$right,
                        Index:$right_slot, Variadic<F32>:$sums,
-                       UnitAttr:$transpose);
+                       UnitAttr:$transpose, UnitAttr:$goes_on);
   let results = (outs Variadic<F32>:$results);
   let assemblyFormat = [{
     $left `[` $left_slot `,` $left_row `]` `,` $right `[` $right_slot `]`
-    (`transpose` $transpose^)? `to` $sums attr-dict `:` type($left) `,`
-    type($right) `,` type($sums)
+    (`transpose` $transpose^)? `to` $sums (`goes_on` $goes_on^)? attr-dict `:`
+    type($left) `,` type($right) `,` type($sums)
   }];
   let extraClassDeclaration = [{
     /// Terms of a stage, and elements of a row.
@@ -168,6 +172,26 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
     static constexpr int64_t kAlignment = 1024;
   }];
   let hasVerifier = 1;
+}
+
+def FinishGroupsOp : Op<SimtDialect, "finish_groups",
+                        [AllTypesMatch<["sums", "results"]>]> {
+  let summary = "sums of groups whose products are done";
+  let description = [{
+    Waits for all products that `simt.multiply_group` has left under way; `sums`
+    are what the last of them gave. (PTX, `wgmma.wait_group`.)
+
+    1. (C1) All threads of a workgroup run it together (`hone-gpu-verify`).
+
+    Example:
+
+    ```mlir
+    %done:2 = simt.finish_groups %a, %b : f32, f32
+    ```
+  }];
+  let arguments = (ins Variadic<F32>:$sums);
+  let results = (outs Variadic<F32>:$results);
+  let assemblyFormat = "$sums attr-dict `:` type($sums)";
 }
 
 class GroupProducts<string name> : Op<SimtDialect, name,

@@ -78,12 +78,15 @@ static constexpr int64_t kNarrowHead = 64;
 int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                                const DeviceFeatures &device) {
   bool hasProducts = false, hasOthers = false, isWide = false;
+  bool hasWideTile = false;
   kernel.walk([&](Operation *op) {
     if (auto adjoint = dyn_cast<AttentionKeyAdjointOp>(op))
       isWide |= adjoint.getByGroups() ||
                 (device.spillsWideKeys && adjoint.getHeadDim() > kNarrowHead);
     if (auto product = dyn_cast<tile::ProductOp>(op)) {
       hasProducts = true;
+      hasWideTile |=
+          shapeOf(product, usesMatrixUnits(product, device), device).isWide();
       hasOthers |= !isSmallProduct(product, device) ||
                    shapeOf(product, true, device).rows < kMostScalarPlaces;
     } else {
@@ -91,7 +94,7 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                    !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
     }
   });
-  if (isWide)
+  if (isWide || hasWideTile)
     return 1;
   return hasProducts && !hasOthers ? 3 : 2;
 }
@@ -125,7 +128,7 @@ void simt::fenceForGroups(TeamBuilder &b) {
 /// stand where shared memory is spoken for.
 static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
   std::optional<int64_t> rows = upperBound(op.getM());
-  if (!op.getFewRows() || !rows || usesMatrixUnits(op, team))
+  if (!op.getFewRows() || !rows || usesMatrixUnits(op, team.state.device))
     return std::nullopt;
   return BlockSplit::of(*rows, op.getColumns(), op.getTerms(),
                         upperBound(op.getK()), team.state.device);
@@ -156,7 +159,8 @@ void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
     });
     return;
   }
-  TileShape shape = shapeOf(op, usesMatrixUnits(op, team), team.state.device);
+  TileShape shape =
+      shapeOf(op, usesMatrixUnits(op, team.state.device), team.state.device);
   TileProduct product(op, shape, team);
   product.forEachTile([&](Value i, Value j) {
     product.finish(i, j, product.addTo(i, j, product.before(i, j)));
@@ -187,7 +191,8 @@ public:
         shape(shapeOf(products.front(),
                       llvm::any_of(products,
                                    [&](tile::ProductOp op) {
-                                     return usesMatrixUnits(op, team);
+                                     return usesMatrixUnits(op,
+                                                            team.state.device);
                                    }),
                       team.state.device)),
         first(products.front(), shape, team,

@@ -35,16 +35,16 @@ static constexpr int64_t kWideDepth = 512;
 /// Two stages of lines of the device's memory.
 static constexpr int64_t kLineDepth = 128;
 
-bool simt::usesMatrixUnits(tile::ProductOp op, const Team &team) {
-  return team.state.device.matrixUnits && op.getRounded();
+bool simt::usesMatrixUnits(tile::ProductOp op, const DeviceFeatures &device) {
+  return device.matrixUnits && op.getRounded();
 }
 
 /// See TileProduct::widening.
 static int64_t wideningOf(tile::ProductOp op, const TileShape &shape,
                           const Team &team) {
   int64_t depth = upperBound(op.getK()).value_or(kWideDepth);
-  if (!usesMatrixUnits(op, team) || !op.getReadAhead() || team.isSubgroup ||
-      depth < kLineDepth)
+  if (!usesMatrixUnits(op, team.state.device) || !op.getReadAhead() ||
+      team.isSubgroup || depth < kLineDepth)
     return 1;
   // float32 numbers on the way take the room.
   if (std::max(shape.rows, shape.columns) > kMostScalarPlaces ||
@@ -79,7 +79,7 @@ TileProduct::TileProduct(tile::ProductOp op, const TileShape &shape,
                          int64_t most)
     : op(op), shape(shape), b(op, team, place),
       element(op.getC().getType().getElementType()),
-      isByMatrices(usesMatrixUnits(op, team)),
+      isByMatrices(usesMatrixUnits(op, team.state.device)),
       leftType(stagedType(StagedSide::Left, shape.rows)),
       rightType(stagedType(StagedSide::Right, shape.columns)),
       widening(wideningOf(op, shape, team)),
@@ -140,8 +140,9 @@ bool TileProduct::isLong() {
 int64_t TileProduct::stagesOf(int64_t most) {
   if (!hasCopies || !isLong())
     return 1;
+  int64_t workgroups = shape.isWide() ? 1 : 2;
   auto fits = [&](int64_t count) {
-    return 2 * (left.bytes(count) + right.bytes(count)) <=
+    return workgroups * (left.bytes(count) + right.bytes(count)) <=
            b.team.state.device.sharedBytes;
   };
   while (isByMatrices && op.getReadAhead() && most > 2 && !fits(most))
@@ -253,7 +254,8 @@ SmallVector<Value> TileProduct::multiplyMatrices(Value slot,
   return next;
 }
 
-SmallVector<Value> TileProduct::multiplyGroup(Value slot, ValueRange before) {
+SmallVector<Value> TileProduct::multiplyGroup(Value slot, ValueRange before,
+                                              bool goesOn) {
   Value group = b.div(b.team.state.subgroup, b.index(kGroup)),
         zero = b.index(0);
   SmallVector<Value> leftAt =
@@ -270,7 +272,7 @@ SmallVector<Value> TileProduct::multiplyGroup(Value slot, ValueRange before) {
   auto after = MultiplyGroupOp::create(
       b, SmallVector<Type>(sums.size(), element), left.stages, leftAt[0],
       leftAt[1], right.stages, right.indices(slot, zero, zero)[0], sums,
-      /*transpose=*/!right.isAlongTerms);
+      /*transpose=*/!right.isAlongTerms, goesOn);
   SmallVector<Value> next(before);
   for (auto [number, sum] : llvm::zip_equal(numbers, after.getResults()))
     next[number] = sum;
@@ -296,9 +298,16 @@ Value TileProduct::slotNumber(int64_t slot) {
   return arith::ConstantIntOp::create(b, slot, 32);
 }
 
-Value TileProduct::slotAfter(Value slot) {
-  Value next = arith::AddIOp::create(b, slot, slotNumber(1));
-  return b.select(b.isEqual(next, slotNumber(stages)), slotNumber(0), next);
+Value TileProduct::slotAfter(Value slot, int64_t distance) {
+  if (distance == 0)
+    return slot;
+  Value next = arith::AddIOp::create(b, slot, slotNumber(distance));
+  if (distance == 1)
+    return b.select(b.isEqual(next, slotNumber(stages)), slotNumber(0), next);
+  Value isBeyond = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, next,
+                                         slotNumber(stages));
+  return b.select(isBeyond, arith::SubIOp::create(b, next, slotNumber(stages)),
+                  next);
 }
 
 Value TileProduct::slotIndex(Value slot) {
@@ -377,7 +386,8 @@ SmallVector<Value> TileProduct::forEachStage(
 SmallVector<Value> TileProduct::forEachStageAhead(
     bool areWhole, Value count, ValueRange values,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
-  int64_t ahead = stages - 1;
+  // What is multiplied while this stage begins is not overwritten.
+  int64_t ahead = stages - 1 - stagesUnderWay();
   auto bring = [&](Value slot, Value t) {
     b.when(b.isLess(t, count), [&] {
       left.bring(slot, t, count, 0.0);
@@ -394,16 +404,19 @@ SmallVector<Value> TileProduct::forEachStageAhead(
   for (int64_t i = 0; areWhole && i < ahead; ++i)
     bringFirst(b.index(i));
   SmallVector<Value> given(values);
-  given.push_back(slotNumber(ahead));
+  // The slot of the stage that was multiplied last.
+  given.push_back(slotNumber(stages - 1));
   SmallVector<Value> ended = b.foldRolled(
       b.index(0), count, terms, given, [&](Value t, ValueRange all) {
         Value number = slotAfter(all.back());
-        Value slot = slotIndex(all.back()), next = slotIndex(number);
+        Value slot =
+            slotIndex(slotAfter(all.back(), stagesUnderWay() * (stages - 1)));
+        Value next = slotIndex(number);
         NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
         if (left.isConvertedLate())
           left.settle(next, t, count, 0.0);
         barrier();
-        // The stage that was here before is multiplied.
+        // The stage that was here before has been multiplied by all.
         bring(slot, b.add(t, b.index(ahead * terms)));
         SmallVector<Value> results = body(next, t, all.drop_back());
         results.push_back(number);
@@ -412,7 +425,11 @@ SmallVector<Value> TileProduct::forEachStageAhead(
   left.assumeWhole(false);
   right.assumeWhole(false);
   ended.pop_back();
-  return ended;
+  if (!stagesUnderWay())
+    return ended;
+  auto finished =
+      FinishGroupsOp::create(b, ValueRange(ended).getTypes(), ended);
+  return llvm::to_vector_of<Value>(finished.getResults());
 }
 
 SmallVector<Value> TileProduct::before(Value i, Value j) {
@@ -452,13 +469,15 @@ SmallVector<Value> TileProduct::addTo(Value i, Value j, ValueRange had) {
     begin(memory, zero, i, j);
     // How many terms are added at a time is a matrix unit's affair.
     if (multipliesMatrices()) {
+      bool goesOn = false;
       auto body = [&](Value slot, Value, ValueRange carried) {
-        return isByGroups() ? multiplyGroup(slot, carried)
+        return isByGroups() ? multiplyGroup(slot, carried, goesOn)
                             : multiplyMatrices(slot, carried);
       };
       Value isLeft = left.isWhole(i, k), isRight = right.isWhole(j, k);
       if (stages == 1 || !isLeft || !isRight)
         return forEachStage(zero, k, had, body);
+      goesOn = stagesUnderWay();
       auto branch = scf::IfOp::create(
           b, b.createOrFold<arith::AndIOp>(isLeft, isRight),
           [&](OpBuilder &, Location) {

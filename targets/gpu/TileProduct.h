@@ -17,7 +17,7 @@
 namespace hone::simt {
 
 /// Whether products of `op` are a matrix unit's.
-bool usesMatrixUnits(tile::ProductOp op, const Team &team);
+bool usesMatrixUnits(tile::ProductOp op, const DeviceFeatures &device);
 
 /// A tile.product, or one of several on one `c`, in code of a team.
 class TileProduct {
@@ -59,8 +59,8 @@ private:
   }
   /// Whether there is something to do while copies are in flight.
   bool isLong();
-  /// The most of `most` stages with which two workgroups have room, if this
-  /// kernel is one that should have two.
+  /// The most of `most` stages with which two workgroups have room, or one with
+  /// a wide tile, if this kernel is one that should have them.
   int64_t stagesOf(int64_t most);
   llvm::SmallVector<Value> zeros() {
     return llvm::SmallVector<Value>(sums(), b.real(element, 0.0));
@@ -123,17 +123,25 @@ private:
           body);
   // Slots are carried as numbers of 32 bits, which take one register.
   Value slotNumber(int64_t slot);
-  /// The slot after `slot`, in turn.
-  Value slotAfter(Value slot);
+  /// The slot `distance` after `slot`, in turn.
+  Value slotAfter(Value slot, int64_t distance = 1);
   Value slotIndex(Value slot);
   /// sums + the terms of a stage.
   llvm::SmallVector<Value> multiply(Value slot, mlir::ValueRange sums);
   llvm::SmallVector<Value> multiplyMatrices(Value slot, mlir::ValueRange sums);
-  llvm::SmallVector<Value> multiplyGroup(Value slot, mlir::ValueRange sums);
+  /// `goesOn`: its products may be under way when the next stage's begin.
+  llvm::SmallVector<Value> multiplyGroup(Value slot, mlir::ValueRange sums,
+                                         bool goesOn);
   /// Whether four subgroups multiply a stage together.
   bool isByGroups() const {
     return isByMatrices && shape.isByGroups() && left.isAlongTerms &&
            terms == MultiplyGroupOp::kRow;
+  }
+  /// Stages that are still multiplied while the next one is begun, if copies
+  /// are in flight: no other workgroup keeps the units of a wide tile's busy.
+  int64_t stagesUnderWay() const {
+    constexpr int64_t kFewestStages = 4;
+    return isByGroups() && shape.isWide() && stages >= kFewestStages;
   }
   /// Row and column where a tile's part of this subgroup begins.
   std::pair<Value, Value> subgroupBegin();

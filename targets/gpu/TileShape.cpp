@@ -42,6 +42,8 @@ TileShape TileShape::of(int64_t rows, int64_t columns, bool byMatrices,
   shape.rows = side(rows, shape.subgroupsDown * kMatrixRows);
   shape.columns = side(columns, shape.subgroupsAcross * 2 * kMatrixColumns);
   if (byGroups && std::min(shape.rows, shape.columns) == kMostPlaces) {
+    if (columns > kMostPlaces)
+      shape.columns = kMostGroupColumns;
     shape.subgroupsDown = kSubgroups;
     shape.subgroupsAcross = 1;
   }
@@ -79,6 +81,25 @@ bool simt::hasWorkForLargeTiles(int64_t rows, int64_t columns) {
 
 bool simt::hasWorkForGroups(int64_t rows, int64_t columns) {
   return 2 * largeTiles(rows, columns) >= kMultiprocessors;
+}
+
+bool simt::isWorthWideTiles(int64_t rows, int64_t columns, int64_t terms) {
+  if (rows < kMostPlaces || columns % kMostGroupColumns)
+    return false;
+  // Cycles of a multiprocessor for 64 terms of a tile, and for what comes
+  // before and after them: two smaller tiles hide most of that from each other.
+  // A wide one reads three quarters of the bytes of two.
+  constexpr int64_t kTerms = 64, kSmallStage = 870, kSmallRest = 600,
+                    kWideStage = kSmallStage * 3 / 2, kWideRest = 5000;
+  int64_t stages = llvm::divideCeil(terms, kTerms);
+  auto turns = [](int64_t tiles) {
+    return llvm::divideCeil(tiles, kMultiprocessors);
+  };
+  int64_t small = largeTiles(rows, columns);
+  int64_t wide =
+      llvm::divideCeil(rows, kMostPlaces) * (columns / kMostGroupColumns);
+  return turns(wide) * (stages * kWideStage + kWideRest) <
+         turns(small) * (stages * kSmallStage + kSmallRest);
 }
 
 int64_t simt::matrixTileRows(int64_t rows, int64_t columns) {

@@ -17,6 +17,9 @@ namespace hone::simt {
 inline constexpr int64_t kNeighbours = 4;
 /// Rows or columns of any tile, at most.
 inline constexpr int64_t kMostPlaces = 128;
+/// Columns of a tile of which four subgroups have half of the rows, at most: as
+/// many as one instruction of theirs has, and 128 sums of a lane.
+inline constexpr int64_t kMostGroupColumns = 256;
 /// Of a tile without matrix units: a thread has 16 sums.
 inline constexpr int64_t kMostScalarPlaces = 64;
 
@@ -52,6 +55,9 @@ struct TileShape {
   /// Whether sums are where four subgroups together have them, which is where
   /// each has whole rows.
   bool isByGroups() const { return byMatrices && subgroupsAcross == 1; }
+  /// Whether a lane has so many sums that a multiprocessor has registers for
+  /// one workgroup only.
+  bool isWide() const { return isByGroups() && columns > kMostPlaces; }
   int64_t rowsEach() const { return rows / down; }
   int64_t columnsEach() const { return columns / across; }
   /// Of a subgroup, with matrix units.
@@ -74,6 +80,10 @@ bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
 /// with all of them. (An H100: 256 x 4,864 sums of 896 terms take 16.8 us, and
 /// 19.8 in tiles of 64 by 64 of single subgroups.)
 bool hasWorkForGroups(int64_t rows, int64_t columns);
+
+/// Whether tiles of kMostPlaces by kMostGroupColumns take less time than those,
+/// with sums of `terms`.
+bool isWorthWideTiles(int64_t rows, int64_t columns, int64_t terms);
 
 /// Rows of a tile of such a result that is not: half of them where even tiles
 /// of kMostScalarPlaces leave multiprocessors without one. A tile then walks

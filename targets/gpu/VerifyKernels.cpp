@@ -26,8 +26,8 @@ using simt::Scope;
 
 /// The threads that `op` waits for, or exchanges values with.
 static std::optional<Scope> waitsFor(Operation *op) {
-  if (isa<mlir::gpu::BarrierOp, simt::MultiplyGroupOp, simt::GroupDotsOp,
-          simt::GroupAddOp>(op))
+  if (isa<mlir::gpu::BarrierOp, simt::MultiplyGroupOp, simt::FinishGroupsOp,
+          simt::GroupDotsOp, simt::GroupAddOp>(op))
     return Scope::Workgroup;
   if (isa<mlir::gpu::ShuffleOp, simt::LoadMatricesOp, NVVM::MmaOp,
           NVVM::SyncWarpOp>(op))

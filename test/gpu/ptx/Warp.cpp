@@ -30,6 +30,8 @@ void Warp::begin(unsigned threads) {
   isUnfenced = wasUnfenced = false;
   copies.clear();
   batches = {};
+  products.clear();
+  productBatches = 0;
   localWritten.assign(localWritten.size(), 0);
 }
 

@@ -79,6 +79,15 @@ public:
   std::vector<Copy> copies;
   std::array<unsigned, kLanes> batches = {}; ///< committed, by lane
 
+  // Products of matrix units under way: see Instructions/GroupMatrix.cpp.
+  struct GroupProduct {
+    std::array<uint64_t, 2> sides = {}; ///< their descriptors
+    unsigned batch = 0;
+    const Instruction *instruction = nullptr;
+  };
+  std::vector<GroupProduct> products;
+  unsigned productBatches = 0; ///< committed
+
   /// Shared memory that this warp has written is for matrix units that read it
   /// by themselves, once a barrier follows.
   void fenceAsync() { isUnfenced = wasUnfenced = false; }

@@ -23,9 +23,10 @@ using namespace hone;
 
 namespace {
 
-/// Room for terms.
+/// Terms that any matrix has room for.
 constexpr int64_t kDepth = 128;
-constexpr int64_t kMatrixBytes = kDepth * kDepth * 4;
+/// Of bfloat16, 512 terms of the widest tile.
+constexpr int64_t kMatrixBytes = 512 * simt::kMostGroupColumns * 2;
 constexpr int64_t kArenaBytes = 5 * kMatrixBytes;
 
 struct Kind {
@@ -355,6 +356,12 @@ TEST(GpuProduct, RoundedIsNearFloat64) {
       {"bf16", "bf16", false, false, true, 256, false, 128, 128, 128, true,
        true},
       {"bf16", "bf16", false, false, true, 70, true, 128, 128, 121, true, true},
+      // With 256 columns, whose products go on.
+      {"bf16", "bf16", false, true, true, 512, true, 128, 256, 256, true, true},
+      {"bf16", "bf16", false, true, true, 99, false, 101, 256, 201, true, true},
+      {"bf16", "bf16", false, false, true, 512, false, 128, 256, 256, true,
+       true},
+      {"bf16", "bf16", false, false, true, 70, true, 128, 256, 250, true, true},
   };
   for (const Kind &kind : kinds) {
     std::string text = textOf(kind);

@@ -2,8 +2,9 @@
 //
 // Four warps multiply matrices that are in shared memory; each has 16 of 64
 // rows of the result. PTX leaves open when the unit reads and writes: here it
-// does so at once, so nothing is lost but the faults of a program that uses
-// registers or overwrites memory before it has waited.
+// does so when the warp waits for it, which is as late as can be. A program
+// that uses sums before that has old ones, and who overwrites memory is in a
+// race.
 //
 // The unit sees what threads have written to shared memory only after their
 // fence.proxy.async, and other threads' only if a barrier follows. The last is
@@ -23,9 +24,16 @@ constexpr unsigned kGroupWarps = 4, kRows = 16, kDepth = 16;
 /// Of a row of shared memory that is swizzled, and of eight such rows.
 constexpr unsigned kRowBytes = 128, kRowsTogether = 8;
 constexpr unsigned kPiece = 8; ///< elements of 16 bytes
+constexpr unsigned kColumnsTogether = 8, kMostColumns = 256;
 
 /// Where a matrix is, as PTX's "Matrix Descriptor Format" says.
 struct Descriptor {
+  explicit Descriptor(uint64_t bits) {
+    auto field = [&](unsigned at) { return (bits >> at & 0x3fff) << 4; };
+    start = field(0);
+    leading = field(16);
+    stride = field(32);
+  }
   uint64_t start, leading, stride;
   /// Bytes of element `k` of row or column `place`, `placesTogether`: places
   /// are neighbours instead of terms.
@@ -42,17 +50,15 @@ struct Descriptor {
 
 /// False, and a fault: one that no compiler of ours writes.
 bool read(Warp &warp, const Instruction &instruction, uint32_t place,
-          Descriptor &result) {
+          uint64_t &bits) {
   const uint64_t *lanes = warp.lanes<uint64_t>(place);
-  const uint64_t bits = lanes[0];
+  bits = lanes[0];
   for (unsigned lane = 1; lane < kLanes; ++lane)
     if (lanes[lane] != bits) {
       warp.fault(Fault::DivergentWarp, instruction, lane,
                  "lanes have different descriptors");
       return false;
     }
-  auto field = [&](unsigned at) { return (bits >> at & 0x3fff) << 4; };
-  result = {field(0), field(16), field(32)};
   constexpr uint64_t kSwizzle128 = 1;
   if (bits >> 62 != kSwizzle128 || (bits >> 49 & 7) != 0) {
     warp.fault(Fault::DivergentWarp, instruction, 0,
@@ -77,9 +83,10 @@ void readWords(Warp &warp, const uint32_t *places, std::vector<Terms> &to) {
 }
 
 // Operands: the descriptors, or that of the right side alone where `space` is
-// generic, since the left side is in registers; `elements` columns, isSigned:
-// those of b are neighbours, elementBytes: of a sum that is added to. The
-// accumulators, then registers of the left side, are in Kernel::more.
+// generic, since the left side is in registers; `elements` times eight
+// columns, isSigned: those of b are neighbours, elementBytes: of a sum that is
+// added to. The accumulators, then registers of the left side, are in
+// Kernel::more.
 void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
   if (!warp.takesPart(instruction, ~0u, mask))
     return;
@@ -89,12 +96,22 @@ void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
                "fence.proxy.async");
     return;
   }
+  Warp::GroupProduct product;
   const bool isInMemory = instruction.space == Space::Shared;
-  Descriptor left, right;
-  if ((isInMemory && !read(warp, instruction, instruction.operands[0], left)) ||
-      !read(warp, instruction, instruction.operands[1], right))
-    return;
-  const unsigned columns = instruction.elements;
+  for (unsigned side = isInMemory ? 0 : 1; side < 2; ++side)
+    if (!read(warp, instruction, instruction.operands[side],
+              product.sides[side]))
+      return;
+  product.batch = warp.productBatches;
+  product.instruction = &instruction;
+  warp.products.push_back(product);
+}
+
+void multiply(Warp &warp, const Warp::GroupProduct &product) {
+  const Instruction &instruction = *product.instruction;
+  const bool isInMemory = instruction.space == Space::Shared;
+  const Descriptor left(product.sides[0]), right(product.sides[1]);
+  const unsigned columns = instruction.elements * kColumnsTogether;
   // Sixteen bytes at a time: eight terms of a place, or eight places of a term.
   auto load = [&](const Descriptor &side, unsigned begin, bool placesTogether,
                   std::vector<Terms> &to) {
@@ -138,8 +155,26 @@ void runProduct(Warp &warp, const Instruction &instruction, uint32_t mask) {
   }
 }
 
-void runTogether(Warp &warp, const Instruction &instruction, uint32_t mask) {
+void runFenceOfRegisters(Warp &warp, const Instruction &instruction,
+                         uint32_t mask) {
   warp.takesPart(instruction, ~0u, mask);
+}
+
+void runCommit(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  if (warp.takesPart(instruction, ~0u, mask))
+    ++warp.productBatches;
+}
+
+// `immediate`: batches, the last ones, that may go on.
+void runWait(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  if (!warp.takesPart(instruction, ~0u, mask))
+    return;
+  auto first = warp.products.begin(), end = first;
+  for (; end != warp.products.end() &&
+         end->batch + instruction.immediate < warp.productBatches;
+       ++end)
+    multiply(warp, *end);
+  warp.products.erase(first, end);
 }
 
 bool decodeProduct(KernelBuilder &builder, const Statement &statement,
@@ -150,12 +185,15 @@ bool decodeProduct(KernelBuilder &builder, const Statement &statement,
   if (words.size() < 2)
     return false;
   if (words[1] == "fence" || words[1] == "commit_group") {
-    instruction.run = runTogether;
+    instruction.run = words[1] == "fence" ? runFenceOfRegisters : runCommit;
     return operands.empty();
   }
   if (words[1] == "wait_group") {
-    instruction.run = runTogether;
-    return operands.size() == 1 && operands[0].kind == Operand::Integer;
+    instruction.run = runWait;
+    if (operands.size() != 1 || operands[0].kind != Operand::Integer)
+      return false;
+    instruction.immediate = int64_t(operands[0].bits);
+    return true;
   }
   constexpr std::string_view shape = "m64n";
   if (words.size() != 8 || words[1] != "mma_async" ||
@@ -164,8 +202,8 @@ bool decodeProduct(KernelBuilder &builder, const Statement &statement,
     return false;
   const unsigned columns =
       unsigned(atoi(std::string(words[4].substr(shape.size())).c_str()));
-  if (words[4] != "m64n" + std::to_string(columns) + "k16" || columns % 8 ||
-      columns == 0 || columns > 248)
+  if (words[4] != "m64n" + std::to_string(columns) + "k16" ||
+      columns % kColumnsTogether || columns == 0 || columns > kMostColumns)
     return false;
   // d, a, b, whether d is added to, signs, and which sides are on their sides,
   // of which a in registers has no choice.
@@ -203,7 +241,7 @@ bool decodeProduct(KernelBuilder &builder, const Statement &statement,
   instruction.immediate = builder.keep(places);
   instruction.space = isInMemory ? Space::Shared : Space::Generic;
   instruction.elementBytes = operands[3].bits ? sizeof(float) : 0;
-  instruction.elements = uint8_t(columns);
+  instruction.elements = uint8_t(columns / kColumnsTogether);
   instruction.isSigned = operands.back().bits;
   instruction.run = runProduct;
   return builder.place(statement, operands[2], 8, instruction.operands[1]);

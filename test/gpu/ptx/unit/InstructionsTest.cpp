@@ -500,8 +500,10 @@ constexpr unsigned kGroupColumns = 16;
 
 /// Four warps multiply `a`, 64 x 16, and `b`, 16 x 16, whose rows are terms if
 /// `transposed`; both are in shared memory as they come, with `fence` before
-/// the barrier.
-std::string multiplyGroup(bool transposed, const char *fence) {
+/// the barrier. `wait` comes before sums are stored.
+std::string
+multiplyGroup(bool transposed, const char *fence,
+              const char *wait = "wgmma.wait_group.sync.aligned 0;") {
   return RunPtx::kernel(".param .u64 a, .param .u64 b, .param .u64 c",
                         R"(
 .reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<9>; .reg .pred %p<2>;
@@ -546,7 +548,7 @@ wgmma.fence.sync.aligned;
 wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %d9, %d10, 1, 1, 1, 0, )" +
                             (transposed ? "1" : "0") + R"(;
 wgmma.commit_group.sync.aligned;
-wgmma.wait_group.sync.aligned 0;
+)" + wait + R"(
 mul.wide.u32 %d3, %r0, 32;
 add.s64 %d3, %d3, %d2;
 st.global.v4.f32 [%d3], {%f1, %f2, %f3, %f4};
@@ -586,6 +588,36 @@ TEST(Instructions, GroupsMultiplyWhatIsInSharedMemory) {
                   b[transposed ? swizzled(k, column) : swizzled(column, k)]);
         EXPECT_EQ(result[thread * 8 + i], wanted) << thread << " " << i;
       }
+  }
+}
+
+TEST(Instructions, GroupsAreDoneWhenTheyAreWaitedFor) {
+  constexpr const char *fence = "fence.proxy.async.shared::cta;";
+  const std::vector<uint16_t> ones(64 * 64, toBFloat16(1));
+  for (bool isDone : {false, true}) {
+    RunPtx run(multiplyGroup(false, fence,
+                             isDone ? "wgmma.wait_group.sync.aligned 0;"
+                                    : "wgmma.wait_group.sync.aligned 1;"));
+    const uint64_t c = run.allocate(64 * kGroupColumns * 4);
+    ASSERT_TRUE(run.launch({run.upload(ones), run.upload(ones), c}, 1, 128));
+    EXPECT_EQ(run.download<float>(c, 1).front(), isDone ? 17 : 1);
+  }
+  // What they read is overwritten before.
+  for (bool isDone : {false, true}) {
+    constexpr const char *wait = "wgmma.wait_group.sync.aligned 0;\n";
+    RunPtx run(multiplyGroup(false, fence,
+                             (std::string(isDone ? wait : "") +
+                              "bar.sync 0;\nst.shared.u32 [%d5], %r0;\n" +
+                              (isDone ? "" : wait))
+                                 .c_str()));
+    const uint64_t c = run.allocate(64 * kGroupColumns * 4);
+    run.launch({run.upload(ones), run.upload(ones), c}, 1, 128);
+    auto isAboutGroups = [](const Fault &fault) {
+      return fault.message.find("wgmma") != std::string::npos;
+    };
+    const auto &faults = run.machine->faults();
+    EXPECT_EQ(std::any_of(faults.begin(), faults.end(), isAboutGroups),
+              !isDone);
   }
 }
 
