@@ -17,6 +17,9 @@ struct Blocks {
   // Of a product's result.
   int64_t columns = 64; ///< of f32; of f64 half as many
   int64_t rows = 0;     ///< 0: all
+  /// Tiles of rows whose columns are computed in turn. What runs at a time then
+  /// shares rows and columns.
+  int64_t bandTiles = 1;
   /// Rows of private sums, which are beside a panel.
   int64_t sumRows = 256;
   /// Of a product with few columns, and of one with few rows.

@@ -306,12 +306,22 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
               tiling.parts,
               part,
               parts};
+    Value j = i;
     if (height) {
-      tile.row = mul(div(i, index(count)), index(height));
+      int64_t band = settings.blocks.bandTiles;
+      Value inBand = index(band * count);
+      Value row = div(i, inBand);
+      j = rem(i, inBand);
+      if (band > 1) {
+        row = mul(row, index(band));
+        Value high = min(index(band), sub(ceilDiv(tiling.rows, height), row));
+        row = add(row, rem(j, high));
+        j = div(j, high);
+      }
+      tile.row = mul(row, index(height));
       tile.rows = min(index(height), sub(tiling.rows, tile.row));
     }
     if (count > 1) {
-      Value j = height ? rem(i, index(count)) : i;
       tile.column = mul(j, index(width));
       tile.columns = tiling.columns % width == 0
                          ? index(width)

@@ -141,13 +141,14 @@ static void forEachPacked(KernelBuilder &k, const LossBuffers &in,
 }
 
 /// Runs the body for each tile of products with as many rows as are packed, if
-/// there are any. `places`: rows or columns of a tile, at most; 0: any.
+/// there are any. `mostRows`, `mostColumns`: of a tile; 0: any.
 static void
 forEachPackedTile(KernelBuilder &k, const LossBuffers &in, int64_t columns,
-                  int64_t terms, int64_t places,
+                  int64_t terms, int64_t mostRows, int64_t mostColumns,
                   function_ref<void(const KernelBuilder::Tile &)> body) {
   KernelBuilder::Tiling tiling{k.rows(), columns, terms};
-  tiling.rowBlock = tiling.columnBlock = places;
+  tiling.rowBlock = mostRows;
+  tiling.columnBlock = mostColumns;
   tiling.mayRound = true;
   k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
     KernelBuilder::Tile packed = tile;
@@ -251,7 +252,7 @@ static void emitLogits(KernelBuilder &k, const LossBuffers &in,
                        const VocabularyTile &vocabulary, Value x, Value weight,
                        Value logits, bool accumulate = false) {
   forEachPackedTile(k, in, vocabulary.width, numerics::dotBlock(in.hidden), 0,
-                    [&](const KernelBuilder::Tile &tile) {
+                    0, [&](const KernelBuilder::Tile &tile) {
                       Value zero = k.index(0),
                             first = k.add(vocabulary.first, tile.column);
                       KernelBuilder::Product product = k.productFor(
@@ -365,14 +366,14 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
   const int64_t part = std::min(in.part, vocabulary.width);
   const int64_t parts = llvm::divideCeil(vocabulary.width, part);
   int64_t block = k.blockColumns(in.element);
-  if (in.rounded.dxPlaces)
-    block = std::min(block, in.rounded.dxPlaces);
+  if (in.rounded.dxColumns)
+    block = std::min(block, in.rounded.dxColumns);
   // No tile of a product has columns of two parts.
   const int64_t columns =
       parts == 1 ? in.hidden : int64_t(llvm::alignTo(in.hidden, block)) * parts;
   forEachPackedTile(
-      k, in, columns, numerics::dotBlock(part), in.rounded.dxPlaces,
-      [&](const KernelBuilder::Tile &whole) {
+      k, in, columns, numerics::dotBlock(part), in.rounded.dxRows,
+      in.rounded.dxColumns, [&](const KernelBuilder::Tile &whole) {
         Value zero = k.index(0), first = zero, last = k.index(vocabulary.width);
         Value offset = zero;
         KernelBuilder::Tile tile = whole;

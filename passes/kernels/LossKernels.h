@@ -8,7 +8,7 @@ namespace hone {
 
 /// How a target wants it.
 struct RoundedLoss {
-  int64_t dxPlaces = 0; ///< rows or columns of a tile of dx, at most; 0: any
+  int64_t dxRows = 0, dxColumns = 0; ///< of a tile of dx, at most; 0: any
   /// A row is copied in the loop that looks for its maximum. Threads that load
   /// several numbers at once do so in loops that store nothing.
   bool copiesInMaximum = false;

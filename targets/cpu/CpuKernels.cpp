@@ -25,9 +25,9 @@ bool CpuKernels::emit(Operation *op, KernelBuilder &k) const {
       })
       .Case<LinearCrossEntropyOp>([&](auto loss) {
         // Rounded once, and not by the product for each of its panels.
-        return hasPairs &&
-               emitRoundedLoss(loss, k,
-                               {/*dxPlaces=*/0, /*copiesInMaximum=*/true});
+        return hasPairs && emitRoundedLoss(loss, k,
+                                           {/*dxRows=*/0, /*dxColumns=*/0,
+                                            /*copiesInMaximum=*/true});
       })
       .Default(false);
 }

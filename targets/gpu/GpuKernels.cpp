@@ -15,6 +15,21 @@
 using namespace mlir;
 using namespace hone;
 
+/// Whether numbers of `matrix` are bfloat16 in memory.
+static bool isInBFloat16(Value matrix) {
+  if (auto parameter = matrix.getDefiningOp<ParameterOp>())
+    if (StorageAttr stored = parameter.getStoredAttr())
+      return stored.getType() == StoredType::BFloat16;
+  return cast<ShapedType>(matrix.getType()).getElementType().isBF16();
+}
+
+/// Whether four subgroups multiply `a` and `w` together. Numbers that become
+/// bfloat16 on the way are no group's.
+static bool canMultiplyInGroups(const simt::DeviceFeatures &device, Value a,
+                                Value w) {
+  return device.groupMatrixUnits && isInBFloat16(a) && isInBFloat16(w);
+}
+
 llvm::StringRef GpuKernels::dialect() const {
   return simt::SimtDialect::getDialectNamespace();
 }
@@ -33,12 +48,15 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
             return emitRegisterAttention(attention, k, device);
           })
           .Case([&](LinearCrossEntropyOp loss) {
-            int64_t features = columnsOf(loss.getX());
-            return emitRoundedLoss(
-                loss, k,
-                {simt::hasWorkForLargeTiles(k.maxRows(), features)
-                     ? simt::kMostPlaces
-                     : simt::kMostScalarPlaces});
+            int64_t rows = k.maxRows(), features = columnsOf(loss.getX());
+            int64_t terms = std::min(lossPartColumns(loss), k.lossColumns());
+            RoundedLoss tile{simt::kMostScalarPlaces, simt::kMostScalarPlaces};
+            if (simt::hasWorkForLargeTiles(rows, features))
+              tile = {simt::kMostPlaces, simt::kMostPlaces};
+            if (canMultiplyInGroups(device, loss.getX(), loss.getWeight()) &&
+                simt::isWorthWideTiles(rows, features, terms))
+              tile.dxColumns = simt::kMostGroupColumns;
+            return emitRoundedLoss(loss, k, tile);
           })
           .Default(false);
   if (isByMatrices)
@@ -64,14 +82,6 @@ static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
   return rowsWithRoom(
       device.sharedBytes, bytes * width,
       simt::productBytes(blocks.narrowRows, blocks.columns, device));
-}
-
-/// Whether numbers of `matrix` are bfloat16 in memory.
-static bool isInBFloat16(Value matrix) {
-  if (auto parameter = matrix.getDefiningOp<ParameterOp>())
-    if (StorageAttr stored = parameter.getStoredAttr())
-      return stored.getType() == StoredType::BFloat16;
-  return cast<ShapedType>(matrix.getType()).getElementType().isBF16();
 }
 
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
@@ -111,26 +121,26 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
+  // Of `columns` that are sums of `terms`.
+  auto widen = [&](int64_t columns, int64_t terms, bool isByGroups) {
+    blocks.rows = blocks.columns = simt::kMostPlaces;
+    blocks.bandTiles = simt::bandTiles(rows);
+    if (isByGroups && simt::isWorthWideTiles(rows, columns, terms))
+      blocks.columns = simt::kMostGroupColumns;
+  };
   auto cut = [&](Operation *op, Value weight, bool canWiden,
                  bool hasParts = false) {
     Value result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());
     if (!computeType(type.getElementType()).isF32())
       return;
-    // Numbers that become bfloat16 on the way are no group's.
-    bool isByGroups = device.groupMatrixUnits && isInBFloat16(weight) &&
-                      isInBFloat16(op->getOperand(0));
+    bool isByGroups = canMultiplyInGroups(device, op->getOperand(0), weight);
     int64_t columns = type.getDimSize(1);
     if (hasParts ||
-        (canWiden &&
-         (isByGroups ? simt::hasWorkForGroups(rows, columns)
-                     : simt::hasWorkForLargeTiles(rows, columns)))) {
-      blocks.rows = blocks.columns = simt::kMostPlaces;
-      int64_t terms = columnsOf(op->getOperand(0));
-      if (isByGroups && !hasParts &&
-          simt::isWorthWideTiles(rows, columns, terms))
-        blocks.columns = simt::kMostGroupColumns;
-    } else
+        (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
+                                 : simt::hasWorkForLargeTiles(rows, columns))))
+      widen(columns, columnsOf(op->getOperand(0)), isByGroups);
+    else
       blocks.rows = simt::matrixTileRows(rows, columns);
   };
   llvm::TypeSwitch<Operation *>(op)
@@ -143,7 +153,8 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
         int64_t tile = std::min(weight.getDimSize(0), settings.lossColumns);
         if (!loss.getSmoothing() && computeType(x.getElementType()).isF32() &&
             simt::hasWorkForLargeTiles(rows, tile))
-          blocks.rows = blocks.columns = simt::kMostPlaces;
+          widen(tile, columnsOf(loss.getX()),
+                canMultiplyInGroups(device, loss.getX(), loss.getWeight()));
       })
       // Dropout between the two products of an adapter is applied to a whole
       // tile, so that has to be other products' tile, too.

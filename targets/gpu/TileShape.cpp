@@ -84,7 +84,9 @@ bool simt::hasWorkForGroups(int64_t rows, int64_t columns) {
 }
 
 bool simt::isWorthWideTiles(int64_t rows, int64_t columns, int64_t terms) {
-  if (rows < kMostPlaces || columns % kMostGroupColumns)
+  int64_t wide =
+      llvm::divideCeil(rows, kMostPlaces) * (columns / kMostGroupColumns);
+  if (columns % kMostGroupColumns || wide < kMultiprocessors)
     return false;
   // Cycles of a multiprocessor for 64 terms of a tile, and for what comes
   // before and after them: two smaller tiles hide most of that from each other.
@@ -96,10 +98,13 @@ bool simt::isWorthWideTiles(int64_t rows, int64_t columns, int64_t terms) {
     return llvm::divideCeil(tiles, kMultiprocessors);
   };
   int64_t small = largeTiles(rows, columns);
-  int64_t wide =
-      llvm::divideCeil(rows, kMostPlaces) * (columns / kMostGroupColumns);
   return turns(wide) * (stages * kWideStage + kWideRest) <
          turns(small) * (stages * kSmallStage + kSmallRest);
+}
+
+int64_t simt::bandTiles(int64_t rows) {
+  constexpr int64_t kBand = 16;
+  return rows > kBand * kMostPlaces ? kBand : 1;
 }
 
 int64_t simt::matrixTileRows(int64_t rows, int64_t columns) {

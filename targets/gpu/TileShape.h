@@ -85,6 +85,11 @@ bool hasWorkForGroups(int64_t rows, int64_t columns);
 /// with sums of `terms`.
 bool isWorthWideTiles(int64_t rows, int64_t columns, int64_t terms);
 
+/// Tiles of kMostPlaces rows whose columns are computed in turn, see
+/// tile::Blocks: workgroups that run at a time read the fewest bytes if they
+/// have about as many rows as columns. One, if there are no more of them.
+int64_t bandTiles(int64_t rows);
+
 /// Rows of a tile of such a result that is not: half of them where even tiles
 /// of kMostScalarPlaces leave multiprocessors without one. A tile then walks
 /// with half of the instructions, and reads three quarters of the bytes.

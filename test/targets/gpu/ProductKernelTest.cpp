@@ -494,6 +494,12 @@ TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
   EXPECT_FALSE(simt::hasWorkForLargeTiles(256, 4864));
   EXPECT_TRUE(simt::hasWorkForGroups(256, 4864));
   EXPECT_FALSE(simt::hasWorkForGroups(256, 896));
+  EXPECT_TRUE(simt::isWorthWideTiles(8192, 11008, 2048));
+  EXPECT_TRUE(simt::isWorthWideTiles(8192, 2048, 11008));
+  // Half of the last column's tiles would be empty.
+  EXPECT_FALSE(simt::isWorthWideTiles(8192, 896, 4864));
+  EXPECT_FALSE(simt::isWorthWideTiles(256, 11008, 2048));
+  EXPECT_FALSE(simt::isWorthWideTiles(8192, 11008, 256));
   EXPECT_EQ(simt::matrixTileRows(256, 4864), 64);
   EXPECT_EQ(simt::matrixTileRows(256, 896), 32);
   EXPECT_EQ(simt::matrixTileRows(1024, 896), 64);
