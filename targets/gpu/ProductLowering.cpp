@@ -29,22 +29,26 @@ std::optional<int64_t> simt::upperBound(Value value) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-/// The tile of `op`, and of all products on its `c`.
-static TileShape shapeOf(tile::ProductOp op, bool byMatrices,
-                         const DeviceFeatures &device) {
-  int64_t rows = upperBound(op.getM()).value_or(kMostPlaces);
-  int64_t columns = op.getColumns();
-  if (op.getFewRows() && !byMatrices)
-    if (std::optional<TileShape> narrow = TileShape::narrow(rows, columns))
-      return *narrow;
-  return TileShape::of(rows, columns, byMatrices, device.groupMatrixUnits);
-}
-
 bool simt::areBFloat16(tile::ProductOp op) {
   auto isBFloat16 = [](Value matrix) {
     return cast<MemRefType>(matrix.getType()).getElementType().isBF16();
   };
   return isBFloat16(op.getA()) && isBFloat16(op.getW());
+}
+
+/// The tile of all products on one `c`.
+static TileShape shapeOf(ArrayRef<tile::ProductOp> products, bool byMatrices,
+                         const DeviceFeatures &device) {
+  tile::ProductOp op = products.front();
+  int64_t rows = upperBound(op.getM()).value_or(kMostPlaces);
+  int64_t columns = op.getColumns();
+  if (op.getFewRows() && !byMatrices)
+    if (std::optional<TileShape> narrow = TileShape::narrow(rows, columns))
+      return *narrow;
+  // Numbers that become bfloat16 on the way are no group's.
+  bool byGroups =
+      device.groupMatrixUnits && llvm::any_of(products, areBFloat16);
+  return TileShape::of(rows, columns, byMatrices, byGroups);
 }
 
 int64_t simt::productBytes(int64_t rows, int64_t columns,
@@ -188,7 +192,7 @@ public:
                 function_ref<LogicalResult(Operation *)> distribute)
       : chain(chain), team(team), distribute(distribute),
         products(chain.getProducts()),
-        shape(shapeOf(products.front(),
+        shape(shapeOf(products,
                       llvm::any_of(products,
                                    [&](tile::ProductOp op) {
                                      return usesMatrixUnits(op,
