@@ -125,15 +125,28 @@ public:
   void finish(ValueRange ofSubgroup);
 
 private:
-  /// Terms that all keys of a query share, by column of a lane's scores.
-  struct QueryTerms {
-    SmallVector<Value> offsets, reciprocals, lessTerms;
-
-    static size_t columnOf(size_t score) {
-      return score / kLaneSums * 2 + score % 2;
-    }
-  };
+  /// Terms that all keys of a query share: what is added to a weight's
+  /// logarithm, what the weight is multiplied with, and what is added to a
+  /// slope.
+  enum Term { Offset, Reciprocal, LessTerm };
+  static constexpr int64_t kTerms = 3;
+  using QueryTerms = std::array<Value, kTerms>;
   QueryTerms termsOf(Value head, Value query);
+
+  /// By column of a lane's scores. With groups they are in shared memory, a
+  /// stage of them for each of queries: a lane has no registers for them beside
+  /// products.
+  SmallVector<QueryTerms> columnTerms(Value head, Value query);
+  SmallVector<QueryTerms> stagedColumnTerms(Value number);
+  static size_t columnOf(size_t score) {
+    return score / kLaneSums * 2 + score % 2;
+  }
+  /// A thread's query of a turn, if there is one for it.
+  SmallVector<Value> loadTerms(Value isWanted, Value head, Value turn);
+  void storeTerms(Value number, ValueRange terms);
+  Value hasQuery() {
+    return b.isLess(b.team.state.thread, b.index(at.queries));
+  }
   Value stageOf(Value number) {
     return b.add(b.index(2 * rowNumbers),
                  b.mul(b.rem(number, b.index(2)), b.index(2 * queryNumbers)));
@@ -146,7 +159,7 @@ private:
   void bring(Value stage, Value head, Value turn);
   /// The sums with those of the subgroup's queries from `query` on, which are
   /// in a stage.
-  SmallVector<Value> addQueries(Value stage, Value head, Value query,
+  SmallVector<Value> addQueries(Value number, Value head, Value query,
                                 ValueRange before);
 
   AttentionKeyAdjointOp op;
@@ -158,6 +171,7 @@ private:
   // them.
   const int64_t rowNumbers, queryNumbers;
   StagedRows staged;
+  Value stagedTerms;
   const Value keysAt, valuesAt;
   const double scale;
   Value logScale;
@@ -178,6 +192,9 @@ KeyAdjoint::KeyAdjoint(AttentionKeyAdjointOp op, SubgroupAttention &s)
   at.bringRows(staged, valuesAt, {op.getV(), kvColumn});
   logScale = s.real(scale * llvm::numbers::log2e);
   partAt = b.mul(op.getPart(), b.index(at.queries * StagedRows::kLine));
+  if (s.byGroups)
+    stagedTerms = s.sharedFloats({2, kTerms, at.queries},
+                                 2 * (2 * rowNumbers + 4 * queryNumbers));
 }
 
 void KeyAdjoint::bring(Value stage, Value number, Value turn) {
@@ -189,24 +206,69 @@ void KeyAdjoint::bring(Value stage, Value number, Value turn) {
 }
 
 KeyAdjoint::QueryTerms KeyAdjoint::termsOf(Value head, Value query) {
+  Value known = wide(arith::MinSIOp::create(b, query, at.lastQuery));
+  auto ofQuery = [&](Value memory) { return b.load(memory, {head, known}); };
   QueryTerms terms;
+  terms[Offset] = b.mul(ofQuery(op.getMaxima()), s.real(-llvm::numbers::log2e));
+  terms[Reciprocal] = ofQuery(op.getReciprocals());
+  terms[LessTerm] = b.mul(ofQuery(op.getTerms()), s.real(-scale));
+  return terms;
+}
+
+SmallVector<KeyAdjoint::QueryTerms> KeyAdjoint::columnTerms(Value head,
+                                                            Value query) {
+  SmallVector<QueryTerms> terms;
+  for (int64_t column = 0; column < at.each / 4; ++column)
+    terms.push_back(
+        termsOf(head, s.columnOf(query, column / 2 * kLaneSums + column % 2)));
+  return terms;
+}
+
+SmallVector<KeyAdjoint::QueryTerms>
+KeyAdjoint::stagedColumnTerms(Value number) {
+  Value slot = b.rem(number, b.index(2)),
+        first = b.add(b.mul(at.share, b.index(at.each)), s.twoT);
+  SmallVector<QueryTerms> terms;
   for (int64_t column = 0; column < at.each / 4; ++column) {
-    int64_t i = column / 2 * kLaneSums + column % 2;
-    Value known = arith::IndexCastOp::create(
-        b, b.getIndexType(),
-        arith::MinSIOp::create(b, s.columnOf(query, i), at.lastQuery));
-    auto ofQuery = [&](Value memory) { return b.load(memory, {head, known}); };
-    terms.offsets.push_back(
-        b.mul(ofQuery(op.getMaxima()), s.real(-llvm::numbers::log2e)));
-    terms.reciprocals.push_back(ofQuery(op.getReciprocals()));
-    terms.lessTerms.push_back(b.mul(ofQuery(op.getTerms()), s.real(-scale)));
+    Value query =
+        b.add(first, b.index(column / 2 * kMatrixColumns + column % 2));
+    QueryTerms &ofQuery = terms.emplace_back();
+    for (int64_t term = 0; term < kTerms; ++term)
+      ofQuery[term] = b.load(stagedTerms, {slot, b.index(term), query});
   }
   return terms;
 }
 
-SmallVector<Value> KeyAdjoint::addQueries(Value stage, Value head, Value query,
+SmallVector<Value> KeyAdjoint::loadTerms(Value isWanted, Value head,
+                                         Value turn) {
+  auto branch = scf::IfOp::create(
+      b, s.both(isWanted, hasQuery()),
+      [&](OpBuilder &, Location) {
+        Value query =
+            arith::AddIOp::create(b, turn, s.narrow(b.team.state.thread));
+        scf::YieldOp::create(b, ValueRange(termsOf(wide(head), query)));
+      },
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(b, SmallVector<Value>(kTerms, s.real(0.0)));
+      });
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+void KeyAdjoint::storeTerms(Value number, ValueRange terms) {
+  b.when(hasQuery(), [&] {
+    for (auto [term, value] : llvm::enumerate(terms))
+      b.store(value, stagedTerms,
+              {b.rem(number, b.index(2)), b.index(int64_t(term)),
+               b.team.state.thread});
+  });
+}
+
+SmallVector<Value> KeyAdjoint::addQueries(Value number, Value head, Value query,
                                           ValueRange before) {
-  QueryTerms terms = termsOf(head, query);
+  SmallVector<QueryTerms> terms;
+  if (!s.byGroups)
+    terms = columnTerms(head, query);
+  Value stage = stageOf(number);
   Staged queries = at.ownQueries(stage),
          like = at.ownQueries(b.add(stage, b.index(queryNumbers)));
   auto slopesOf = [&] { return StagedDots{at.ownKeys(valuesAt), like}; };
@@ -216,19 +278,20 @@ SmallVector<Value> KeyAdjoint::addQueries(Value stage, Value head, Value query,
     first.push_back(slopesOf());
   auto products = s.dots(staged, first, at.each);
   SmallVector<Value> weights = at.masked(query, products[0]);
+  if (s.byGroups)
+    terms = stagedColumnTerms(number);
   for (auto [i, weight] : llvm::enumerate(weights)) {
-    size_t column = QueryTerms::columnOf(i);
-    weight = b.mul(
-        s.exp2(math::FmaOp::create(b, weight, logScale, terms.offsets[column])),
-        terms.reciprocals[column]);
+    const QueryTerms &ofQuery = terms[columnOf(i)];
+    weight =
+        b.mul(s.exp2(math::FmaOp::create(b, weight, logScale, ofQuery[Offset])),
+              ofQuery[Reciprocal]);
   }
   SmallVector<Value> slopes =
       s.byGroups ? products[1] : s.dots(staged, {slopesOf()}, at.each).front();
   for (auto [i, slope] : llvm::enumerate(slopes))
     slope =
-        b.mul(weights[i],
-              math::FmaOp::create(b, slope, s.real(scale),
-                                  terms.lessTerms[QueryTerms::columnOf(i)]));
+        b.mul(weights[i], math::FmaOp::create(b, slope, s.real(scale),
+                                              terms[columnOf(i)][LessTerm]));
   SmallVector<Value> sums(before);
   queries.at = b.add(queries.at, partAt);
   like.at = b.add(like.at, partAt);
@@ -244,6 +307,8 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
       b.mul(b.ceilDiv(b.sub(at.end, at.from), at.queries), b.index(group));
   Value firstNumber = s.narrow(firstHead), from = s.narrow(at.from);
   bring(stageOf(zero), firstNumber, from);
+  if (s.byGroups)
+    storeTerms(zero, loadTerms(b.isLess(zero, turns), firstNumber, from));
   NVVM::CpAsyncCommitGroupOp::create(b);
   // Sums are carried beside the head and the turn.
   SmallVector<Value> state(2 * s.resultSums(), s.real(0.0));
@@ -265,12 +330,15 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
         Value query = at.queryOf(turn);
         ValueRange sums = before.drop_back(2);
         auto added = [&] {
-          return addQueries(stageOf(number), wide(head), query, sums);
+          return addQueries(number, wide(head), query, sums);
         };
         // All subgroups multiply together: weights of queries that see none of
         // its rows are zero.
         if (s.byGroups) {
+          SmallVector<Value> terms =
+              loadTerms(b.isLess(next, turns), nextHead, nextTurn);
           SmallVector<Value> after = added();
+          storeTerms(next, terms);
           after.append({nextHead, nextTurn});
           return after;
         }

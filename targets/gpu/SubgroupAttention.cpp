@@ -238,11 +238,7 @@ SmallVector<Value> SubgroupAttention::joinSubgroups(ValueRange given,
                                                     int64_t left) {
   SmallVector<Value> sums(given);
   auto count = static_cast<int64_t>(sums.size());
-  int64_t bytes = kSubgroups / 2 * count * kLanes * 4;
-  Value memory = b.team.state.stages(bytes);
-  Value parts = memref::ViewOp::create(
-      b, sharedType(MemRefType::get({kSubgroups / 2, count, kLanes}, f32)),
-      memory, b.index(0), /*sizes=*/ValueRange());
+  Value parts = sharedFloats({kSubgroups / 2, count, kLanes}, /*begin=*/0);
   Value number = b.team.state.subgroup, lane = b.team.state.lane;
   for (int64_t half = kSubgroups / 2; half >= left; half /= 2) {
     Value most = b.index(half);

@@ -152,6 +152,14 @@ public:
         b.team.state.stages(2 * count), b.index(0), /*sizes=*/ValueRange());
   }
 
+  /// So many floats there, from byte `begin` on.
+  Value sharedFloats(llvm::ArrayRef<int64_t> shape, int64_t begin) {
+    auto type = sharedType(mlir::MemRefType::get(shape, f32));
+    return mlir::memref::ViewOp::create(
+        b, type, b.team.state.stages(begin + 4 * type.getNumElements()),
+        b.index(begin), /*sizes=*/ValueRange());
+  }
+
   /// Adds up the sums of all subgroups whose numbers are the same modulo
   /// `left`, by halves: the first `left` have them.
   llvm::SmallVector<Value> joinSubgroups(ValueRange sums, int64_t left);
