@@ -43,6 +43,11 @@ train offloaded fewer --threads 2 --batch-size 1 --gradient-accumulation-steps 2
 [[ $(digest_of fewer) == $(digest_of whole-fewer) ]] || fail "fewer rows: other bits"
 echo "any threads, fewer rows: same bits"
 
+# The last line counts what one process wrote, and says so: six steps of eighteen.
+rm -r on-1/checkpoint-000018
+train offloaded on-1 --threads 1
+grep -E '^offloaded ' on-1.out
+
 # Together with what else saves memory, beside the same without a file.
 together() { # together NAME OTHER KEY=VALUE...
   local name=$1 other=$2 set sets=()

@@ -124,6 +124,7 @@ Status Run::start() {
     printWarning(ErrorCode::DamagedCheckpoint, note);
   std::string otherNumerics;
   HONE_TRY(findSuspended(found));
+  resumed = goesOn || !found.directory.empty();
   if (goesOn) {
     completed = goesOn->step.completed;
     if (!found.directory.empty())

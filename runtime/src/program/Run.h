@@ -85,7 +85,10 @@ public:
   std::string logPath() const;
   uint64_t completedSteps() const { return completed; }
   const PeakMeter &peak() const { return inputs.peak; }
-  /// Written to the file of what steps offload; as many were read.
+  /// Whether this process goes on with what another one began.
+  bool isResumed() const { return resumed; }
+  /// Written by this process to the file of what steps offload; as many were
+  /// read.
   uint64_t offloadedBytes() const {
     return trainer.offloaded() ? trainer.offloaded()->writtenBytes() : 0;
   }
@@ -242,6 +245,7 @@ private:
   bool hasSuspended = false;           ///< there is a file of a step
   std::string suspended;               ///< see suspension()
   double stepBegan = 0;   ///< as if the step had run without a break
+  bool resumed = false;   ///< see isResumed()
   bool isEnded = false;   ///< of several programs: nothing is left to do
   Session::Traffic noted; ///< of the steps that are in the log
 };

@@ -200,8 +200,10 @@ std::string describeOutcome(const Module &module, const Options &options,
     memory = row("device", peak) + row("host", host);
   }
   if (const uint64_t bytes = run.offloadedBytes())
-    memory += row("offloaded", describeBytes(bytes) +
-                                   " written to the file, and read again");
+    memory +=
+        row("offloaded",
+            describeBytes(bytes) + " written to the file, and read again" +
+                (run.isResumed() ? ", since the run was resumed" : ""));
   // Modules that train at the same time have steps after the last.
   const uint64_t completed = std::min(run.completedSteps(), run.totalSteps());
   // A program that came back when all was done made no step, and one that

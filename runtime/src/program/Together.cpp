@@ -224,6 +224,7 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
     std::string otherNumerics;
     HONE_TRY(compare(found.identity, otherNumerics));
     HONE_TRY(readParameters(found));
+    resumed |= ran == 0;
     printf("%s step %" PRIu64 " from %s\n",
            ran == 0 ? "resuming after" : "all programs go on after", step,
            found.directory.c_str());
