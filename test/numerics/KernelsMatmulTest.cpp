@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/gpu/TileShape.h"
 #include "test/numerics/KernelCase.h"
 
 using namespace hone;
@@ -15,7 +16,70 @@ class KernelsMatmulTest : public KernelTest {};
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsMatmulTest,
                          testing::Values("f32", "f64", kMedium, "bf16",
                                          kPairs));
+
+/// Products of so many rows that tiles are large, or wide on sm_90a, and go by
+/// bands, the last of which has one.
+class LargeTilesTest : public KernelTest {
+protected:
+  static constexpr int64_t rows = 4200, in = 640, out = 1024, rank = 8;
+
+  void SetUp() override {
+    if (!addsOnMatrixUnits(element()))
+      GTEST_SKIP() << "needs matrix units";
+    ASSERT_TRUE(simt::isWorthWideTiles(rows, out, in));
+    ASSERT_EQ((rows + simt::kMostPlaces - 1) / simt::kMostPlaces %
+                  simt::bandTiles(rows),
+              1);
+    KernelTest::SetUp();
+  }
+  /// One row of each tile, and the last one.
+  static Matrix someRows(const Matrix &of) {
+    Matrix some(0, of.columns);
+    auto take = [&](int64_t row) {
+      auto first = of.values.begin() + row * of.columns;
+      some.values.insert(some.values.end(), first, first + of.columns);
+      ++some.rows;
+    };
+    for (int64_t row = 0; row < of.rows; row += simt::kMostPlaces - 1)
+      take(row);
+    take(of.rows - 1);
+    return some;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Elements, LargeTilesTest, testing::Values(kPairs));
 } // namespace
+
+TEST_P(LargeTilesTest, LoraLinear) {
+  Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
+  Matrix bias = random(1, out), x = random(rows, in);
+  KernelCase kernel(element(),
+                    {{"x", "?x640xT"},
+                     {"w", "1024x640xT"},
+                     {"a", "8x640xC"},
+                     {"b", "1024x8xC"},
+                     {"bias", "1024xC"}},
+                    {"?x1024xT"},
+                    "hone.lora_linear %x, %w, %a, %b bias %bias scale 1.5",
+                    rows);
+  kernel.set("w", lora.w);
+  kernel.set("a", lora.a);
+  kernel.set("b", lora.b);
+  kernel.set("bias", bias);
+  kernel.set("x", x);
+  expectClose(someRows(kernel.run(rows)[0]),
+              loraLinear(someRows(x), lora, &bias), element(), in,
+              "lora_linear");
+}
+
+TEST_P(LargeTilesTest, LinearAdjoint) {
+  Matrix w = random(in, out), dy = random(rows, in);
+  KernelCase kernel(element(), {{"dy", "?x640xT"}, {"w", "640x1024xT"}},
+                    {"?x1024xT"}, "hone.linear_adjoint %dy, %w", rows);
+  kernel.set("w", w);
+  kernel.set("dy", dy);
+  expectClose(someRows(kernel.run(rows)[0]), linearAdjoint(someRows(dy), w),
+              element(), in, "linear_adjoint");
+}
 
 TEST_P(KernelsMatmulTest, Linear) {
   for (auto [in, out] : {std::pair{48, 200}, {1500, 72}}) {

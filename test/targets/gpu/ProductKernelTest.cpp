@@ -303,11 +303,11 @@ TEST(GpuProduct, OfSmallTilesLeavesRegistersForThreeWorkgroups) {
 TEST(GpuProduct, CopiesLineByLine) {
   ptx::Options options;
   options.countsBankConflicts = true;
-  for (int64_t rows : {32, 64, 128})
+  for (auto [rows, columns] :
+       {std::pair(32, 64), {64, 64}, {128, 128}, {128, 256}})
     for (bool transposeW : {false, true}) {
-      const int64_t columns = std::max<int64_t>(rows, 64);
       Kind kind{"bf16", "bf16", false,   transposeW, true, 256,
-                false,  rows,   columns, columns,    true};
+                false,  rows,   columns, columns,    true, columns > 128};
       SCOPED_TRACE(textOf(kind));
       DeviceProgram program(textOf(kind), kArenaBytes, targetOf(kind), options);
       std::vector<char> arena = arenaOf(kind);
@@ -440,9 +440,11 @@ TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
 /// Lanes that share the rows of a matrix unit's sums exchange them, so that
 /// each loads and stores eight neighbours at once, where they begin so.
 TEST(GpuProduct, StoresNeighboursTogether) {
-  for (auto [rows, columns] : {std::pair(64, 64), {32, 64}, {128, 128}}) {
-    Kind kind{"bf16", "bf16", false, true,    true,
-              64,     false,  rows,  columns, columns};
+  for (auto [rows, columns] :
+       {std::pair(64, 64), {32, 64}, {128, 128}, {128, 256}}) {
+    bool isWide = columns > 128;
+    Kind kind{"bf16", "bf16", false,   true,    true,   64,
+              false,  rows,   columns, columns, isWide, isWide};
     std::string product = textOf(kind);
     std::string into = llvm::formatv("memref<{0}x{1}xbf16>", rows, columns);
     product.insert(product.find(" : memref<", product.find("tile.product")),
