@@ -97,6 +97,8 @@ int64_t productParts(Operation *op, Value weight) {
   int64_t tiles = llvm::divideCeil(*rows, kPartRows) *
                   llvm::divideCeil(columns(op->getResult(0)), kPartColumns);
   int64_t terms = columns(op->getOperand(0));
+  if (terms < kFewestTermsInParts)
+    return 1;
   int64_t parts = llvm::bit_floor<uint64_t>(
       std::min(atOnce / tiles, terms / kFewestPartTerms));
   // Two parts cost as much as they spare.

@@ -67,8 +67,11 @@ inline constexpr llvm::StringLiteral kProductTilesAttrName =
     "hone.product_tiles";
 void setProductTiles(mlir::ModuleOp module, int64_t tiles);
 inline constexpr int64_t kPartRows = 128, kPartColumns = 128;
-/// Terms of a part are a multiple of this, and at least kFewestPartTerms.
-inline constexpr int64_t kPartTerms = 64, kFewestPartTerms = 512;
+/// Terms of a part are a multiple of this, and at least kFewestPartTerms, of
+/// sums of at least kFewestTermsInParts: shorter ones take little longer than
+/// the launch that joins parts.
+inline constexpr int64_t kPartTerms = 64, kFewestPartTerms = 512,
+                         kFewestTermsInParts = 4096;
 /// Parts of the terms of the rounded product of `op`, an adapter's or its
 /// adjoint, of its first operand with `weight`. More than one where the batch
 /// has so few rows that the tiles of the result would leave most of that

@@ -22,23 +22,23 @@ struct Operand {
   int64_t elements; ///< of one row, or all
   bool hasRows = false;
 };
-constexpr int64_t kRows = 37, kIn = 2100, kOut = 200;
+constexpr int64_t kRows = 37, kIn = 4136, kOut = 200;
 constexpr Operand kOperands[] = {
-    {"x", "?x2100xf32", kIn, true},    {"z", "?x200xf32", kOut, true},
-    {"dy", "?x200xf32", kOut, true},   {"w", "200x2100xf32", kOut * kIn},
-    {"v", "200x200xf32", kOut * kOut}, {"a", "8x2100xf32", 8 * kIn},
+    {"x", "?x4136xf32", kIn, true},    {"z", "?x200xf32", kOut, true},
+    {"dy", "?x200xf32", kOut, true},   {"w", "200x4136xf32", kOut * kIn},
+    {"v", "200x200xf32", kOut * kOut}, {"a", "8x4136xf32", 8 * kIn},
     {"b", "200x8xf32", kOut * 8},      {"bias", "200xf32", kOut},
     {"a2", "8x200xf32", 8 * kOut},
 };
 constexpr const char *kLinear =
-    "%p = hone.linear %x, %w bias %bias : (tensor<?x2100xf32>, "
-    "tensor<200x2100xf32>, tensor<200xf32>) -> tensor<?x200xf32>";
+    "%p = hone.linear %x, %w bias %bias : (tensor<?x4136xf32>, "
+    "tensor<200x4136xf32>, tensor<200xf32>) -> tensor<?x200xf32>";
 constexpr const char *kLinearAdjoint =
     "%p = hone.linear_adjoint %dy, %v : (tensor<?x200xf32>, "
     "tensor<200x200xf32>) -> tensor<?x200xf32>";
 constexpr const char *kLoraLinear =
     "%p = hone.lora_linear %x, %w, %a, %b bias %bias scale 1.5 : "
-    "(tensor<?x2100xf32>, tensor<200x2100xf32>, tensor<8x2100xf32>, "
+    "(tensor<?x4136xf32>, tensor<200x4136xf32>, tensor<8x4136xf32>, "
     "tensor<200x8xf32>, tensor<200xf32>) -> tensor<?x200xf32>";
 constexpr const char *kLoraLinearAdjoint =
     "%p = hone.lora_linear_adjoint %dy, %v, %a2, %b scale 1.5 : "

@@ -137,6 +137,7 @@ TEST_F(GpuKernelsTest, LongProductsOfFewRowsHaveParts) {
         {256, 4864, 896, 1, 32, true, " dropout 0.1 of \"p\" by %key"},
         {256, 4864, 896, 1, 64, false},
         {256, 896, 896, 1, 32},
+        {256, 2048, 2048, 1, 32},
         {256, 896, 4864, 1, 64},
         {8192, 4864, 896, 1, 128}}) {
     SCOPED_TRACE(want.out);
