@@ -84,6 +84,16 @@ static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
       simt::productBytes(blocks.narrowRows, blocks.columns, device));
 }
 
+/// What the kernel of `op`, a product, does with its sums: an activation that
+/// comes next and is its only user is done there.
+static simt::TileEnd endOf(Operation *op) {
+  Value result = op->getResult(0);
+  Operation *next = op->getNextNode();
+  bool gates = isa_and_present<GatedActivationOp>(next) && result.hasOneUse() &&
+               *result.user_begin() == next;
+  return gates ? simt::TileEnd::Gate : simt::TileEnd::Store;
+}
+
 tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
                                   const KernelSettings &settings) const {
   tile::Blocks blocks = settings.blocks;
@@ -122,11 +132,13 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
   // Of `columns` that are sums of `terms`.
-  auto widen = [&](int64_t columns, int64_t terms, bool isByGroups) {
+  auto widen = [&](int64_t columns, int64_t terms, bool isByGroups,
+                   simt::TileEnd end) {
     blocks.rows = blocks.columns = simt::kMostPlaces;
+    if (!isByGroups || !simt::isWorthWideTiles(rows, columns, terms, end))
+      return;
+    blocks.columns = simt::kMostGroupColumns;
     blocks.bandTiles = simt::bandTiles(rows);
-    if (isByGroups && simt::isWorthWideTiles(rows, columns, terms))
-      blocks.columns = simt::kMostGroupColumns;
   };
   auto cut = [&](Operation *op, Value weight, bool canWiden,
                  bool hasParts = false) {
@@ -139,7 +151,7 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
     if (hasParts ||
         (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
                                  : simt::hasWorkForLargeTiles(rows, columns))))
-      widen(columns, columnsOf(op->getOperand(0)), isByGroups);
+      widen(columns, columnsOf(op->getOperand(0)), isByGroups, endOf(op));
     else
       blocks.rows = simt::matrixTileRows(rows, columns);
   };
@@ -154,7 +166,8 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
         if (!loss.getSmoothing() && computeType(x.getElementType()).isF32() &&
             simt::hasWorkForLargeTiles(rows, tile))
           widen(tile, columnsOf(loss.getX()),
-                canMultiplyInGroups(device, loss.getX(), loss.getWeight()));
+                canMultiplyInGroups(device, loss.getX(), loss.getWeight()),
+                simt::TileEnd::Scores);
       })
       // Dropout between the two products of an adapter is applied to a whole
       // tile, so that has to be other products' tile, too.

@@ -502,6 +502,13 @@ TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
   EXPECT_FALSE(simt::isWorthWideTiles(8192, 896, 4864));
   EXPECT_FALSE(simt::isWorthWideTiles(256, 11008, 2048));
   EXPECT_FALSE(simt::isWorthWideTiles(8192, 11008, 256));
+  EXPECT_FALSE(simt::isWorthWideTiles(8192, 4864, 896));
+  // Activations and scores of float32 leave a multiprocessor idle for longer.
+  EXPECT_TRUE(simt::isWorthWideTiles(8192, 8960, 1536));
+  EXPECT_FALSE(simt::isWorthWideTiles(8192, 8960, 1536, simt::TileEnd::Gate));
+  EXPECT_TRUE(simt::isWorthWideTiles(8192, 11008, 2048, simt::TileEnd::Gate));
+  EXPECT_FALSE(simt::isWorthWideTiles(8192, 4096, 896, simt::TileEnd::Scores));
+  EXPECT_TRUE(simt::isWorthWideTiles(8192, 4096, 2048, simt::TileEnd::Scores));
   EXPECT_EQ(simt::matrixTileRows(256, 4864), 64);
   EXPECT_EQ(simt::matrixTileRows(256, 896), 32);
   EXPECT_EQ(simt::matrixTileRows(1024, 896), 64);
