@@ -360,6 +360,7 @@ extern "C" const hone_engine *hone_exchange_engine(void) {
                                      /*is_ordered=*/0,
                                      /*link_frames=*/0,
                                      /*piece_bytes=*/0,
+                                     /*least_piece_bytes=*/0,
                                      /*plan_bytes=*/0};
   return &engine;
 }

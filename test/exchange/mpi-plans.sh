@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # mpi-plans.sh COUNT...
 #
-# So many programs that mpirun started, one of each layer, with hidden states of 16 x 27 tokens and 768
-# features between them, take what they planned, at most, of which up to six programs have at most 4 MiB
-# for exchanges.
+# So many programs that mpirun started, one of each layer, with hidden states of 64 x 27 tokens and 768
+# features between them, take what they planned, at most, of which up to four programs have at most 4 MiB
+# for exchanges: over memory that they share, and over TCP.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -26,22 +26,25 @@ for count in "$@"; do
   cat >"$work/spec.yaml" <<SPEC
 model: $work/model
 weights: {dtype: float32}
-train: {batch_size: 16, max_seq_length: 27, learning_rate: 1e-4}
+train: {batch_size: 64, max_seq_length: 27, learning_rate: 1e-4}
 parts:
 $(parts "$count")
 target: native
 SPEC
   rm -rf "$work"/out "$work"/*.run
   quietly honec "$work/spec.yaml" -o "$work/out"
-  own=(--data "$work/data.jsonl" --steps 2) line=()
-  for ((i = 1; i <= count; ++i)); do
-    line+=(: -np 1 bash -c 'exec "$@" >"$0" 2>&1' "$work/$i.log" "$work/out/part$i/train" --exchange mpi
-      --timeout 60 --threads 1 --output "$work/$i.run" "${own[@]}")
-    own=()
-  done
-  mpirun "${mpi[@]}" "${line[@]:1}" >"$work/log" 2>&1 || { tail -n 20 "$work/log" "$work"/*.log >&2; exit 1; }
-  for ((i = 1; i <= count; ++i)); do
-    fits "$work/$i.log" $((count > 6 ? 64 : 4))
+  for way in vader tcp; do
+    own=(--data "$work/data.jsonl" --steps 2) line=()
+    for ((i = 1; i <= count; ++i)); do
+      line+=(: -np 1 bash -c 'exec "$@" >"$0" 2>&1' "$work/$i.log" "$work/out/part$i/train" --exchange mpi
+        --timeout 60 --threads 1 --output "$work/$way$i.run" "${own[@]}")
+      own=()
+    done
+    mpirun "${mpi[@]/vader/$way}" --mca btl_tcp_if_include lo "${line[@]:1}" >"$work/log" 2>&1 ||
+      { tail -n 20 "$work/log" "$work"/*.log >&2; exit 1; }
+    for ((i = 1; i <= count; ++i)); do
+      fits "$work/$i.log" $((count > 4 ? 64 : 4))
+    done
   done
   echo "$count programs: the first one planned$(sed -n 's/^ *exchange *\(.* MiB\)/ \1/p' "$work/1.log") for exchanges"
 done

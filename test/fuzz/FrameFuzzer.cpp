@@ -177,6 +177,7 @@ const hone_engine engine = {
     /*is_ordered=*/0,
     /*link_frames=*/0,
     kMostFramePayload,
+    /*least_piece_bytes=*/0,
     /*plan_bytes=*/0};
 
 std::atomic<uint64_t> events{0};

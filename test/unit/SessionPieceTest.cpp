@@ -92,6 +92,7 @@ const hone_engine engine = {HONE_ENGINE_VERSION,
                             /*is_ordered=*/1,
                             /*link_frames=*/0,
                             kMostFramePayload,
+                            /*least_piece_bytes=*/0,
                             /*plan_bytes=*/0};
 
 /// Frames under way are lost with the link.

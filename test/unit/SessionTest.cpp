@@ -212,6 +212,7 @@ constexpr hone_engine orderedEngine(
           /*is_ordered=*/1,
           /*link_frames=*/0,
           /*piece_bytes=*/0,
+          /*least_piece_bytes=*/0,
           /*plan_bytes=*/0};
 }
 
@@ -504,6 +505,7 @@ TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
       /*is_ordered=*/0,
       /*link_frames=*/0,
       /*piece_bytes=*/0,
+      /*least_piece_bytes=*/0,
       /*plan_bytes=*/0};
   Session::Peer own = peer("a", "b");
   own.engine = &wrong;
@@ -561,14 +563,16 @@ TEST(SessionMemoryTest, AnEngineMaySayWhatAPlanHasForIt) {
   engine.link_bytes = 16 << 10;
   engine.is_ordered = 1;
   engine.link_frames = 2;
+  engine.least_piece_bytes = 64 << 10;
   engine.plan_bytes = 4 << 20;
-  const uint64_t payloads[] = {256, 112, 64, 32, 16}; // KiB
+  const uint64_t payloads[] = {256, 112, 64}; // KiB
   for (uint64_t links = 1; links <= std::size(payloads); ++links) {
     EXPECT_EQ(Session::payloadFor(engine, links), payloads[links - 1] << 10);
     EXPECT_LE(planned(engine, links), engine.plan_bytes) << links;
   }
   // A further link has the shortest frames.
-  EXPECT_EQ(Session::payloadFor(engine, 6), 16u << 10);
+  EXPECT_EQ(Session::payloadFor(engine, 4), 64u << 10);
+  EXPECT_EQ(Session::payloadFor(engine, 63), 64u << 10);
 }
 
 // So that a mark of an older end is gone when others begin a longer run.

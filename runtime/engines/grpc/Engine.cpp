@@ -104,6 +104,7 @@ hone_exchange_engine(void) {
                                      /*is_ordered=*/1,
                                      grpc_engine::kLinkFrames,
                                      grpc_engine::kPieceBytes,
+                                     /*least_piece_bytes=*/0,
                                      grpc_engine::kPlanBytes};
   return &engine;
 }

@@ -426,9 +426,13 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
 }
 
 /// Of memory that is the engine's alone, and each link's beside it; and of a
-/// plan, with which up to six programs have frames that fit.
+/// plan, which up to four programs fit.
 static constexpr uint64_t kBytes = 11 << 18, kLinkBytes = 1 << 14,
                           kPlanBytes = 4 << 20;
+/// Up to 64 KiB Open MPI sends over TCP unasked, and keeps what has come and
+/// nobody takes yet, however much that is. Beyond, it keeps the beginning of
+/// one.
+static constexpr uint64_t kLeastPiece = 64 << 10;
 
 HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
   static const hone_engine engine = {HONE_ENGINE_VERSION,
@@ -444,6 +448,7 @@ HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
                                      /*is_ordered=*/1,
                                      /*link_frames=*/2,
                                      /*piece_bytes=*/0,
+                                     kLeastPiece,
                                      kPlanBytes};
   return &engine;
 }

@@ -87,8 +87,10 @@ typedef struct hone_engine {
      slow has at most 256 KiB in each. 0: 256 KiB; at most 896 KiB. Where a
      program has several links it is less, so that all fit its plan. */
   uint64_t piece_bytes;
-  /* Of a program's plan, for the engine and all links, as far as 16 KiB of a
-     message in a frame leave the choice. 0: 16 MiB. */
+  /* The same, at least, however many links there are. 0: 16 KiB. */
+  uint64_t least_piece_bytes;
+  /* Of a program's plan, for the engine and all links, as far as the shortest
+     frames leave the choice. 0: 16 MiB. */
   uint64_t plan_bytes;
 } hone_engine;
 

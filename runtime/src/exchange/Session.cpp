@@ -41,7 +41,7 @@ static constexpr uint64_t kStack = 96 * 1024;
 /// Of a program's plan, for an engine that does not say and all its links.
 static constexpr uint64_t kPlanBytes = 16 << 20;
 /// What pieces are multiples of where they are shorter than they might be, and
-/// the least that they are: a record of TLS.
+/// the least that they are where an engine does not say: a record of TLS.
 static constexpr uint64_t kRecord = 16 * 1024;
 /// Of a session for which nothing is posted, between two looks.
 static constexpr int kIdle = 250, kBusy = 20;
@@ -99,7 +99,8 @@ uint64_t Session::payloadFor(const hone_engine &engine, uint64_t links) {
   const uint64_t frames =
       std::max(links, uint64_t(1)) * (2 + engine.link_frames);
   const uint64_t each = left / frames;
-  return std::min(most, std::max(each / kRecord * kRecord, kRecord));
+  const uint64_t least = std::max(engine.least_piece_bytes, kRecord);
+  return std::min(most, std::max(each / kRecord * kRecord, least));
 }
 
 Session::Traffic Session::traffic() {
