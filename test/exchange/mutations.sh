@@ -78,4 +78,4 @@ without links 'acknowledgement' libhone_exchange.a exchange/Session.cpp \
 without kills 'checkpoints that stay until all have newer ones' libhone_program.a \
   program/Together.cpp 'store.keep(0);' ''
 without kills 'step that all have' libhone_exchange.a exchange/Ensemble.cpp \
-  'return has(each, own[1 + i]);' 'return true;'
+  'return has(each, step);' 'return true;'
