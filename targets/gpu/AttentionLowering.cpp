@@ -33,8 +33,7 @@ struct QueryRows {
     Value begin = op.getFirst();
     end = b.add(begin, op.getCount());
     Value last = b.sub(end, one);
-    Value start =
-        b.add(begin, b.mul(b.team.state.subgroup, b.index(kMatrixRows)));
+    Value start = b.add(begin, b.mul(s.number, b.index(kMatrixRows)));
     Value first = b.min(start, last);
     Value final = b.min(b.add(start, b.index(kMatrixRows - 1)), last);
     firstRow = b.select(b.isLess(start, end), s.narrow(first), s.word(-1));
@@ -77,11 +76,9 @@ struct QueryRows {
   }
   Value hasRows() { return s.isAtLeast(firstRow, s.word(0)); }
   /// Half `half` of the lane's rows.
-  Value row(int64_t half) {
-    return arith::IndexCastOp::create(b, b.getIndexType(), lastKeys[half]);
-  }
+  Value row(int64_t half) { return s.wide(lastKeys[half]); }
   /// The subgroup's rows, or those of its group, among the workgroup's.
-  Staged own(Value at) { return {s.leftOf(at, b.team.state.subgroup), kRows}; }
+  Staged own(Value at) { return {s.leftOf(at, s.number), kRows}; }
 
   /// Of a workgroup, at most.
   static constexpr int64_t kRows = kSubgroups * kMatrixRows;

@@ -27,8 +27,8 @@ struct KeyRows {
         blocks(rows / kMatrixRows), each(queriesOfTurn(s.byGroups)),
         queries(kSubgroups / blocks * each), ends(op.getEnds()) {
     Value one = b.index(1);
-    block = b.rem(b.team.state.subgroup, b.index(blocks));
-    share = b.div(b.team.state.subgroup, b.index(blocks));
+    block = b.rem(s.number, b.index(blocks));
+    share = b.div(s.number, b.index(blocks));
     Value begin = op.getFirst();
     Value last = b.add(begin, b.sub(op.getCount(), one));
     Value start = b.add(begin, b.mul(block, b.index(kMatrixRows)));
@@ -100,10 +100,8 @@ SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
       arith::OrIOp::create(b, s.isBelow(query, finalRow),
                            s.isBelow(lastOfAll, s.addWord(query, each - 1)));
   return s.masked(isEdge, query, scores, [&] {
-    Pair lastQueries = s.forBoth([&](int64_t half) {
-      return lastOf(
-          arith::IndexCastOp::create(b, b.getIndexType(), keys[half]));
-    });
+    Pair lastQueries =
+        s.forBoth([&](int64_t half) { return lastOf(s.wide(keys[half])); });
     return std::pair(keys, lastQueries);
   });
 }
@@ -151,10 +149,6 @@ private:
     return b.add(b.index(2 * rowNumbers),
                  b.mul(b.rem(number, b.index(2)), b.index(2 * queryNumbers)));
   }
-  /// Heads and turns are narrow numbers where the loop carries them.
-  Value wide(Value number) {
-    return arith::IndexCastOp::create(b, b.getIndexType(), number);
-  }
   /// Brings a turn's queries and what is like them into a stage.
   void bring(Value stage, Value head, Value turn);
   /// The sums with those of the subgroup's queries from `query` on, which are
@@ -198,7 +192,7 @@ KeyAdjoint::KeyAdjoint(AttentionKeyAdjointOp op, SubgroupAttention &s)
 }
 
 void KeyAdjoint::bring(Value stage, Value number, Value turn) {
-  Value head = wide(number);
+  Value head = s.wide(number);
   Value column = b.mul(head, b.index(at.headDim));
   at.bringQueries(staged, stage, turn, {op.getQ(), column});
   at.bringQueries(staged, b.add(stage, b.index(queryNumbers)), turn,
@@ -206,7 +200,7 @@ void KeyAdjoint::bring(Value stage, Value number, Value turn) {
 }
 
 KeyAdjoint::QueryTerms KeyAdjoint::termsOf(Value head, Value query) {
-  Value known = wide(arith::MinSIOp::create(b, query, at.lastQuery));
+  Value known = s.wide(arith::MinSIOp::create(b, query, at.lastQuery));
   auto ofQuery = [&](Value memory) { return b.load(memory, {head, known}); };
   QueryTerms terms;
   terms[Offset] = b.mul(ofQuery(op.getMaxima()), s.real(-llvm::numbers::log2e));
@@ -246,7 +240,7 @@ SmallVector<Value> KeyAdjoint::loadTerms(Value isWanted, Value head,
       [&](OpBuilder &, Location) {
         Value query =
             arith::AddIOp::create(b, turn, s.narrow(b.team.state.thread));
-        scf::YieldOp::create(b, ValueRange(termsOf(wide(head), query)));
+        scf::YieldOp::create(b, ValueRange(termsOf(s.wide(head), query)));
       },
       [&](OpBuilder &, Location) {
         scf::YieldOp::create(b, SmallVector<Value>(kTerms, s.real(0.0)));
@@ -310,7 +304,7 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
   if (s.byGroups)
     storeTerms(zero, loadTerms(b.isLess(zero, turns), firstNumber, from));
   NVVM::CpAsyncCommitGroupOp::create(b);
-  // Sums are carried beside the head and the turn.
+  // Sums are carried beside the head and the turn, which are narrow.
   SmallVector<Value> state(2 * s.resultSums(), s.real(0.0));
   state.append({firstNumber, from});
   state =
@@ -330,7 +324,7 @@ SmallVector<Value> KeyAdjoint::sumTurns() {
         Value query = at.queryOf(turn);
         ValueRange sums = before.drop_back(2);
         auto added = [&] {
-          return addQueries(number, wide(head), query, sums);
+          return addQueries(number, s.wide(head), query, sums);
         };
         // All subgroups multiply together: weights of queries that see none of
         // its rows are zero.

@@ -85,8 +85,8 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
   bool hasWideTile = false;
   kernel.walk([&](Operation *op) {
     if (auto adjoint = dyn_cast<AttentionKeyAdjointOp>(op))
-      isWide |= adjoint.getByGroups() ||
-                (device.spillsWideKeys && adjoint.getHeadDim() > kNarrowHead);
+      isWide |= adjoint.getHeadDim() > kNarrowHead &&
+                (adjoint.getByGroups() || device.spillsWideKeys);
     if (auto product = dyn_cast<tile::ProductOp>(op)) {
       hasProducts = true;
       hasWideTile |=

@@ -26,7 +26,7 @@ int64_t productBytes(int64_t rows, int64_t columns,
 /// Workgroups of `kernel` that a multiprocessor should have at a time: two, or
 /// three if all that it does is products of small tiles on matrix units, or one
 /// if it has a wide tile, or the cotangents of wide keys and two would spill
-/// registers.
+/// registers, as they always would with groups.
 int64_t workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                          const DeviceFeatures &device);
 

@@ -54,7 +54,9 @@ public:
         g(b.div(team.state.lane, b.index(4))),
         t(b.rem(team.state.lane, b.index(4))), twoT(b.mul(t, b.index(2))),
         f32(b.getF32Type()), headDim(op.getHeadDim()),
-        features(op.getResultFeatures()), byGroups(op.getByGroups()) {}
+        features(op.getResultFeatures()), byGroups(op.getByGroups()),
+        number(byGroups ? wide(b.fromFirstLane(narrow(team.state.subgroup)))
+                        : team.state.subgroup) {}
 
   /// Sums of a lane for 16 rows of the result.
   int64_t resultSums() const { return kLaneSums * features / kMatrixColumns; }
@@ -81,16 +83,13 @@ public:
   Value narrow(Value row) {
     return mlir::arith::IndexCastOp::create(b, b.getI32Type(), row);
   }
-  Value loadIndex(Value memory, Value at) {
-    return mlir::arith::IndexCastOp::create(b, b.getIndexType(),
-                                            b.load(memory, at));
+  Value wide(Value number) {
+    return mlir::arith::IndexCastOp::create(b, b.getIndexType(), number);
   }
+  Value loadIndex(Value memory, Value at) { return wide(b.load(memory, at)); }
   /// The index that a narrow number is. The exchange with itself keeps what
   /// follows from it from being computed earlier, and kept in registers.
-  Value lateIndex(Value number) {
-    return mlir::arith::IndexCastOp::create(b, b.getIndexType(),
-                                            b.exchange(number, 0));
-  }
+  Value lateIndex(Value number) { return wide(b.exchange(number, 0)); }
   /// Of score `i` of a lane, which has two of each eight columns from `first`
   /// on, a narrow number.
   Value columnOf(Value first, int64_t i) {
@@ -174,6 +173,9 @@ public:
   const int64_t headDim;
   const int64_t features; ///< of the result
   const bool byGroups;
+  /// Of the subgroup. What a group multiplies is the same for all lanes, and is
+  /// where a device's compiler has such things only if it can see that.
+  const mlir::Value number;
 
 private:
   llvm::SmallVector<Value>
