@@ -39,6 +39,10 @@ struct Workgroups {
   bool byGroups; ///< four subgroups multiply together
   int64_t parts; ///< of a head's features, each a workgroup's
   int64_t queryRows, keyRows;
+  /// A workgroup of keys has a block of them, and the one that is as far from
+  /// the end. Early keys of a sequence have the most queries: with as many rows
+  /// of each sequence all workgroups have the same work.
+  bool pairsKeys = false;
 
   UnitAttr groups(KernelBuilder &k) const {
     return byGroups ? k.getUnitAttr() : UnitAttr();
@@ -48,6 +52,10 @@ struct Workgroups {
   /// queries begin with the last.
   void forEach(KernelBuilder &k, int64_t heads, int64_t rows, bool lastFirst,
                function_ref<void(Value, Value, const HeadBlock &)> body) const;
+  /// The same for each pair of blocks of keys, one after the other.
+  void
+  forEachPair(KernelBuilder &k, int64_t heads,
+              function_ref<void(Value, Value, const HeadBlock &)> body) const;
 };
 
 } // namespace
@@ -68,8 +76,13 @@ Workgroups::Workgroups(const AttentionSizes &sizes, KernelBuilder &k,
          !isWork(sizes.heads * parts, queryRows))
     queryRows /= 2;
   keyRows = simt::kGroupRows;
-  if (byGroups)
+  if (byGroups) {
+    // Where there are more blocks than can run at once, but not more pairs. Of
+    // narrow heads a multiprocessor has two at a time.
+    pairsKeys = sizes.headDim > 64 && isWork(sizes.kvHeads, keyRows) &&
+                !isWork(sizes.kvHeads, 2 * keyRows);
     return;
+  }
   // With more keys queries are read less often. With fewer, more subgroups
   // share the queries of each, so that more of these are in shared memory:
   // heads of 128 features have no room for them.
@@ -93,6 +106,29 @@ void Workgroups::forEach(
         }
         body(k.div(block.head, partCount), k.rem(block.head, partCount), block);
       });
+}
+
+void Workgroups::forEachPair(
+    KernelBuilder &k, int64_t heads,
+    function_ref<void(Value, Value, const HeadBlock &)> body) const {
+  Value zero = k.index(0), one = k.index(1), two = k.index(2);
+  Value blocks = k.ceilDiv(k.rows(), keyRows), pairs = k.ceilDiv(blocks, 2);
+  k.parallel(k.mul(k.index(heads), pairs), {}, [&](Value i, ValueRange) {
+    Value early = k.rem(i, pairs), late = k.sub(k.sub(blocks, one), early);
+    // The block in the middle is alone.
+    Value isPair =
+        arith::CmpIOp::create(k, arith::CmpIPredicate::ne, early, late);
+    Value count = arith::SelectOp::create(k, isPair, two, one);
+    k.loop(zero, count, 1, [&](Value number) {
+      Value isEarly =
+          arith::CmpIOp::create(k, arith::CmpIPredicate::eq, number, zero);
+      Value most = k.index(keyRows);
+      Value first =
+          k.mul(arith::SelectOp::create(k, isEarly, early, late), most);
+      Value head = k.div(i, pairs);
+      body(head, zero, {head, first, k.min(most, k.sub(k.rows(), first))});
+    });
+  });
 }
 
 static IntegerAttr integer(KernelBuilder &k, int64_t value) {
@@ -156,14 +192,16 @@ bool hone::emitRegisterAttention(AttentionAdjointOp op, KernelBuilder &k,
             k.buffer(op.getDq()), terms, maxima, reciprocals, heads, kvHeads,
             windowOf(sizes, k), scale, workgroups.groups(k));
       });
-  workgroups.forEach(k, sizes.kvHeads, workgroups.keyRows, /*lastFirst=*/false,
-                     [&](Value head, Value part, const HeadBlock &block) {
-                       simt::AttentionKeyAdjointOp::create(
-                           k, head, part, block.first, block.count, q, key, v,
-                           dy, terms, maxima, reciprocals, ends,
-                           k.buffer(op.getDk()), k.buffer(op.getDv()), heads,
-                           kvHeads, integer(k, workgroups.keyRows), scale,
-                           workgroups.groups(k));
-                     });
+  auto ofKeys = [&](Value head, Value part, const HeadBlock &block) {
+    simt::AttentionKeyAdjointOp::create(
+        k, head, part, block.first, block.count, q, key, v, dy, terms, maxima,
+        reciprocals, ends, k.buffer(op.getDk()), k.buffer(op.getDv()), heads,
+        kvHeads, integer(k, workgroups.keyRows), scale, workgroups.groups(k));
+  };
+  if (workgroups.pairsKeys)
+    workgroups.forEachPair(k, sizes.kvHeads, ofKeys);
+  else
+    workgroups.forEach(k, sizes.kvHeads, workgroups.keyRows,
+                       /*lastFirst=*/false, ofKeys);
   return true;
 }

@@ -242,14 +242,14 @@ SmallVector<Value> SubgroupAttention::joinSubgroups(ValueRange given,
   Value number = b.team.state.subgroup, lane = b.team.state.lane;
   for (int64_t half = kSubgroups / 2; half >= left; half /= 2) {
     Value most = b.index(half);
-    mlir::gpu::BarrierOp::create(b);
+    barrier();
     b.when(both(b.isLess(b.index(half - 1), number),
                 b.isLess(number, b.index(2 * half))),
            [&] {
              for (auto [i, sum] : llvm::enumerate(sums))
                b.store(sum, parts, {b.sub(number, most), b.index(i), lane});
            });
-    mlir::gpu::BarrierOp::create(b);
+    barrier();
     // What others read is nothing to them.
     Value from = b.min(number, b.index(half - 1));
     for (auto [i, sum] : llvm::enumerate(sums))

@@ -81,6 +81,70 @@ func.func @multiply_group_c2(%x: memref<3x64x64xbf16, #gpu.address_space<workgro
 
 // -----
 
+func.func @group_dots_c1(%x: memref<8192xbf16>, %i: index) {
+  // expected-error @+1 {{expects shared memory of one dimension but got 'memref<8192xbf16>'}}
+  %a:4 = simt.group_dots %x[%i] rows(64), [%i] rows(64) columns 8 features 64 : memref<8192xbf16> -> f32, f32, f32, f32
+  return
+}
+
+// -----
+
+func.func @group_dots_c3_places(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects as many places on the left as on the right but got 2 and 1}}
+  %a:4 = simt.group_dots %x[%i, %i] rows(64), [%i] rows(64) columns 8 features 64 : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32, f32, f32, f32
+  return
+}
+
+// -----
+
+func.func @group_dots_c3_columns(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects a multiple of 8 columns up to 128 but got 12}}
+  %a:4 = simt.group_dots %x[%i] rows(64), [%i] rows(64) columns 12 features 64 : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32, f32, f32, f32
+  return
+}
+
+// -----
+
+func.func @group_dots_c3_features(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects a multiple of 64 features but got 96}}
+  %a:4 = simt.group_dots %x[%i] rows(64), [%i] rows(64) columns 8 features 96 : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32, f32, f32, f32
+  return
+}
+
+// -----
+
+func.func @group_dots_c3_results(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expects 4 results but got 1}}
+  %a = simt.group_dots %x[%i] rows(64), [%i] rows(64) columns 8 features 64 : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
+  return
+}
+
+// -----
+
+func.func @group_add_c1(%x: memref<8192xbf16>, %w: i32, %i: index, %sum: f32) {
+  // expected-error @+1 {{expects shared memory of one dimension but got 'memref<8192xbf16>'}}
+  %a = simt.group_add %w, %w, %w, %w, %x[%i] rows(64) to %sum : memref<8192xbf16> -> f32
+  return
+}
+
+// -----
+
+func.func @group_add_c3_words(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %w: i32, %i: index, %sum: f32) {
+  // expected-error @+1 {{expects 4 words of whole terms for each place but got 2}}
+  %a = simt.group_add %w, %w, %x[%i] rows(64) to %sum : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
+  return
+}
+
+// -----
+
+func.func @group_add_c3_sums(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %w: i32, %i: index, %sum: f32) {
+  // expected-error @+1 {{expects 32 sums of a panel, or of two, for each place but got 1}}
+  %a = simt.group_add %w, %w, %w, %w, %x[%i] rows(64) to %sum : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
+  return
+}
+
+// -----
+
 func.func @load_words_c2(%x: memref<8x68xbf16>, %i: index) {
   // expected-error @+1 {{expects rows of 'memory' to begin at multiples of 16 bytes}}
   %a:4 = simt.load_words %x[%i, %i] : memref<8x68xbf16>
@@ -166,5 +230,13 @@ func.func @attention_c3(%x: memref<99x64xbf16>, %starts: memref<99xi32>, %i: ind
 func.func @attention_key_adjoint_c4(%x: memref<99x64xbf16>, %n: memref<1x99xf32>, %ends: memref<99xi32>, %i: index) {
   // expected-error @+1 {{expects 16, 32 or 64 rows but got 48}}
   simt.attention_key_adjoint %i part %i [%i, %i] %x, %x, %x, %x, %n, %n, %n, %ends to %x, %x {heads = 1, kv_heads = 1, rows = 48, scale = 0.1 : f64} : index, index, index, index, memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<1x99xf32>, memref<1x99xf32>, memref<1x99xf32>, memref<99xi32>, memref<99x64xbf16>, memref<99x64xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_key_adjoint_c4_groups(%x: memref<99x64xbf16>, %n: memref<1x99xf32>, %ends: memref<99xi32>, %i: index) {
+  // expected-error @+1 {{expects 64 rows of groups but got 32}}
+  simt.attention_key_adjoint %i part %i [%i, %i] %x, %x, %x, %x, %n, %n, %n, %ends to %x, %x {heads = 1, kv_heads = 1, rows = 32, scale = 0.1 : f64, by_groups} : index, index, index, index, memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<99x64xbf16>, memref<1x99xf32>, memref<1x99xf32>, memref<1x99xf32>, memref<99xi32>, memref<99x64xbf16>, memref<99x64xbf16>
   return
 }

@@ -498,11 +498,12 @@ namespace {
 
 constexpr unsigned kGroupColumns = 16;
 
-/// Four warps multiply `a`, 64 x 16, and `b`, 16 x 16, whose rows are terms if
-/// `transposed`; both are in shared memory as they come, with `fence` before
-/// the barrier. `wait` comes before sums are stored.
+/// Four warps multiply `a`, 64 x 16, and `b`, 16 x 16; both are in shared
+/// memory as they come, with `fence` before the barrier. `product`: what
+/// follows the sums, which are 1 before. Registers 4 to 7 are what a thread has
+/// of the 16 bytes for each after `a`. `wait` comes before sums are stored.
 std::string
-multiplyGroup(bool transposed, const char *fence,
+multiplyGroup(const std::string &product, const char *fence,
               const char *wait = "wgmma.wait_group.sync.aligned 0;") {
   return RunPtx::kernel(".param .u64 a, .param .u64 b, .param .u64 c",
                         R"(
@@ -536,6 +537,8 @@ bar.sync 0;
 shr.u64 %d8, %d5, 4;
 or.b64 %d9, %d8, 4611686293305360384;
 add.s64 %d10, %d9, 512;
+add.s64 %d4, %d0, %d3;
+ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d4+8192];
 mov.f32 %f1, 0f3F800000;
 mov.f32 %f2, 0f3F800000;
 mov.f32 %f3, 0f3F800000;
@@ -545,8 +548,9 @@ mov.f32 %f6, 0f3F800000;
 mov.f32 %f7, 0f3F800000;
 mov.f32 %f8, 0f3F800000;
 wgmma.fence.sync.aligned;
-wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %d9, %d10, 1, 1, 1, 0, )" +
-                            (transposed ? "1" : "0") + R"(;
+wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, )" +
+                            product +
+                            R"(;
 wgmma.commit_group.sync.aligned;
 )" + wait + R"(
 mul.wide.u32 %d3, %r0, 32;
@@ -564,13 +568,30 @@ size_t swizzled(unsigned row, unsigned along) {
 } // namespace
 
 TEST(Instructions, GroupsMultiplyWhatIsInSharedMemory) {
-  for (bool transposed : {false, true}) {
-    RunPtx run(multiplyGroup(transposed, "fence.proxy.async.shared::cta;"));
+  struct Kind {
+    bool ofRegisters, adds, transposed; ///< rows of b are terms
+  };
+  for (const Kind &kind : {Kind{false, true, false},
+                           {false, true, true},
+                           {false, false, false},
+                           {true, true, true}}) {
+    const std::string product =
+        std::string(kind.ofRegisters ? "{%r4, %r5, %r6, %r7}" : "%d9") +
+        ", %d10, " + (kind.adds ? "1" : "0") + ", 1, 1, " +
+        (kind.ofRegisters ? "" : "0, ") + (kind.transposed ? "1" : "0");
+    SCOPED_TRACE(product);
+    RunPtx run(multiplyGroup(product, "fence.proxy.async.shared::cta;"));
     std::mt19937 random(1);
     std::vector<uint16_t> a(64 * 64), b(16 * 64);
     for (std::vector<uint16_t> *side : {&a, &b})
       for (uint16_t &x : *side)
         x = toBFloat16(float(int(random() % 33) - 16));
+    // Two neighbours of a row and of the eighth after it, then eight terms on.
+    for (unsigned thread = 0; thread < 128; ++thread)
+      for (unsigned i = 0; i < 8; ++i)
+        a.push_back(
+            a[swizzled(thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
+                       i / 4 * 8 + thread % 4 * 2 + i % 2)]);
     const uint64_t c = run.allocate(64 * kGroupColumns * 4);
     ASSERT_TRUE(run.launch({run.upload(a), run.upload(b), c}, 1, 128))
         << run.error;
@@ -580,12 +601,11 @@ TEST(Instructions, GroupsMultiplyWhatIsInSharedMemory) {
       for (unsigned i = 0; i < 8; ++i) {
         const unsigned row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
                        column = i / 4 * 8 + thread % 4 * 2 + i % 2;
-        float wanted = 1;
+        float wanted = kind.adds ? 1 : 0;
         for (unsigned k = 0; k < 16; ++k)
-          wanted +=
-              fromBFloat16(a[swizzled(row, k)]) *
-              fromBFloat16(
-                  b[transposed ? swizzled(k, column) : swizzled(column, k)]);
+          wanted += fromBFloat16(a[swizzled(row, k)]) *
+                    fromBFloat16(b[kind.transposed ? swizzled(k, column)
+                                                   : swizzled(column, k)]);
         EXPECT_EQ(result[thread * 8 + i], wanted) << thread << " " << i;
       }
   }
@@ -595,7 +615,7 @@ TEST(Instructions, GroupsAreDoneWhenTheyAreWaitedFor) {
   constexpr const char *fence = "fence.proxy.async.shared::cta;";
   const std::vector<uint16_t> ones(64 * 64, toBFloat16(1));
   for (bool isDone : {false, true}) {
-    RunPtx run(multiplyGroup(false, fence,
+    RunPtx run(multiplyGroup("%d9, %d10, 1, 1, 1, 0, 0", fence,
                              isDone ? "wgmma.wait_group.sync.aligned 0;"
                                     : "wgmma.wait_group.sync.aligned 1;"));
     const uint64_t c = run.allocate(64 * kGroupColumns * 4);
@@ -605,7 +625,7 @@ TEST(Instructions, GroupsAreDoneWhenTheyAreWaitedFor) {
   // What they read is overwritten before.
   for (bool isDone : {false, true}) {
     constexpr const char *wait = "wgmma.wait_group.sync.aligned 0;\n";
-    RunPtx run(multiplyGroup(false, fence,
+    RunPtx run(multiplyGroup("%d9, %d10, 1, 1, 1, 0, 0", fence,
                              (std::string(isDone ? wait : "") +
                               "bar.sync 0;\nst.shared.u32 [%d5], %r0;\n" +
                               (isDone ? "" : wait))
@@ -622,9 +642,9 @@ TEST(Instructions, GroupsAreDoneWhenTheyAreWaitedFor) {
 }
 
 TEST(Instructions, GroupsSeeOnlyWhatIsFenced) {
-  RunPtx run(multiplyGroup(false, ""));
+  RunPtx run(multiplyGroup("%d9, %d10, 1, 1, 1, 0, 0", ""));
   const uint64_t c = run.allocate(64 * kGroupColumns * 4);
-  run.launch({run.upload(std::vector<uint16_t>(64 * 64)),
+  run.launch({run.upload(std::vector<uint16_t>(2 * 64 * 64)),
               run.upload(std::vector<uint16_t>(16 * 64)), c},
              1, 128);
   ASSERT_FALSE(run.machine->faults().empty());
