@@ -256,7 +256,7 @@ def GroupAddOp : GroupProducts<"group_add"> {
     Example:
 
     ```mlir
-    %after:32 = simt.group_add %w0, %w1, %w2, %w3, %rows[%v] rows(64) to %s0, ..., %s31
+    %after:32 = simt.group_add (%w0, %w1, %w2, %w3), %rows[%v] rows(64) to %s0, ..., %s31
         : memref<24576xbf16, #gpu.address_space<workgroup>> -> f32, ..., f32
     ```
   }];
@@ -266,7 +266,7 @@ def GroupAddOp : GroupProducts<"group_add"> {
                        Variadic<F32>:$sums);
   let results = (outs Variadic<F32>:$results);
   let assemblyFormat = [{
-    $weights `,` $memory `[` $places `]` `rows` `(` $rows `)` `to` $sums
+    `(` $weights `)` `,` $memory `[` $places `]` `rows` `(` $rows `)` `to` $sums
     attr-dict `:` type($memory) `->` type($results)
   }];
   let hasVerifier = 1;

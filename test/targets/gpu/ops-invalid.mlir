@@ -123,7 +123,7 @@ func.func @group_dots_c3_results(%x: memref<8192xbf16, #gpu.address_space<workgr
 
 func.func @group_add_c1(%x: memref<8192xbf16>, %w: i32, %i: index, %sum: f32) {
   // expected-error @+1 {{expects shared memory of one dimension but got 'memref<8192xbf16>'}}
-  %a = simt.group_add %w, %w, %w, %w, %x[%i] rows(64) to %sum : memref<8192xbf16> -> f32
+  %a = simt.group_add (%w, %w, %w, %w), %x[%i] rows(64) to %sum : memref<8192xbf16> -> f32
   return
 }
 
@@ -131,7 +131,7 @@ func.func @group_add_c1(%x: memref<8192xbf16>, %w: i32, %i: index, %sum: f32) {
 
 func.func @group_add_c3_words(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %w: i32, %i: index, %sum: f32) {
   // expected-error @+1 {{expects 4 words of whole terms for each place but got 2}}
-  %a = simt.group_add %w, %w, %x[%i] rows(64) to %sum : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
+  %a = simt.group_add (%w, %w), %x[%i] rows(64) to %sum : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
   return
 }
 
@@ -139,7 +139,7 @@ func.func @group_add_c3_words(%x: memref<8192xbf16, #gpu.address_space<workgroup
 
 func.func @group_add_c3_sums(%x: memref<8192xbf16, #gpu.address_space<workgroup>>, %w: i32, %i: index, %sum: f32) {
   // expected-error @+1 {{expects 32 sums of a panel, or of two, for each place but got 1}}
-  %a = simt.group_add %w, %w, %w, %w, %x[%i] rows(64) to %sum : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
+  %a = simt.group_add (%w, %w, %w, %w), %x[%i] rows(64) to %sum : memref<8192xbf16, #gpu.address_space<workgroup>> -> f32
   return
 }
 
