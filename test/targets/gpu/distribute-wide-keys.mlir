@@ -24,4 +24,15 @@ gpu.func @narrow(%x: memref<96x64xbf16>, %n: memref<1x96xf32>, %ends: memref<96x
   simt.attention_key_adjoint %zero part %zero [%zero, %count] %x, %x, %x, %x, %n, %n, %n, %ends to %x, %x {heads = 1, kv_heads = 1, rows = 32, scale = 0.1 : f64} : index, index, index, index, memref<96x64xbf16>, memref<96x64xbf16>, memref<96x64xbf16>, memref<96x64xbf16>, memref<1x96xf32>, memref<1x96xf32>, memref<1x96xf32>, memref<96xi32>, memref<96x64xbf16>, memref<96x64xbf16>
   gpu.return
 }
+
+// Groups of 64 wide keys would always spill them.
+// CHECK-LABEL: gpu.func @groups
+// CHECK-SAME: tile.workgroups = 1
+// CHECK: gpu.return
+gpu.func @groups(%x: memref<96x128xbf16>, %n: memref<1x96xf32>, %ends: memref<96xi32>) kernel {
+  %zero = arith.constant 0 : index
+  %count = arith.constant 64 : index
+  simt.attention_key_adjoint %zero part %zero [%zero, %count] %x, %x, %x, %x, %n, %n, %n, %ends to %x, %x {by_groups, heads = 1, kv_heads = 1, rows = 64, scale = 0.1 : f64} : index, index, index, index, memref<96x128xbf16>, memref<96x128xbf16>, memref<96x128xbf16>, memref<96x128xbf16>, memref<1x96xf32>, memref<1x96xf32>, memref<1x96xf32>, memref<96xi32>, memref<96x128xbf16>, memref<96x128xbf16>
+  gpu.return
+}
 }
