@@ -76,8 +76,12 @@ private:
     llvm::SmallVector<Value> sums;
   };
   /// A lane's sums after each four lanes have exchanged theirs, which a matrix
-  /// unit leaves in pairs: each has kMatrixColumns neighbours.
-  llvm::SmallVector<RowPiece> rowPieces(mlir::ValueRange sums);
+  /// unit leaves in pairs: each has kMatrixColumns neighbours or, after two
+  /// have, half as many.
+  llvm::SmallVector<RowPiece> rowPieces(mlir::ValueRange sums, int64_t columns);
+  /// Neighbours of a piece: two of float32, stored by 16 bytes each, would
+  /// leave half of each sector of memory to another instruction.
+  int64_t pieceColumns();
   bool hasRowPieces() const;
   /// Whether all of a tile is inside and begins accesses where it is stored and
   /// where the epilogue reads along. Null: it never does.

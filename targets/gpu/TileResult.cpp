@@ -37,7 +37,15 @@ bool TileProduct::hasRowPieces() const {
          shape.rowsEach() % (kQuad / across) == 0;
 }
 
-SmallVector<TileProduct::RowPiece> TileProduct::rowPieces(ValueRange sums) {
+int64_t TileProduct::pieceColumns() {
+  Value memory = op.getInto() ? op.getInto() : op.getC();
+  bool isWide = cast<MemRefType>(memory.getType()).getElementType().isF32();
+  return isWide && op.getEpilogue().empty() ? kMatrixColumns / 2
+                                            : kMatrixColumns;
+}
+
+SmallVector<TileProduct::RowPiece> TileProduct::rowPieces(ValueRange sums,
+                                                          int64_t columns) {
   Value place = b.rem(b.team.state.lane, b.index(kQuad));
   Value isOdd = b.isEqual(b.rem(place, b.index(2)), b.index(1));
   Value isUpper = b.isEqual(b.div(place, b.index(2)), b.index(1));
@@ -61,17 +69,31 @@ SmallVector<TileProduct::RowPiece> TileProduct::rowPieces(ValueRange sums) {
                               2 * (m + k % across) + odd]);
         exchange(four[0], four[1], isOdd, 1);
         exchange(four[2], four[3], isOdd, 1);
+        if (columns < kMatrixColumns)
+          continue;
         exchange(four[0], four[2], isUpper, 2);
         exchange(four[1], four[3], isUpper, 2);
       }
-      Value below = b.mul(b.div(place, b.index(across)), b.index(8));
-      Value beside =
-          b.mul(b.rem(place, b.index(across)), b.index(kMatrixColumns));
-      RowPiece &piece = pieces.emplace_back();
-      piece.row = b.add(rowsOf[r], below);
-      piece.column = b.add(b.add(begin, b.index(m * kMatrixColumns)), beside);
-      for (int64_t k = 0; k < kQuad; ++k)
-        llvm::append_range(piece.sums, ArrayRef({pairs[0][k], pairs[1][k]}));
+      // Numbers [from, to) of each four, from `column` of matrix `at` on.
+      auto add = [&](Value at, Value column, int64_t from, int64_t to) {
+        Value below = b.mul(b.div(at, b.index(across)), b.index(8));
+        Value beside =
+            b.mul(b.rem(at, b.index(across)), b.index(kMatrixColumns));
+        RowPiece &piece = pieces.emplace_back();
+        piece.row = b.add(rowsOf[r], below);
+        piece.column = b.add(b.add(begin, b.index(m * kMatrixColumns)),
+                             b.add(beside, column));
+        for (int64_t k = from; k < to; ++k)
+          llvm::append_range(piece.sums, ArrayRef({pairs[0][k], pairs[1][k]}));
+      };
+      if (columns == kMatrixColumns) {
+        add(place, b.index(0), 0, kQuad);
+        continue;
+      }
+      Value column = b.mul(b.div(place, b.index(2)), b.index(columns));
+      for (int64_t half : {0, 2})
+        add(b.add(b.rem(place, b.index(2)), b.index(half)), column, half,
+            half + 2);
     }
   return pieces;
 }
@@ -81,7 +103,7 @@ Value TileProduct::storesPieces(Value i, Value j, bool allColumns,
   auto [memory, place] = target(i, j);
   if (cast<MemRefType>(memory.getType()).getMemorySpace())
     return Value();
-  Value begins = beginsAccess(b, memory, place.back(), kMatrixColumns);
+  Value begins = beginsAccess(b, memory, place.back(), pieceColumns());
   if (!begins)
     return Value();
   auto require = [&](Value condition) {
@@ -105,7 +127,7 @@ Value TileProduct::storesPieces(Value i, Value j, bool allColumns,
 
 void TileProduct::finishPieces(Value i, Value j, ValueRange sums,
                                NeighbourBody *epilogue) {
-  SmallVector<RowPiece> pieces = rowPieces(sums);
+  SmallVector<RowPiece> pieces = rowPieces(sums, pieceColumns());
   for (size_t from = 0; from < pieces.size(); from += kPiecesTogether) {
     auto some = MutableArrayRef(pieces).slice(
         from, std::min(kPiecesTogether, pieces.size() - from));
@@ -123,10 +145,9 @@ void TileProduct::finishPieces(Value i, Value j, ValueRange sums,
       auto [memory, place] = target(piece.row, piece.column);
       Type type = cast<MemRefType>(memory.getType()).getElementType();
       SmallVector<Value> numbers;
-      for (int64_t k = 0; k < kMatrixColumns; ++k)
-        numbers.push_back(
-            b.convert(type, epilogue ? completed[n * kMatrixColumns + k].front()
-                                     : piece.sums[k]));
+      for (auto [k, sum] : llvm::enumerate(piece.sums))
+        numbers.push_back(b.convert(
+            type, epilogue ? completed[n * kMatrixColumns + k].front() : sum));
       storeNeighbours(b, numbers, memory, place);
     }
   }

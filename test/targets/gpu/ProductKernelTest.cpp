@@ -487,6 +487,25 @@ TEST(GpuProduct, StoresNeighboursTogether) {
   }
 }
 
+/// Of float32 a lane stores four, so that two lanes fill a sector of memory,
+/// and exchanges half as often.
+TEST(GpuProduct, StoresWholeSectorsOfFloat32) {
+  for (auto [rows, columns] : {std::pair(64, 64), {128, 256}}) {
+    bool isWide = columns > 128;
+    Kind kind{"bf16", "bf16", false,   true,    true,   64,
+              false,  rows,   columns, columns, isWide, isWide};
+    DeviceProgram program(textOf(kind), kArenaBytes, targetOf(kind));
+    std::vector<char> bytes = arenaOf(kind);
+    ASSERT_EQ(program.run(bytes.data(), rows), "");
+    int64_t sums = rows * columns / ptx::kLanes;
+    auto executions = [&](llvm::StringRef opcode) {
+      return int64_t(executionsOf(program.machine(), opcode));
+    };
+    EXPECT_EQ(executions("st.global.v4.b32"), sums / 4);
+    EXPECT_EQ(executions("shfl"), sums / 2);
+  }
+}
+
 /// With fewer tiles than multiprocessors they are 64 by 64, and with fewer of
 /// these they have half of the rows.
 TEST(TileShape, IsLargeWhereAllMultiprocessorsHaveWork) {
