@@ -26,6 +26,10 @@ protected:
   void SetUp() override {
     if (!addsOnMatrixUnits(element()))
       GTEST_SKIP() << "needs matrix units";
+    ASSERT_TRUE(simt::isWorthWideTiles(rows, out, in));
+    ASSERT_EQ((rows + simt::kMostPlaces - 1) / simt::kMostPlaces %
+                  simt::bandTiles(rows),
+              1);
     KernelTest::SetUp();
   }
   /// One row of each tile, and the last one.
