@@ -85,7 +85,8 @@ TEST(Faults, ABarrierThatIsThere) {
 }
 
 TEST(Faults, AMissingBarrierIsARace) {
-  // The thread that comes first reads what nobody wrote: the fault is there, too.
+  // The thread that comes first reads what nobody wrote: the fault is there,
+  // too.
   for (const Options &options : allSchedules()) {
     const std::string text = exchange("");
     RunPtx run(text, options);
