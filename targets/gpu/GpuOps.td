@@ -256,8 +256,13 @@ def GroupAddOp : GroupProducts<"group_add"> {
     Example:
 
     ```mlir
-    %after:32 = simt.group_add (%w0, %w1, %w2, %w3), %rows[%v] rows(64) to %s0, ..., %s31
-        : memref<24576xbf16, #gpu.address_space<workgroup>> -> f32, ..., f32
+    %after:32 = simt.group_add (%w0, %w1, %w2, %w3), %rows[%v] rows(64)
+        to %s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7, %s8, %s9, %s10, %s11,
+           %s12, %s13, %s14, %s15, %s16, %s17, %s18, %s19, %s20, %s21, %s22, %s23,
+           %s24, %s25, %s26, %s27, %s28, %s29, %s30, %s31
+        : memref<24576xbf16, #gpu.address_space<workgroup>>
+        -> f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32,
+           f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32
     ```
   }];
   let arguments = (ins Variadic<I32>:$weights,
