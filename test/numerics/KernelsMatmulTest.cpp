@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsMatmulTest,
 /// bands, the last of which has one tile of rows.
 class LargeTilesTest : public KernelTest {
 protected:
-  static constexpr int64_t rows = 4200, in = 896, out = 1024, rank = 8;
+  static constexpr int64_t rows = 4200, in = 1024, out = 1024, rank = 8;
 
   void SetUp() override {
     if (!addsOnMatrixUnits(element()))
