@@ -613,7 +613,7 @@ TEST(Instructions, GroupsMultiplyWhatIsInSharedMemory) {
 
 TEST(Instructions, GroupsAreDoneWhenTheyAreWaitedFor) {
   constexpr const char *fence = "fence.proxy.async.shared::cta;";
-  const std::vector<uint16_t> ones(64 * 64, toBFloat16(1));
+  const std::vector<uint16_t> ones(2 * 64 * 64, toBFloat16(1));
   for (bool isDone : {false, true}) {
     RunPtx run(multiplyGroup("%d9, %d10, 1, 1, 1, 0, 0", fence,
                              isDone ? "wgmma.wait_group.sync.aligned 0;"
