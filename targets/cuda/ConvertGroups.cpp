@@ -24,20 +24,27 @@ constexpr int64_t panelOf(int64_t rows) { return rows * kRowBytes; }
 /// Along terms of one row of 128 bytes nothing leads anywhere.
 constexpr int64_t kNoPanel = 16;
 
+/// Constraints of float32 sums and of words that the text computes. Sums that
+/// there are before are changed in their places.
+std::string constraintsOf(int64_t sums, bool areChanged, int64_t computed = 0) {
+  std::string constraints;
+  // New ones are written before all operands are read.
+  for (int64_t i = 0; i < sums; ++i)
+    constraints += areChanged ? "=f," : "=&f,";
+  for (int64_t i = 0; i < computed; ++i)
+    constraints += "=&l,";
+  for (int64_t i = 0; areChanged && i < sums; ++i)
+    constraints += std::to_string(i) + ",";
+  return constraints;
+}
+
 /// The text of products, and what it reads.
 class GroupText {
 public:
   GroupText(ConversionPatternRewriter &rewriter, Location loc, int64_t sums,
             ValueRange before)
-      : b(rewriter), loc(loc), sums(sums), operands(before) {
-    // What is written before all is read.
-    for (int64_t i = 0; i < sums; ++i)
-      constraints += before.empty() ? "=&f," : "=f,";
-    for (int64_t i = 0; i < kAdvanced; ++i)
-      constraints += "=&l,";
-    for (size_t i = 0; i < before.size(); ++i)
-      constraints += std::to_string(i) + ",";
-  }
+      : b(rewriter), loc(loc), sums(sums), operands(before),
+        constraints(constraintsOf(sums, !before.empty(), kAdvanced)) {}
 
   /// Something in the text.
   using Name = std::string;
@@ -46,7 +53,7 @@ public:
   Name descriptor(Value place, int64_t leading);
   Name word(Value value) { return operand(value, "r,"); }
 
-  /// What is so many bytes after a descriptor's place.
+  /// A side of a product, which begins `bytes` after a descriptor's place.
   struct Side {
     Name descriptor;
     int64_t bytes;
@@ -87,7 +94,7 @@ private:
   const Location loc;
   const int64_t sums;
   SmallVector<Value> operands;
-  std::string text = "wgmma.fence.sync.aligned;\n", constraints;
+  std::string constraints, text = "wgmma.fence.sync.aligned;\n";
 };
 
 } // namespace
@@ -199,13 +206,9 @@ struct ConvertFinishGroups
                   ConversionPatternRewriter &rewriter) const override {
     // Changed in place, sums are used by nobody before the wait.
     auto sums = static_cast<int64_t>(op.getSums().size());
-    std::string constraints;
-    for (int64_t i = 0; i < sums; ++i)
-      constraints += "=f,";
-    for (int64_t i = 0; i < sums; ++i)
-      constraints += std::to_string(i) + ",";
     rewriter.replaceOp(op, emitText(rewriter, op.getLoc(), waitForAllBut(0),
-                                    constraints, adaptor.getSums(), sums));
+                                    constraintsOf(sums, /*areChanged=*/true),
+                                    adaptor.getSums(), sums));
     return success();
   }
 };

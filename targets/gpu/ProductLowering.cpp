@@ -76,9 +76,6 @@ static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
          (isShort || (op.getReadAhead() && areBFloat16(op)));
 }
 
-/// Of heads with more features keys are wide, see DeviceFeatures.
-static constexpr int64_t kNarrowHead = 64;
-
 int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                                const DeviceFeatures &device) {
   bool hasProducts = false, hasOthers = false, isWide = false;

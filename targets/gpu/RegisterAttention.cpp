@@ -79,7 +79,8 @@ Workgroups::Workgroups(const AttentionSizes &sizes, KernelBuilder &k,
   if (byGroups) {
     // Where there are more blocks than can run at once, but not more pairs. Of
     // narrow heads a multiprocessor has two at a time.
-    pairsKeys = sizes.headDim > 64 && isWork(sizes.kvHeads, keyRows) &&
+    pairsKeys = sizes.headDim > simt::kNarrowHead &&
+                isWork(sizes.kvHeads, keyRows) &&
                 !isWork(sizes.kvHeads, 2 * keyRows);
     return;
   }
@@ -87,7 +88,8 @@ Workgroups::Workgroups(const AttentionSizes &sizes, KernelBuilder &k,
   // share the queries of each, so that more of these are in shared memory:
   // heads of 128 features have no room for them.
   keyRows = kMostKeyRows;
-  int64_t fewest = sizes.headDim > 64 ? kMostKeyRows : simt::kMatrixRows;
+  int64_t fewest =
+      sizes.headDim > simt::kNarrowHead ? kMostKeyRows : simt::kMatrixRows;
   while (keyRows > fewest && !isWork(sizes.kvHeads * parts, keyRows))
     keyRows /= 2;
 }

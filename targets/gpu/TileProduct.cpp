@@ -386,7 +386,7 @@ SmallVector<Value> TileProduct::forEachStage(
 SmallVector<Value> TileProduct::forEachStageAhead(
     bool areWhole, Value count, ValueRange values,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
-  // What is multiplied while this stage begins is not overwritten.
+  // The stage that is still multiplied when this one begins stays as it is.
   int64_t ahead = stages - 1 - stagesUnderWay();
   auto bring = [&](Value slot, Value t) {
     b.when(b.isLess(t, count), [&] {

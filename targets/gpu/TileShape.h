@@ -29,6 +29,8 @@ inline constexpr int64_t kMultiprocessors = 132;
 // Matrices of a matrix unit: 16 x 8 sums of 16 terms.
 inline constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8,
                          kMatrixTerms = 16;
+/// Of heads with more features keys are wide, see DeviceFeatures.
+inline constexpr int64_t kNarrowHead = 64;
 /// Subgroups that multiply together, and the rows that they have.
 inline constexpr int64_t kGroup = 4, kGroupRows = kGroup * kMatrixRows;
 

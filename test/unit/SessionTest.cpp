@@ -399,8 +399,8 @@ TEST_F(SessionTest, ASlowLinkHasTheTimeToGreet) {
 
 namespace {
 
-/// An ordered link that is over for both once one side closes it. What was sent
-/// before arrives first.
+/// An ordered link, which ends for both sides when one closes it. All that was
+/// sent before still arrives.
 struct Line {
   std::mutex mutex;
   std::map<std::string, std::deque<std::string>> to;
