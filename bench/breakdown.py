@@ -8,9 +8,12 @@ that is of the roofline: the time in which the processor could do the operations
 whichever is longer, over the time that it took. The rates of the processor are
 measured before and after each run, on as many threads.
 
-"planned" has --budget MiB, or where none is given, --share of what `full` is
-planned with. With Qwen2.5-0.5B and 256 tokens, 0.43 of it is a tenth of what
-PyTorch takes.
+The last table has a row for each configuration: the parts of a step, their
+shares of the time, and what each reaches of its roofline.
+
+"planned" has --budget MiB, one for all or one for each of --tokens, or where
+none is given, --share of what `full` is planned with. With Qwen2.5-0.5B and 256
+tokens, 0.43 of it is a tenth of what PyTorch takes.
 """
 
 import argparse
@@ -41,7 +44,7 @@ def parse_arguments():
     add("--plans", type=settings.names(PLANS), default=PLANS)
     add("--optimizers", type=settings.names(["sgd", "adamw"]),
         default=["sgd", "adamw"])
-    add("--budget", type=settings.count, metavar="MIB", help="of `planned`")
+    add("--budget", type=settings.counts, metavar="MIB", help="of `planned`")
     add("--share", type=settings.positive, default=0.43,
         help="of the plan of `full`, where there is no --budget")
     add("--threads", type=settings.count, default=2)
@@ -110,7 +113,7 @@ def without_first(long, first):
             "seconds": seconds}
 
 
-def measure(arguments, config, tokens, optimizer, folder, machine):
+def measure(arguments, config, tokens, optimizer, budget, folder, machine):
     """Prints a table for each plan, and returns them for the JSON file, and the
     programs."""
     bin_dir = arguments.build.resolve() / "bin"
@@ -125,11 +128,11 @@ def measure(arguments, config, tokens, optimizer, folder, machine):
     keys = arguments.set or SETTINGS
     programs = {"full": HoneProgram(work, bin_dir, where,
                                     ["train.residuals=full"] + keys)}
-    needs_share = "planned" in arguments.plans and not arguments.budget
+    needs_share = "planned" in arguments.plans and not budget
     if "full" in arguments.plans or needs_share:
         programs["full"].compile_for_drawn(model, folder)
     if "planned" in arguments.plans:
-        budget = arguments.budget or int(
+        budget = budget or int(
             arguments.share * programs["full"].plan["peak_bytes"] / MIB)
         programs["planned"] = HoneProgram(
             work, bin_dir, where,
@@ -155,8 +158,20 @@ def measure(arguments, config, tokens, optimizer, folder, machine):
               f"{pairs:.0f} of products, {moved:.0f} GB/s\n\n"
               f"{report.markdown_table(rows)}\n", flush=True)
         tables.append({"title": title, "rates": list(machine.rates),
-                       "rows": rows, "profile": found})
+                       "rows": rows, "parts": report.parts_cells(found),
+                       "profile": found})
     return tables, [program for program in programs.values() if program.weights]
+
+
+def budgets(arguments):
+    """One for each number of tokens."""
+    found = arguments.budget or [None]
+    if len(found) == 1:
+        found *= len(arguments.tokens)
+    if len(found) != len(arguments.tokens):
+        raise RuntimeError(f"--budget: expected one, or {len(arguments.tokens)} for as "
+                           f"many --tokens, found {len(found)}")
+    return zip(arguments.tokens, found)
 
 
 def main():
@@ -166,16 +181,19 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     machine = Machine(arguments.build.resolve() / "bin", arguments.threads)
     tables, programs = [], []
-    for name, tokens, optimizer in itertools.product(
-            arguments.config.split(","), arguments.tokens,
+    for name, (tokens, budget), optimizer in itertools.product(
+            arguments.config.split(","), budgets(arguments),
             arguments.optimizers):
         found, used = measure(arguments, find_config(name), tokens, optimizer,
-                              folder, machine)
+                              budget, folder, machine)
         tables += found
         programs += used
     if arguments.prepare:
         print(f"prepared: {len(programs)} programs in {folder}")
         return
+    print(report.markdown_table(
+        [["configuration", *report.parts_heading()]]
+        + [[table["title"], *table["parts"]] for table in tables]))
     path = folder / "breakdown.json"
     path.write_text(json.dumps(tables, indent=1) + "\n")
     print(f"written: {path}")

@@ -53,6 +53,48 @@ def kernel_rows(kernels):
     return rows
 
 
+def _roofline(profile):
+    return Roofline(profile["counted"], profile, profile["flops_per_second"],
+                    profile["bytes_per_second"], profile.get("pairs_per_second"))
+
+
+# What a step consists of: the first op of a kernel says where it belongs.
+PARTS = {"weights": ("lora_linear", "linear"), "loss": ("linear_cross_entropy",),
+         "attention": ("attention",),
+         "adapters' gradients": ("lora_parameter", "lora_inner", "parameter")}
+
+
+def _part_of(kernel):
+    op = kernel.split(" ")[0].split("+")[0].removesuffix("_adjoint")
+    return next((part for part, ops in PARTS.items() if op in ops), "rest")
+
+
+def parts_heading():
+    return ["ms of a step", "of roofline", *PARTS, "rest"]
+
+
+def parts_cells(profile):
+    """Milliseconds of a step and its share of the roofline, then each part's
+    share of the time, and of its own roofline."""
+    roofline, total = _roofline(profile), profile["seconds"]
+    seconds, floors = collections.Counter(), collections.Counter()
+    kernels = collections.Counter()
+    for k in profile["kernels"]:
+        kernels[k["block"], k["kernel"]] += k["seconds"]
+    for (block, kernel), spent in kernels.items():
+        part = _part_of(kernel)
+        seconds[part] += spent
+        floors[part] += roofline.floor(f"{block}: {kernel}") * profile["steps"]
+    cells = [f"{total / profile['steps'] * 1e3:.0f}",
+             f"{100 * sum(floors.values()) / total:.0f} %"]
+    for part in PARTS:
+        cells.append(f"{100 * seconds[part] / total:.1f} % at "
+                     f"{100 * floors[part] / seconds[part]:.0f} %"
+                     if seconds[part] else "-")
+    rest = total - sum(seconds[part] for part in PARTS)
+    return cells + [f"{100 * rest / total:.1f} %"]
+
+
 def profile_rows(profile, shown=12):
     """Milliseconds of a step for each block, then for the longest kernels, and
     what they reach: against the FMA peak and what the threads read of memory."""
@@ -62,9 +104,7 @@ def profile_rows(profile, shown=12):
         blocks[k["block"]] += k["seconds"]
         kernels[f"{k['block']}: {k['kernel']}"] += k["seconds"]
     blocks["other"] = max(total - sum(blocks.values()), 0)
-    roofline = Roofline(profile["counted"], profile, profile["flops_per_second"],
-                        profile["bytes_per_second"],
-                        profile.get("pairs_per_second"))
+    roofline = _roofline(profile)
     rows = [["block, then kernel", "ms of a step", "share", "GFLOP/s", "GB/s",
              "of roofline"]]
     for name, seconds in blocks.most_common() + kernels.most_common(shown):

@@ -40,12 +40,16 @@ class Roofline:
                     self.asked[row][1] += op["bytes"]
                     self.asked[row][2] += multiplied
 
+    def floor(self, row):
+        """Seconds in which the machine could do what the row asks for."""
+        flops, moved, multiplied = self.asked.get(row, (0, 0, 0))
+        return max((flops - multiplied) / self.peak
+                   + multiplied / self.products, moved / self.rate)
+
     def cells(self, row, seconds):
         """GFLOP/s, GB/s and the share of the roofline; `seconds` of a step."""
         if row not in self.asked or seconds <= 0:
             return ["-", "-", "-"]
-        flops, moved, multiplied = self.asked[row]
-        floor = max((flops - multiplied) / self.peak
-                    + multiplied / self.products, moved / self.rate)
+        flops, moved, _ = self.asked[row]
         return [f"{flops / seconds / 1e9:.1f}", f"{moved / seconds / 1e9:.1f}",
-                f"{100 * floor / seconds:.0f} %"]
+                f"{100 * self.floor(row) / seconds:.0f} %"]
