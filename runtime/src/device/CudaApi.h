@@ -51,6 +51,18 @@ enum DeviceAttribute : int {
   kMostSharedBytes = 97, ///< of a workgroup, where a kernel asks for it
 };
 
+/// Of a context: what the device's memory is reserved for.
+enum Limit : int {
+  kStackBytes = 0,  ///< of each thread that a device can hold
+  kPrintfBytes = 1, ///< of printf's queue
+  kHeapBytes = 2,   ///< of the heap of kernels' malloc
+};
+
+enum FunctionAttribute : int {
+  kLocalBytes = 3, ///< of each thread's own memory
+  kMaxDynamicShared = 8,
+};
+
 enum LoadOption : int {
   kInfoLog = 3,       ///< char *
   kInfoLogBytes = 4,  ///< the size, as a pointer
@@ -65,7 +77,6 @@ struct KernelNode {
   void **arguments, **extra;
 };
 
-constexpr int kMaxDynamicShared = 8; ///< of a function's attributes
 constexpr unsigned kNonBlocking = 1; ///< of a stream
 constexpr unsigned kNoTiming = 2;    ///< of an event
 
@@ -86,6 +97,8 @@ constexpr unsigned kNoTiming = 2;    ///< of an event
     (Context **context, DeviceNumber device))                                  \
   X(releaseContext, cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))       \
   X(setContext, cuCtxSetCurrent, (Context *context))                           \
+  X(limit, cuCtxGetLimit, (size_t *value, Limit limit))                        \
+  X(setLimit, cuCtxSetLimit, (Limit limit, size_t value))                      \
   X(memoryInfo, cuMemGetInfo_v2, (size_t *free, size_t *total))                \
   X(allocate, cuMemAlloc_v2, (Address *address, size_t bytes))                 \
   X(free, cuMemFree_v2, (Address address))                                     \
@@ -115,8 +128,10 @@ constexpr unsigned kNoTiming = 2;    ///< of an event
   X(unload, cuModuleUnload, (LoadedCode *code))                                \
   X(function, cuModuleGetFunction,                                             \
     (Function **function, LoadedCode *code, const char *name))                 \
+  X(functionAttribute, cuFuncGetAttribute,                                     \
+    (int *value, FunctionAttribute attribute, Function *function))             \
   X(setFunction, cuFuncSetAttribute,                                           \
-    (Function *function, int attribute, int value))                            \
+    (Function *function, FunctionAttribute attribute, int value))              \
   X(launch, cuLaunchKernel,                                                    \
     (Function *function, unsigned gridX, unsigned gridY, unsigned gridZ,       \
      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,  \

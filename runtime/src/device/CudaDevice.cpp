@@ -87,6 +87,8 @@ CudaDevice::open(const hone_module &module, int number, RoomNeeded room) {
   if (device->failure == kSuccess)
     device->note(driver.setContext(device->context));
   if (device->failure == kSuccess)
+    driver.reserveLeast();
+  if (device->failure == kSuccess)
     device->note(driver.createStream(&device->stream, kNonBlocking));
   if (device->failure == kSuccess)
     device->note(driver.createEvent(&device->reached, kNoTiming));
@@ -197,6 +199,7 @@ Status CudaDevice::loadCode(const hone_module &module) {
       result != kSuccess)
     return refused(driver.describe(result) + (*log ? "\n" : "") + log);
   uint32_t fields = 0;
+  int localBytes = 0; // of a thread, at most
   for (uint32_t i = 0; i < module.kernel_count; ++i) {
     const hone_kernel &kernel = module.kernels[i];
     fields = std::max(fields, kernel.field_count);
@@ -205,10 +208,17 @@ Status CudaDevice::loadCode(const hone_module &module) {
     if (result == kSuccess && kernel.shared_bytes > OrdinaryShared)
       result = driver.setFunction(functions.back(), kMaxDynamicShared,
                                   int(kernel.shared_bytes));
+    int local = 0;
+    if (result == kSuccess)
+      result = driver.functionAttribute(&local, kLocalBytes, functions.back());
+    localBytes = std::max(localBytes, local);
     if (result != kSuccess)
       return refused(std::string("kernel ") + kernel.symbol + ": " +
                      driver.describe(result));
   }
+  // Else the first launch that needs it would wait for what runs.
+  if (localBytes > 0)
+    (void)driver.setLimit(kStackBytes, size_t(localBytes));
   arguments.resize(fields);
   list.use(module, functions);
   return Status::ok();

@@ -54,6 +54,11 @@ std::string assembledCodeName(std::string_view text, int capability) {
          ".cubin";
 }
 
+void CudaDriver::reserveLeast() const {
+  for (Limit each : {kStackBytes, kPrintfBytes, kHeapBytes})
+    (void)setLimit(each, 0);
+}
+
 std::string CudaDriver::describe(Code code) const {
   const char *name = nullptr, *words = nullptr;
   (void)errorName(code, &name);

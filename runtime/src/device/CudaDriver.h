@@ -27,6 +27,12 @@ struct CudaDriver : cuda::Functions {
   /// Errors: NoDriver, DeviceFailed.
   Result<std::vector<CudaDescription>> devices() const;
 
+  /// Has the current context reserve the least: it keeps a stack of 1 KiB for
+  /// each thread that the device can hold, 264 MiB on an H100, until it is told
+  /// that kernels have none, and they call neither printf nor malloc. Before
+  /// any kernel is loaded. A driver that refuses has its own sizes.
+  void reserveLeast() const;
+
   /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
   std::string describe(cuda::Code code) const;
 

@@ -12,4 +12,7 @@ if not asked == measured == planned > 0:
     sys.exit(f"asked for {asked}, told {measured}, planned {planned}")
 if pinned != 2 * 2 * 1024 * 1024 + 64 * 1024:
     sys.exit(f"{pinned} bytes are pinned")
+# Kernels of ours have no stack.
+if int(re.search(r"^reserved bytes: (\d+)$", report, re.M).group(1)):
+    sys.exit("the driver keeps memory for stacks")
 print("the driver was asked for the planned bytes")

@@ -14,6 +14,7 @@
 namespace hone::rt::cuda {
 struct Context {
   int references = 0;
+  std::array<size_t, 3> limits = {}; ///< by Limit
 };
 struct LoadedCode {
   const ptx::Module *module = nullptr;
@@ -48,6 +49,9 @@ using namespace hone::ptx;
 using namespace hone::rt::cuda;
 
 static Context context;
+
+/// As a context has them at first.
+static constexpr std::array<size_t, 3> kLimits = {1 << 10, 1 << 20, 8 << 20};
 
 // Every function begins with one: a device that is not there, or that has
 // failed, answers nothing.
@@ -159,7 +163,7 @@ EXPORT cuDeviceGetAttribute(int *value, DeviceAttribute attribute,
   HONE_ENTER
   switch (attribute) {
   case kMultiprocessors:
-    *value = 1;
+    *value = kMultiprocessorCount;
     return kSuccess;
   case kCapabilityMajor:
     *value = driver.options.capability / 10;
@@ -178,15 +182,29 @@ EXPORT cuDeviceTotalMem_v2(size_t *bytes, DeviceNumber) {
   *bytes = driver.options.machine.memoryBytes;
   return kSuccess;
 }
+
+static Code reserveStacks(Driver &driver, size_t bytes) {
+  if (!driver.reserve(bytes * kResidentThreads * kMultiprocessorCount))
+    return kOutOfMemory;
+  context.limits[kStackBytes] = bytes;
+  return kSuccess;
+}
+
 EXPORT cuDevicePrimaryCtxRetain(Context **out, DeviceNumber) {
   HONE_ENTER_DEVICE
-  ++context.references;
+  if (context.references++ == 0) {
+    context.limits = kLimits;
+    // Tests have devices that are smaller than that, too.
+    if (reserveStacks(driver, kLimits[kStackBytes]) != kSuccess)
+      context.limits[kStackBytes] = 0;
+  }
   *out = &context;
   return kSuccess;
 }
 EXPORT cuDevicePrimaryCtxRelease_v2(DeviceNumber) {
   HONE_ENTER
-  --context.references;
+  if (--context.references == 0)
+    return reserveStacks(driver, 0);
   return kSuccess;
 }
 EXPORT cuCtxSetCurrent(Context *) {
@@ -194,10 +212,28 @@ EXPORT cuCtxSetCurrent(Context *) {
   return kSuccess;
 }
 
+EXPORT cuCtxGetLimit(size_t *value, Limit limit) {
+  HONE_ENTER_DEVICE
+  if (limit < 0 || size_t(limit) >= context.limits.size())
+    return kInvalidValue;
+  *value = context.limits[limit];
+  return kSuccess;
+}
+EXPORT cuCtxSetLimit(Limit limit, size_t value) {
+  HONE_ENTER_DEVICE
+  if (driver.options.refusesLimits || context.references == 0 || limit < 0 ||
+      size_t(limit) >= context.limits.size())
+    return kInvalidValue;
+  if (limit == kStackBytes)
+    return reserveStacks(driver, value);
+  context.limits[limit] = value;
+  return kSuccess;
+}
+
 EXPORT cuMemGetInfo_v2(size_t *free, size_t *total) {
   HONE_ENTER_DEVICE
   *total = driver.memory().capacity();
-  *free = *total - driver.memory().used();
+  *free = driver.freeBytes();
   return kSuccess;
 }
 EXPORT cuMemAlloc_v2(Address *address, size_t bytes) {
@@ -390,7 +426,21 @@ EXPORT cuModuleGetFunction(Function **function, LoadedCode *code,
   *function = known.get();
   return kSuccess;
 }
-EXPORT cuFuncSetAttribute(Function *function, int attribute, int value) {
+EXPORT cuFuncGetAttribute(int *value, FunctionAttribute attribute,
+                          Function *function) {
+  HONE_ENTER_DEVICE
+  switch (attribute) {
+  case kLocalBytes:
+    *value = int(function->kernel->localBytes);
+    return kSuccess;
+  case kMaxDynamicShared:
+    *value = int(function->maxDynamicShared);
+    return kSuccess;
+  }
+  return kInvalidValue;
+}
+EXPORT cuFuncSetAttribute(Function *function, FunctionAttribute attribute,
+                          int value) {
   HONE_ENTER_DEVICE
   if (attribute != kMaxDynamicShared || value < 0 ||
       uint32_t(value) + function->kernel->sharedBytes > kMaxShared)
@@ -407,8 +457,11 @@ EXPORT cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
       blockY == 0 || blockZ == 0 || uint64_t(blockX) * blockY * blockZ > 1024 ||
       sharedBytes > function->maxDynamicShared)
     return kInvalidValue;
-  // Arguments are read now: their memory is free again on return.
   const Kernel &kernel = *function->kernel;
+  if (kernel.localBytes > context.limits[kStackBytes])
+    if (Code code = reserveStacks(driver, kernel.localBytes); code != kSuccess)
+      return code;
+  // Arguments are read now: their memory is free again on return.
   std::vector<char> copied(kernel.parameterBytes);
   std::vector<size_t> offsets;
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {

@@ -24,12 +24,24 @@ Machine *Driver::machine() {
   return device.get();
 }
 
+bool Driver::reserve(uint64_t bytes) {
+  if (memory().used() + bytes > memory().capacity())
+    return false;
+  reserved = bytes;
+  return true;
+}
+
+uint64_t Driver::freeBytes() {
+  return memory().capacity() -
+         std::min(memory().capacity(), memory().used() + reserved);
+}
+
 cuda::Code Driver::allocate(cuda::Address &address, uint64_t bytes) {
   if (++allocations == options.refusedAllocation)
     return cuda::kOutOfMemory;
   if (bytes == 0)
     return cuda::kInvalidValue;
-  address = memory().allocate(bytes);
+  address = bytes <= freeBytes() ? memory().allocate(bytes) : 0;
   if (!address)
     return cuda::kOutOfMemory;
   deviceBytes += bytes;
@@ -175,10 +187,11 @@ void Driver::writeReport() {
     return;
   fprintf(file,
           "%slaunches: %llu\nallocations: %llu\ndevice bytes: %llu\n"
-          "pinned bytes: %llu\nwaits: %llu\n",
+          "pinned bytes: %llu\nreserved bytes: %llu\nwaits: %llu\n",
           device->report().c_str(), (unsigned long long)launches,
           (unsigned long long)allocations, (unsigned long long)deviceBytes,
-          (unsigned long long)pinnedBytes, (unsigned long long)hostWaits);
+          (unsigned long long)pinnedBytes, (unsigned long long)reserved,
+          (unsigned long long)hostWaits);
   fclose(file);
 }
 

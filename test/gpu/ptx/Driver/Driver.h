@@ -17,6 +17,9 @@ namespace hone::ptx {
 
 namespace cuda = rt::cuda;
 
+constexpr int kMultiprocessorCount = 1;
+constexpr uint64_t kResidentThreads = 2048; ///< of a multiprocessor, at most
+
 class Driver {
 public:
   /// The process's one.
@@ -31,6 +34,10 @@ public:
   Machine *machine();
   Memory &memory() { return machine()->memory(); }
 
+  /// What a context keeps of the memory, in place of what it kept before.
+  /// False: there is not so much.
+  bool reserve(uint64_t bytes);
+  uint64_t freeBytes();
   cuda::Code allocate(cuda::Address &address, uint64_t bytes);
   cuda::Code allocateHost(void *&address, uint64_t bytes);
   bool freeHost(void *address);
@@ -63,6 +70,7 @@ private:
   std::deque<std::function<void()>> queue;
   uint64_t allocations = 0, launches = 0;
   uint64_t deviceBytes = 0, pinnedBytes = 0; ///< asked for, in all
+  uint64_t reserved = 0;                     ///< kept by the context
   /// Calls that found something queued: queries of events, since the runtime
   /// waits by repeating them; synchronizations; copies to memory that is not
   /// pinned; and what frees or destroys, which a run does at its end alone.

@@ -13,11 +13,10 @@ namespace hone::ptx {
 static constexpr char kPrefix[] = "HONE_PTX_";
 /// Whatever else begins so is a mistake, which would test nothing.
 static constexpr const char *kNames[] = {
-    "ORDER",          "SEED",           "LANES",
-    "MEMORY",         "DEVICES",        "CAPABILITY",
-    "VERSION",        "REPORT",         "CONFLICTS",
-    "KERNELS",        "GRAPHS",         "RECORD",
-    "DROP",           "INSTRUCTIONS",   "REFUSE_ALLOCATION",
+    "ORDER",          "SEED",           "LANES",        "MEMORY",
+    "DEVICES",        "CAPABILITY",     "VERSION",      "REPORT",
+    "CONFLICTS",      "KERNELS",        "GRAPHS",       "LIMITS",
+    "RECORD",         "DROP",           "INSTRUCTIONS", "REFUSE_ALLOCATION",
     "LOSE_AT_LAUNCH", "STICK_AT_LAUNCH"};
 
 [[noreturn]] static void refuse(const std::string &name,
@@ -97,6 +96,7 @@ DriverOptions readDriverOptions() {
   machine.countsBankConflicts = readWord("CONFLICTS", {"ignore", "count"}) == 1;
   options.skipsKernels = readWord("KERNELS", {"run", "skip"}) == 1;
   options.refusesGraphs = readWord("GRAPHS", {"run", "refuse"}) == 1;
+  options.refusesLimits = readWord("LIMITS", {"keep", "refuse"}) == 1;
   if (const char *file = textOf("REPORT")) {
     options.reportFile = file;
     // A report that cannot be written later is missed by nobody.

@@ -14,7 +14,8 @@ struct DriverOptions {
   int version = 13000;       ///< 1000 major + 10 minor
   bool skipsKernels = false; ///< launches are counted and do nothing
   bool refusesGraphs = false;
-  std::string reportFile; ///< written at the end; empty: none
+  bool refusesLimits = false; ///< a context's stay as they are at first
+  std::string reportFile;     ///< written at the end; empty: none
   /// Which allocation is refused, launch fails with its device, or never ends,
   /// from 1; 0: none.
   uint64_t refusedAllocation = 0, lostLaunch = 0, stuckLaunch = 0;

@@ -178,6 +178,48 @@ TEST(CudaDevice, WithoutGraphsLaunchesComeOneByOne) {
       testing::ExitedWithCode(0), "");
 }
 
+/// What is not free of the device's memory.
+static uint64_t keptBytes() {
+  auto driver = CudaDriver::load();
+  size_t free = 0, total = 0;
+  EXPECT_EQ(driver.value().memoryInfo(&free, &total), cuda::kSuccess);
+  return total - free;
+}
+
+/// In a process of its own: of a device whose kernels have `localBytes` of
+/// their own, once it is open and after a launch.
+static void expectKept(uint64_t localBytes, uint64_t bytes,
+                       const char *limits = "keep") {
+  EXPECT_EXIT(
+      {
+        setenv("HONE_PTX_LIMITS", limits, 1);
+        std::string text = kText;
+        if (localBytes)
+          text.insert(text.find(".reg"),
+                      ".local .b8 own[" + std::to_string(localBytes) + "];\n");
+        const hone_module module =
+            moduleOf(text.c_str(), "nvptx64-nvidia-cuda:sm_80");
+        auto opened = CudaDevice::open(module, 0, kArena);
+        EXPECT_TRUE(opened.isOk());
+        EXPECT_EQ(keptBytes(), bytes);
+        const Status status = runAll<CudaDevice>(module, 0, 3);
+        EXPECT_TRUE(status.isOk()) << status.render();
+        EXPECT_EQ(keptBytes(), bytes);
+        _exit(testing::Test::HasFailure());
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(CudaDevice, ContextsKeepTheStacksThatKernelsHave) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr uint64_t kThreads = 2048;
+  expectKept(0, 0);
+  expectKept(48, 48 * kThreads);
+  expectKept(4096, 4096 * kThreads);
+  // What a driver refuses is no error.
+  expectKept(0, 1024 * kThreads, "refuse");
+}
+
 TEST(CudaDevice, EachFailureHasItsCode) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   expectError<CudaDevice>(
