@@ -2,6 +2,9 @@
 //
 // gpu-probe [--device N] driver   fails unless programs can run on the device
 // gpu-probe [--device N] device   a line of JSON: names, versions, rates
+// gpu-probe [--device N] context  a line of JSON: what a context takes of the
+//                                 device's memory, with the stack that drivers
+//                                 give each thread and without
 // gpu-probe [--device N] watch    prints the bytes that are free whenever they
 //                                 are fewer than ever, until it is ended
 //
@@ -94,6 +97,23 @@ static Result<double> timed(const Opened &opened, Work work) {
   return least;
 }
 
+static Result<Function *> loadEmptyKernel(const CudaDriver &driver) {
+  LoadedCode *code = nullptr;
+  Function *empty = nullptr;
+  TRY_DRIVER(driver.loadCode(&code, kEmptyKernel, 0, nullptr, nullptr),
+             "a kernel");
+  TRY_DRIVER(driver.function(&empty, code, "empty"), "a kernel");
+  return empty;
+}
+
+static Code launch(const Opened &opened, Function *empty, int count) {
+  Code first = kSuccess;
+  for (int i = 0; i < count && first == kSuccess; ++i)
+    first = opened.driver.launch(empty, 1, 1, 1, 32, 1, 1, 0, opened.stream,
+                                 nullptr, nullptr);
+  return first;
+}
+
 static Status probe(const Opened &opened) {
   const CudaDriver &driver = opened.driver;
   size_t free = 0, total = 0;
@@ -119,23 +139,12 @@ static Status probe(const Opened &opened) {
                 return driver.copyOut(host, to, hostBytes, opened.stream);
               }));
 
-  LoadedCode *code = nullptr;
-  Function *empty = nullptr;
-  TRY_DRIVER(driver.loadCode(&code, kEmptyKernel, 0, nullptr, nullptr),
-             "a kernel");
-  TRY_DRIVER(driver.function(&empty, code, "empty"), "a kernel");
   constexpr int kLaunches = 2000;
-  auto launch = [&](int count) {
-    Code first = kSuccess;
-    for (int i = 0; i < count && first == kSuccess; ++i)
-      first = driver.launch(empty, 1, 1, 1, 32, 1, 1, 0, opened.stream, nullptr,
-                            nullptr);
-    return first;
-  };
+  HONE_ASSIGN(Function *const empty, loadEmptyKernel(driver));
   HONE_ASSIGN(const double launches,
-              timed(opened, [&] { return launch(kLaunches); }));
-  HONE_ASSIGN(const double round, timed(opened, [&] { return launch(1); }));
-  (void)driver.unload(code);
+              timed(opened, [&] { return launch(opened, empty, kLaunches); }));
+  HONE_ASSIGN(const double round,
+              timed(opened, [&] { return launch(opened, empty, 1); }));
   (void)driver.freeHost(host);
   (void)driver.free(from);
   (void)driver.free(to);
@@ -154,6 +163,46 @@ static Status probe(const Opened &opened) {
          static_cast<unsigned long long>(free), 2 * double(bytes) / copy / 1e9,
          double(hostBytes) / in / 1e9, double(hostBytes) / out / 1e9,
          launches / kLaunches * 1e6, round * 1e6);
+  return Status::ok();
+}
+
+/// What a context takes, with everything else that is not free: nobody else is
+/// to use the device.
+struct Taken {
+  size_t stackBytes = 0;
+  double mebibytes = 0;
+};
+
+static Result<Taken> taken(const CudaDriver &driver) {
+  Taken taken;
+  size_t free = 0, total = 0;
+  TRY_DRIVER(driver.limit(&taken.stackBytes, kStackBytes), "the stack's size");
+  TRY_DRIVER(driver.memoryInfo(&free, &total), "memory");
+  taken.mebibytes = double(total - free) / (1 << 20);
+  return taken;
+}
+
+static Status probeContext(const Opened &opened) {
+  const CudaDriver &driver = opened.driver;
+  HONE_ASSIGN(const Taken first, taken(driver));
+  driver.reserveLeast();
+  HONE_ASSIGN(const Taken least, taken(driver));
+  // Whether a driver reserves at once or for the first launch.
+  HONE_ASSIGN(Function *const empty, loadEmptyKernel(driver));
+  auto launched = [&]() -> Result<Taken> {
+    TRY_DRIVER(launch(opened, empty, 1), "a launch");
+    TRY_DRIVER(driver.synchronize(opened.stream), "waiting");
+    return taken(driver);
+  };
+  HONE_ASSIGN(const Taken leastLaunched, launched());
+  (void)driver.setLimit(kStackBytes, first.stackBytes);
+  HONE_ASSIGN(const Taken againLaunched, launched());
+  printf("{\"stack_bytes\": %zu, \"context_mebibytes\": %.1f, "
+         "\"least_stack_bytes\": %zu, \"least_context_mebibytes\": %.1f, "
+         "\"launched_least_mebibytes\": %.1f, "
+         "\"launched_with_stack_mebibytes\": %.1f}\n",
+         first.stackBytes, first.mebibytes, least.stackBytes, least.mebibytes,
+         leastLaunched.mebibytes, againLaunched.mebibytes);
   return Status::ok();
 }
 
@@ -178,14 +227,19 @@ int main(int argc, char **argv) {
     at = *end || !*argv[2] || device < 0 ? argc : 3;
   }
   const std::string what = at + 1 == argc ? argv[at] : "";
-  if (what != "driver" && what != "device" && what != "watch") {
-    fprintf(stderr, "usage: gpu-probe [--device N] driver | device | watch\n");
+  if (what != "driver" && what != "device" && what != "context" &&
+      what != "watch") {
+    fprintf(
+        stderr,
+        "usage: gpu-probe [--device N] driver | device | context | watch\n");
     return 2;
   }
   Result<Opened> opened = openDevice(device);
   Status status = opened.isOk() ? Status::ok() : opened.status();
   if (status.isOk() && what == "device")
     status = probe(opened.value());
+  if (status.isOk() && what == "context")
+    status = probeContext(opened.value());
   if (status.isOk() && what == "watch")
     status = watch(opened.value());
   fputs(status.render().c_str(), stderr);

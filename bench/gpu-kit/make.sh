@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # make.sh BUILD OUT [FOLDER] - packs what one command needs on a machine with a
-# GPU. FOLDER has other lists `programs`, `cases` and `unit-cases` than this one.
+# GPU. FOLDER has other lists than this one: `programs`, `sanitized`, `cases` and
+# `unit-cases`, of which only `programs` and `cases` must be there.
 # What cannot be made is left out by name, here and in the kit's table.
 #
 # HONE_KIT_STEPS: of the small model, 20. HONE_SHARED: where data/configs is.
@@ -141,8 +142,10 @@ program() {
 
 vocabulary() { sed -n 's/.*"vocab_size": *\([0-9]*\).*/\1/p' "$1"; }
 
+# rows LIST: its lines that are no comments; none where there is no list.
+rows() { [ ! -e "$lists/$1" ] || sed '/^#/d; /^ *$/d' "$lists/$1"; }
+
 while read -r name config dtype batch tokens architecture; do
-  case $name in '' | '#'*) continue ;; esac
   json=$(config_of "$config")
   if [ -z "$json" ]; then
     leave_out "$name" "there is no config.json of $config; set HONE_SHARED"
@@ -154,11 +157,16 @@ while read -r name config dtype batch tokens architecture; do
   [ -e "$kit/data/$sequences.jsonl" ] ||
     ids "$kit/data/$sequences.jsonl" "$(vocabulary "$json")" $((4 * batch)) "$tokens"
   job program "$name" "$config" "$dtype" "$batch" "$tokens" "${architecture:-sm_90}" "$json"
-done <"$lists/programs"
+done < <(rows programs; rows sanitized)
 all_jobs
-while read -r name _; do
-  [ ! -e "$kit/programs/$name/settings" ] || printf '%s\n' "$name"
-done <"$lists/programs" >"$kit/programs/order"
+# made LIST: the names of those of its programs that could be made.
+made() {
+  rows "$1" | while read -r name _; do
+    [ ! -e "$kit/programs/$name/settings" ] || printf '%s\n' "$name"
+  done
+}
+made programs >"$kit/programs/order"
+made sanitized >"$kit/programs/sanitized"
 [ -n "$ptxas" ] ||
   leave_out "ptxas's code" "there is no ptxas: the driver compiles PTX at each first start"
 
@@ -266,15 +274,11 @@ unit_cases() {
 }
 
 while read -r name model settings; do
-  case $name in '' | '#'*) continue ;; esac
   job case_of "$name" "$model" $settings
-done <"$lists/cases"
-if [ -s "$lists/unit-cases" ]; then
-  while read -r name program filter count; do
-    case $name in '' | '#'*) continue ;; esac
-    job unit_cases "$name" "$program" "$filter" "$count"
-  done <"$lists/unit-cases"
-fi
+done < <(rows cases)
+while read -r name program filter count; do
+  job unit_cases "$name" "$program" "$filter" "$count"
+done < <(rows unit-cases)
 all_jobs
 if [ -n "$ptxas" ]; then
   for each in "$kit/cases"/*.case; do
