@@ -329,6 +329,17 @@ std::optional<Problem> findMethodProblem(
     const rt::Integer &own = part->selection_warmup;
     if (!settings.isRead(own))
       continue;
+    if (settings.hasPrograms() && own > 0)
+      return Problem{own,
+                     "expected 0, since the gradient of a warm-up is another "
+                     "entry, and programs exchange what one entry computes, "
+                     "but found " +
+                         own.text(),
+                     "set " + own.key() + " to 0" +
+                         (part->selection == "importance"
+                              ? ", and " + part->selection.key() + " to uniform"
+                              : "") +
+                         ", or remove program from all parts"};
     if (below && *below != own)
       return Problem{own,
                      "expected " + below->text() + ", as " + below->key() +

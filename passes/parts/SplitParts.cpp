@@ -341,14 +341,18 @@ LogicalResult SplitParts::settleStages(RepeatOp repeat) {
 LogicalResult SplitParts::split(EntryOp entry) {
   if (failed(checkPools(entry)))
     return failure();
-  // One that stands at the top would be a piece of its part by itself.
-  for (Operation &op : llvm::make_early_inc_range(entry.getBodyBlock())) {
-    auto users = op.getUsers();
-    if (isa<PoolOp, ElementOp>(op) && !users.empty())
-      op.moveBefore(*llvm::min_element(users, [](Operation *a, Operation *b) {
-        return a->isBeforeInBlock(b);
-      }));
-  }
+  // One that stands at the top would be a piece of its part by itself. Each is
+  // moved once, since several may have the same first user, and after those
+  // that read it.
+  SmallVector<Operation *> early;
+  for (Operation &op : entry.getBodyBlock())
+    if (isa<PoolOp, ElementOp>(op) && !op.use_empty())
+      early.push_back(&op);
+  for (Operation *op : llvm::reverse(early))
+    op->moveBefore(
+        *llvm::min_element(op->getUsers(), [](Operation *a, Operation *b) {
+          return a->isBeforeInBlock(b);
+        }));
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))
     return failure();

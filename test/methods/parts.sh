@@ -156,6 +156,11 @@ wrong "H0207.*only methods mezo" "${lower[@]}" --set parts.upper.directions=2
 wrong "no part reads it" "${lower[@]}" --set train.directions=2
 wrong "no part reads it" "${lower[@]}" --set train.momentum=0.5
 wrong "optimizer_in_backward" "${lower[@]}" --set train.optimizer_in_backward=true
+programs=("${lower[@]}" --set parts.lower.program=client --set parts.upper.program=server)
+wrong "H0207.*parts.lower.selection_warmup: expected 0" "${programs[@]}" \
+  --set parts.lower.method=lcsb --set parts.upper.method=backprop
+wrong "H0207.*parts.upper.selection_warmup: expected 0.* found 2" "${programs[@]}" \
+  --set parts.lower.method=mezo --set parts.upper.method=lcsb --set parts.upper.selection_warmup=2
 wrong "one backward is of all" "${lower[@]}" --set train.method=lcsb \
   --set parts.lower.selection_warmup=3 --set parts.upper.selection_warmup=4
 wrong "H0203.*parts.upper.direction_scales: expected layers from 3 up to 5" \
