@@ -324,7 +324,7 @@ static Status run(const Options &options) {
     if (!options.window.getNumOccurrences())
       request.link.window = kMpiEagerBytes;
     request.link.isMpi = true;
-    request.link.payload = rt::Ranks::framePayload(options.ranks);
+    request.link.payload = rt::Ranks::pieceBytes(options.ranks);
   }
   request.rows = options.tokens;
   // Modules work on as many steps at a time, which begin one after the other.

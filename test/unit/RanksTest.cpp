@@ -114,9 +114,9 @@ TEST(Ranks, SendNoMoreThanASliceOfEach) {
 // this rank's slice if any step has several rounds; the last one of an epoch
 // may have fewer.
 TEST(Ranks, TakeTheMemoryThatIsPlanned) {
-  constexpr uint64_t piece = Ranks::kPieceBytes;
   const uint64_t elements = 12 * 50000, bytes = 4 * elements;
   for (uint32_t count : {2, 3, 4}) {
+    const uint64_t piece = Ranks::pieceBytes(count);
     for (uint64_t taken : fold(count, {count, 1, count}, elements).taken) {
       EXPECT_EQ(taken, 2 * piece + piece) << count;
       EXPECT_EQ(taken, Ranks::foldBytes(bytes, count, /*hasRounds=*/false));
@@ -166,7 +166,7 @@ TEST(Ranks, GiveNumbersToAll) {
 TEST(Ranks, SpreadTheStateOfTheFirst) {
   hone::test::Network network(1, {std::chrono::milliseconds(20000)});
   const std::vector<std::string> names = {"a", "b", "c"};
-  const uint64_t size = 2 * Ranks::kPieceBytes + 12345;
+  const uint64_t size = 2 * Ranks::pieceBytes(3) + 12345;
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < 3; ++rank)
     threads.emplace_back([&, rank] {

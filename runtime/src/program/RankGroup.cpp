@@ -18,10 +18,10 @@ Result<uint64_t> sharingBytes(const Module &module, const Options &options,
       folds(module.schedule(HONE_TRAIN)) ? module.vectorBytes() : 0;
   const auto batches =
       uint64_t(options.settings.train.gradient_accumulation_steps);
-  HONE_ASSIGN(const uint64_t messages,
-              exchangeBytes(options, place.ranks - 1,
-                            Ranks::framePayload(place.ranks)));
-  return messages +
+  HONE_ASSIGN(
+      const uint64_t messages,
+      exchangeBytes(options, place.ranks - 1, Ranks::pieceBytes(place.ranks)));
+  return messages + Ranks::keptBytes(place.ranks) +
          Ranks::foldBytes(gradient, place.ranks, batches > place.ranks);
 }
 
@@ -44,7 +44,7 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   for (const std::string &name : names)
     if (name != about.self)
       about.peers.push_back(name);
-  about.payload = Ranks::framePayload(place.ranks);
+  about.payload = Ranks::pieceBytes(place.ranks);
   about.address = options.exchange;
   about.equal = equalOf(module, options.settings);
   about.equal.merge(data);
@@ -73,7 +73,8 @@ Status RankGroup::spread(Trainables &trainables, uint64_t &completed) {
                       [&](char *bytes, uint64_t size) {
                         if (status.isOk())
                           status = ranks.spread(step, bytes, size);
-                        step.round += size / Ranks::kPieceBytes + 1;
+                        step.round +=
+                            size / Ranks::pieceBytes(ranks.count()) + 1;
                       });
   return status;
 }

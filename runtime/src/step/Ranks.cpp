@@ -67,10 +67,10 @@ Status Ranks::gather(const Step &step, char *all, uint64_t bytes,
 }
 
 Status Ranks::spread(const Step &step, char *bytes, uint64_t size) {
-  Posted posted(*this, 2 * count());
-  for (uint64_t at = 0, index = step.round; at < size;
-       at += kPieceBytes, ++index) {
-    const uint64_t part = std::min(kPieceBytes, size - at);
+  const uint64_t most = pieceBytes(count());
+  Posted posted(*this, kAsked * count());
+  for (uint64_t at = 0, index = step.round; at < size; at += most, ++index) {
+    const uint64_t part = std::min(most, size - at);
     if (own != 0) {
       HONE_TRY(posted.post(name(step, "ranks.state", index, 0, false),
                            bytes + at, part));
@@ -95,14 +95,14 @@ void Ranks::setGradient(char *address, uint64_t count, Dtype of) {
 
 uint64_t Ranks::foldBytes(uint64_t gradientBytes, uint32_t ranks,
                           bool hasRounds) {
+  const uint64_t piece = pieceBytes(ranks);
   return gradientBytes == 0 || ranks == 1
              ? 0
-             : 2 * kPieceBytes +
-                   (hasRounds ? gradientBytes / ranks + 64 : kPieceBytes);
+             : 2 * piece + (hasRounds ? gradientBytes / ranks + 64 : piece);
 }
 
 Ranks::Piece Ranks::pieceOf(uint32_t owner, uint64_t piece) const {
-  const uint64_t most = kPieceBytes / dtypeBytes(dtype);
+  const uint64_t most = pieceBytes(count()) / dtypeBytes(dtype);
   const uint64_t end = beginOf(owner + 1);
   const uint64_t first = std::min(beginOf(owner) + piece * most, end);
   return {first, std::min(most, end - first)};
@@ -122,14 +122,15 @@ Status Ranks::addSlice(const Step &step, uint32_t givers, bool isLast) {
   // A step of one round needs a piece, and has it of a step before that had
   // several.
   const bool hasRounds = step.round > 0 || !isLast || !sum.empty();
-  arriving.resize(2 * kPieceBytes);
+  const uint64_t most = pieceBytes(count());
+  arriving.resize(2 * most);
   if (hasRounds) {
     std::vector<char>().swap(adding);
     sum.resize((beginOf(own + 1) - beginOf(own)) * size);
   } else {
-    adding.resize(kPieceBytes);
+    adding.resize(most);
   }
-  Posted sends(*this, 2 * count()), receives(*this, 2);
+  Posted sends(*this, kAsked * count()), receives(*this, 2);
   // Terms from others, in the order in which they are added.
   std::vector<uint32_t> others;
   for (uint32_t giver = 0; giver < givers; ++giver)
@@ -139,7 +140,7 @@ Status Ranks::addSlice(const Step &step, uint32_t givers, bool isLast) {
   const uint64_t terms = slice * others.size();
   uint64_t asked = 0, added = 0;
   auto placeOf = [&](uint64_t term) {
-    return arriving.data() + term % 2 * kPieceBytes;
+    return arriving.data() + term % 2 * most;
   };
   auto ask = [&]() -> Status {
     if (asked == terms)
@@ -183,7 +184,8 @@ Status Ranks::addSlice(const Step &step, uint32_t givers, bool isLast) {
 }
 
 Status Ranks::shareSums(const Step &step) {
-  Posted sends(*this, 2 * count()), receives(*this, 2 * count());
+  const uint64_t most = kAsked * count();
+  Posted sends(*this, most), receives(*this, most);
   for (uint64_t k = 0; k < mostPieces(); ++k)
     for (uint32_t peer = 0; peer < count(); ++peer) {
       if (peer == own)

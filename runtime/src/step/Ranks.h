@@ -30,13 +30,16 @@ public:
     uint64_t completed;
     uint64_t round; ///< of the step, from 0
   };
-  /// Of a piece of the gradient, or of anything else that travels in pieces.
-  static constexpr uint64_t kPieceBytes = 128 * 1024;
-
-  /// Of a frame between so many: each rank has a session with all others, and
-  /// what four take is to fit 4 MiB.
-  static constexpr uint64_t framePayload(uint64_t ranks) {
-    return ranks <= 2 ? kPieceBytes : kPieceBytes / 4;
+  /// Of a piece of the gradient, or of anything else that travels in pieces,
+  /// each in a frame. Among more than two they are short: each rank has a
+  /// session with all others, and what four take is to fit 4 MiB.
+  static constexpr uint64_t pieceBytes(uint64_t ranks) {
+    return (ranks <= 2 ? 128 : 32) * 1024;
+  }
+  /// Of pieces that a rank has asked for. So short ones leave unasked over Open
+  /// MPI's TCP, which keeps those that come while nobody looks.
+  static constexpr uint64_t keptBytes(uint64_t ranks) {
+    return ranks <= 2 ? 0 : kAsked * ranks * pieceBytes(ranks);
   }
 
   /// `names` are those by which `transport` knows the ranks, in their order.
@@ -73,6 +76,8 @@ public:
   uint64_t sent() const { return sentBytes; }
 
 private:
+  /// Pieces that a rank asks for at once, for each rank.
+  static constexpr uint64_t kAsked = 2;
   /// Messages that are posted and not yet waited for, the oldest first.
   class Posted;
 
@@ -88,7 +93,7 @@ private:
   Piece pieceOf(uint32_t owner, uint64_t piece) const;
   uint64_t mostPieces() const { return pieces(beginOf(1)); }
   uint64_t pieces(uint64_t ofElements) const {
-    const uint64_t most = kPieceBytes / dtypeBytes(dtype);
+    const uint64_t most = pieceBytes(count()) / dtypeBytes(dtype);
     return (ofElements + most - 1) / most;
   }
   char *at(const Piece &piece) const {
