@@ -25,18 +25,39 @@ std::vector<uint64_t> frames(FrameLength &lengths,
   return all;
 }
 
+/// The payload of a frame after `bytes` took `seconds` to be acknowledged.
+uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most) {
+  FrameLength lengths(most);
+  FrameLength::Message before, after;
+  lengths.next(before, 0, bytes, 10);
+  lengths.acknowledge(before, bytes, 10 + seconds);
+  return frames(lengths, after, 1, 0).front();
+}
+
 } // namespace
 
-// From what half a second carries, but no less than on a slow link.
-TEST(FrameLengthTest, FramesHaveWhatALinkCarriesInHalfASecond) {
-  constexpr uint64_t most = kMostFramePayload;
-  EXPECT_EQ(payloadAfter(1000000, 1.0, most), 500000u);
-  EXPECT_EQ(payloadAfter(1000000, 0.5, most), most);
-  EXPECT_EQ(payloadAfter(1000000, 0.0, most), most);
-  EXPECT_EQ(payloadAfter(1000000, 1000.0, most), kFramePayload);
-  EXPECT_EQ(payloadAfter(0, 1.0, most), kFramePayload);
+// From what a link carries in eight seconds, but no less than on a slow one.
+TEST(FrameLengthTest, FramesHaveWhatALinkCarriesInEightSeconds) {
+  EXPECT_EQ(payloadAfter(1000000, 16.0, kMost), 500000u);
+  EXPECT_EQ(payloadAfter(1000000, 8.0, kMost), kMost);
+  EXPECT_EQ(payloadAfter(1000000, 0.0, kMost), kMost);
+  EXPECT_EQ(payloadAfter(1000000, 1000.0, kMost), kFramePayload);
   EXPECT_EQ(payloadAfter(1000000, 0.0, 32768), 32768u);
   EXPECT_EQ(payloadAfter(1000000, 1000.0, 32768), 32768u);
+}
+
+// What goes the other way is little then, since each frame is answered.
+TEST(FrameLengthTest, AMegabitASecondIsQuick) {
+  EXPECT_EQ(payloadAfter(5308416, 5308416 / 125e3, kMost), kMost);
+}
+
+// As a program asks that waits less long.
+TEST(FrameLengthTest, FramesMayHaveToBeQuicker) {
+  FrameLength lengths(kMost, /*seconds=*/0.5);
+  FrameLength::Message first, second;
+  lengths.next(first, 0, kMiB, 10);
+  lengths.acknowledge(first, kMiB, 10 + 1.0);
+  EXPECT_EQ(frames(lengths, second, 1, 0).front(), kMiB / 2);
 }
 
 // An acknowledgement says how quick it is.
@@ -44,9 +65,9 @@ TEST(FrameLengthTest, ALinkIsTakenForASlowOneAtFirst) {
   FrameLength lengths(kMost);
   FrameLength::Message first, second;
   EXPECT_EQ(frames(lengths, first, 3, 0), std::vector(3, kFramePayload));
-  lengths.acknowledge(first, 8 * kMiB, 10 + 1.0);
+  lengths.acknowledge(first, 8 * kMiB, 10 + 16.0);
   EXPECT_EQ(frames(lengths, second, 3, 0), std::vector(3, kMost));
-  lengths.acknowledge(second, 8 * kMiB, 10 + 8.0);
+  lengths.acknowledge(second, 8 * kMiB, 10 + 128.0);
   FrameLength::Message third;
   EXPECT_EQ(frames(lengths, third, 1, 0).front(), kMiB / 2);
 }
@@ -58,8 +79,22 @@ TEST(FrameLengthTest, FramesAreShorterOnceAMessageIsSlow) {
   FrameLength::Message first, second;
   frames(lengths, first, 1, 0);
   lengths.acknowledge(first, 8 * kMiB, 10);
-  EXPECT_EQ(frames(lengths, second, 4, 0.5),
+  EXPECT_EQ(frames(lengths, second, 4, 16),
             (std::vector{kMost, kMost, kMost / 2, kMost / 2}));
+}
+
+// However much of the message was quick.
+TEST(FrameLengthTest, ALongMessageThatGrowsSlowHasShortFrames) {
+  constexpr uint64_t size = 1024 * kMiB;
+  FrameLength lengths(kMost);
+  FrameLength::Message first, second;
+  frames(lengths, first, 1, 0);
+  lengths.acknowledge(first, 8 * kMiB, 10);
+  uint64_t offset = 0;
+  for (double now = 10; now < 11; now += 0.005)
+    offset += lengths.next(second, offset, size, now);
+  offset += lengths.next(second, offset, size, 1000);
+  EXPECT_EQ(lengths.next(second, offset, size, 2000), kFramePayload);
 }
 
 // It may have gone over another link, or is what one frame carries.
@@ -78,7 +113,7 @@ TEST(FrameLengthTest, OnlyWhatWentOverThisLinkCounts) {
   FrameLength lengths(kMost);
   FrameLength::Message rest;
   lengths.next(rest, 7 * kMiB, 8 * kMiB, 10);
-  lengths.acknowledge(rest, 8 * kMiB, 10 + 1.0);
+  lengths.acknowledge(rest, 8 * kMiB, 10 + 16.0);
   FrameLength::Message next;
   EXPECT_EQ(frames(lengths, next, 1, 0).front(), kMiB / 2);
 }

@@ -250,6 +250,29 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
   EXPECT_LE(wire.sent[FrameKind::Credit], 1 + wire.sent[FrameKind::Offer]);
 }
 
+// It is the engine's to find out that nobody is there.
+TEST_F(SessionTest, NobodyGreetsAgainOverAnOrderedLink) {
+  static const hone_engine ordered = orderedEngine("quiet");
+  auto greetings = [] {
+    std::lock_guard<std::mutex> lock(wire.mutex);
+    return wire.sent[FrameKind::Greeting];
+  };
+  std::unique_ptr<Session> both[2];
+  for (const char *self : {"g", "h"}) {
+    Session::Peer own = peer(self, *self == 'g' ? "h" : "g");
+    own.engine = &ordered;
+    both[*self == 'h'] = std::move(Session::start(own).value());
+  }
+  for (auto &each : both)
+    ASSERT_TRUE(each->awaitGreeting().isOk());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const unsigned met = greetings();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  EXPECT_EQ(greetings(), met);
+  for (auto &each : both)
+    each->giveUp();
+}
+
 // A message over a link that has shown that it is quick has fewer frames.
 TEST_F(SessionTest, AQuickLinkHasLongFrames) {
   wire.each = std::chrono::milliseconds(0);

@@ -78,7 +78,8 @@ typedef struct hone_engine {
    */
   uint64_t bytes, link_bytes;
   /* Nonzero: as long as a link lives, each frame comes once, whole and in
-     order. So nothing is sent again before the link is lost. */
+     order, and next() finds out that it is lost though nothing is sent over it.
+     So nothing is sent again before that. */
   uint32_t is_ordered;
   /* Frames that a link has room for; it touches no more of it than they have.
    */

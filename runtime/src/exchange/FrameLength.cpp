@@ -2,28 +2,28 @@
 
 #include "exchange/FrameLength.h"
 
-#include <algorithm>
-
 namespace hone::rt {
 
-uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most) {
-  const uint64_t least = std::min(kFramePayload, most);
-  const double carried = 0.5 * double(bytes);
-  if (carried >= double(most) * seconds)
-    return most;
-  return std::max(least, uint64_t(carried / seconds));
+uint64_t FrameLength::payloadAfter(uint64_t bytes, double took,
+                                   uint64_t limit) const {
+  const double carried = seconds * double(bytes);
+  if (carried >= double(limit) * took)
+    return limit;
+  return std::max(std::min(kFramePayload, limit), uint64_t(carried / took));
 }
 
 uint64_t FrameLength::next(Message &message, uint64_t offset, uint64_t size,
                            double now) {
   if (message.last == 0)
-    message = {now, offset, 0};
+    message = {now, offset, now, offset, 0};
   // An engine takes a frame once the one before has left, so of all that it
   // took only the last may still be under way.
-  const uint64_t underWay = message.start + message.last;
-  if (offset > underWay)
-    payload = std::min(
-        payload, payloadAfter(offset - underWay, now - message.begun, payload));
+  const uint64_t left = offset - std::min(message.last, offset);
+  if (left > message.left)
+    payload = std::min(payload, payloadAfter(left - message.left,
+                                             now - message.asked, payload));
+  message.left = left;
+  message.asked = now;
   return message.last = std::min(payload, size - offset);
 }
 

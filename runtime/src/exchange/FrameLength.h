@@ -1,10 +1,11 @@
 //===- FrameLength.h - How long the frames over a link are ----------------===//
 //
-// A frame has what its link carries in half a second, so that a cut costs no
-// more than that, and on a slow link each frame that comes is progress. A link
-// that has shown nothing yet is taken for a slow one. An acknowledgement says
-// how quick it is, and within a message the frames that have left, since a link
-// may grow slow.
+// A frame has what its link carries in some seconds, so that a cut costs no
+// more than that, and on a slow link each frame that comes is progress. They
+// are not fewer, since an engine may answer each frame: where frames are short,
+// that is most of what gRPC sends back. A link that has shown nothing yet is
+// taken for a slow one. An acknowledgement says how quick it is, and within a
+// message the frames that have left, since a link may grow slow.
 //
 // Time is in seconds, and the caller says when.
 //
@@ -12,6 +13,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace hone::rt {
@@ -20,10 +22,9 @@ namespace hone::rt {
 constexpr uint64_t kFramePayload = 256 * 1024;
 /// Over one that is quick, of an engine that takes so much.
 constexpr uint64_t kMostFramePayload = 896 * 1024;
-
-/// The payload of the frames that follow, after `bytes` of a message took so
-/// many `seconds` to arrive: from kFramePayload to `most`.
-uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most);
+/// That one longer than kFramePayload takes, at most. So a link of a megabit a
+/// second has the longest.
+constexpr double kFrameSeconds = 8;
 
 class FrameLength {
 public:
@@ -31,12 +32,15 @@ public:
   struct Message {
     double begun = 0;   ///< when it left from `start` on
     uint64_t start = 0; ///< bytes
+    double asked = 0;   ///< when the frame before was asked for
+    uint64_t left = 0;  ///< bytes that had left by then
     uint64_t last = 0;  ///< of it, in the frame before; 0: there is none
   };
 
-  /// Of a new link, whose frames have a payload of `most` bytes, at most.
-  explicit FrameLength(uint64_t most)
-      : most(most), payload(payloadAfter(0, 1, most)) {}
+  /// Of a new link, whose frames have a payload of `most` bytes, at most, and
+  /// take so many `seconds` if they are longer than kFramePayload.
+  explicit FrameLength(uint64_t most, double seconds = kFrameSeconds)
+      : most(most), seconds(seconds), payload(std::min(kFramePayload, most)) {}
 
   /// The payload of the next frame of a message of `size` bytes, from `offset`
   /// on; the engine has taken the one before.
@@ -45,7 +49,13 @@ public:
   void acknowledge(const Message &message, uint64_t size, double now);
 
 private:
-  uint64_t most, payload;
+  /// What frames may have, after `bytes` of a message took so long to arrive:
+  /// from kFramePayload to `limit`.
+  uint64_t payloadAfter(uint64_t bytes, double took, uint64_t limit) const;
+
+  uint64_t most;
+  double seconds;
+  uint64_t payload;
 };
 
 } // namespace hone::rt

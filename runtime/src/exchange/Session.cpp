@@ -43,11 +43,21 @@ static constexpr uint64_t kPlanBytes = 16 << 20;
 /// What pieces are multiples of where they are shorter than they might be, and
 /// the least that they are where an engine does not say: a record of TLS.
 static constexpr uint64_t kRecord = 16 * 1024;
+/// Of the time for which a program waits, what a long frame takes at most.
+static constexpr double kFramesOfPatience = 40;
 /// Of a session for which nothing is posted, between two looks.
 static constexpr int kIdle = 250, kBusy = 20;
 
 static double secondsOf(std::chrono::steady_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+/// That a long frame takes: each that comes is progress, and a program that
+/// waits is to see some in time.
+static double frameSeconds(const Patience &patience) {
+  const double waits = std::chrono::duration<double>(patience.timeout).count();
+  return waits > 0 ? std::min(kFrameSeconds, waits / kFramesOfPatience)
+                   : kFrameSeconds;
 }
 
 /// Messages that are remembered beyond what is posted. Both sides' schedules
@@ -63,7 +73,7 @@ static uint32_t rememberedBy(const hone_engine &engine) {
 //===----------------------------------------------------------------------===//
 
 Session::Session(Peer peer)
-    : self(std::move(peer)), lengths(self.payload),
+    : self(std::move(peer)), lengths(self.payload, frameSeconds(self.patience)),
       finished(rememberedBy(*self.engine)),
       incarnation(platform::randomNumber() | 1), round(self.run) {
   self.equal["protocol"] = std::to_string(kProtocol);
@@ -470,7 +480,7 @@ bool Session::connect() {
     reason.clear();
     hasGreeting = owesGreeting = false;
     control.clear();
-    lengths = FrameLength(self.payload);
+    lengths = FrameLength(self.payload, frameSeconds(self.patience));
     hasJoined = false;
     // Whatever was under way is asked for anew, from where it is.
     for (auto &[name, own] : sends) {
@@ -507,7 +517,8 @@ void Session::remind() {
   const Clock::time_point now = Clock::now();
   if (isLeaving && !hasOpenSends() && farewell.isDue(now))
     control.push_back({FrameKind::Farewell, {}, 0, 0});
-  if (now - lastSent >= silence) {
+  // An ordered link is the engine's to find lost, if nothing crosses it.
+  if (!self.engine->is_ordered && now - lastSent >= silence) {
     lastSent = now;
     silence = std::min(2 * silence, kMostSilence);
     owesGreeting = true;
