@@ -48,6 +48,10 @@ refused 2 'H0103.*was compiled of a whole model' whole --data "$data" "${test[@]
 refused 2 'H0103.*--for: is not there yet' out/client --data "$data" --for 1h "${test[@]}"
 refused 2 "H0103.*--eval-data: the program 'client' has the data" out/server --eval-data "$data" \
   --eval-every 1 "${test[@]}"
+for option in '--too-long cut' '--skip-unusable' '--show-samples 0' '--epochs 2' '--map prompt=q'; do
+  # shellcheck disable=SC2086
+  refused 2 "H0103.*${option%% *}: the program 'client' has the data" out/server $option "${test[@]}"
+done
 refused 2 '--exchange-at: expects --exchange' out/client --data "$data" --exchange-at here
 echo 'options that disagree: 2'
 
@@ -74,7 +78,10 @@ together() {
 together --first-learning-rate 1e-3 -- --first-learning-rate 2e-3
 grep -q "H0812.*differs in --first-learning-rate (here 0.001, there 0.002)" "$work/client.log"
 grep -q "H0812.*differs in --first-learning-rate (here 0.002, there 0.001)" "$work/server.log"
-together --
+together -- --steps 2
+grep -q "H0812.*'client': differs in --steps (here 2, there 3)" "$work/server.log"
+[[ ! -e $work/server/steps.jsonl ]]
+together -- --steps 3
 for each in client server; do
   [[ $(grep -cE '"sent_bytes": [1-9][0-9]*, "received_bytes": [1-9][0-9]*, "waited_seconds": [0-9.]+' \
     "$work/$each/steps.jsonl") == 3 ]] || { echo "refuses: the log of $each" >&2; exit 1; }

@@ -172,8 +172,7 @@ static Status checkExchange(const Options &options) {
   return Status::ok();
 }
 
-static Status checkCombination(const Options &options,
-                               const std::vector<std::string> &given) {
+static Status checkCombination(const Options &options) {
   if (options.help || options.version || options.plan || options.listDevices)
     return Status::ok();
   HONE_TRY(checkChatDate(options.chatDate));
@@ -187,7 +186,7 @@ static Status checkCombination(const Options &options,
     return Status(ErrorCode::MissingOption, "--eval-only",
                   "expects --eval-data but got none", "add --eval-data FILE");
   if (mode)
-    HONE_TRY(checkOnlyRead(*mode, given));
+    HONE_TRY(checkOnlyRead(*mode, options.given));
   HONE_TRY(checkTask(options));
   HONE_TRY(checkExchange(options));
   if (options.evalOnly)
@@ -305,6 +304,10 @@ std::vector<Setting *> Options::all() {
   return out;
 }
 
+bool Options::isGiven(const Setting &setting) const {
+  return std::find(given.begin(), given.end(), setting.option()) != given.end();
+}
+
 std::vector<const Setting *> Options::compiledIn() const {
   std::vector<const Setting *> out;
   for (const Setting *setting : settings.all())
@@ -316,30 +319,25 @@ std::vector<const Setting *> Options::compiledIn() const {
 Result<Options> Options::parse(const std::vector<std::string> &arguments,
                                const Options &defaults) {
   Options options = defaults;
-  std::vector<std::string> given;
-  Status status = readArguments(
+  HONE_TRY(readArguments(
       arguments, options.all(), options.compiledIn(),
       [&](const Setting &setting) {
         return checkIsRead(options.settings, setting);
       },
-      given);
-  if (!status.isOk())
-    return status;
-  const auto isGiven = [&](const char *name) {
-    return std::find(given.begin(), given.end(), name) != given.end();
-  };
+      options.given));
   TrainSettings &train = options.settings.train;
-  if (isGiven("steps") && isGiven("epochs") && train.steps > 0)
+  const bool hasEpochs = options.isGiven(train.epochs);
+  if (options.isGiven(train.steps) && hasEpochs && train.steps > 0)
     return Status(ErrorCode::OptionsDisagree, "--epochs",
                   "--steps already says how long to train",
                   "give one of the two");
-  if (isGiven("epochs"))
+  if (hasEpochs)
     train.steps = 0;
   HONE_TRY(meetOverNetwork(options));
   HONE_TRY(checkShape(options.settings, defaults.settings));
   if (train.data_parallel && options.exchange.empty() && isOneOfRanks())
     options.exchange = "mpi";
-  HONE_TRY(checkCombination(options, given));
+  HONE_TRY(checkCombination(options));
   return options;
 }
 

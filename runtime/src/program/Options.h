@@ -143,6 +143,10 @@ struct Options : Section {
 
   /// With what the options changed.
   Settings settings;
+  /// Names of the options that the command line has.
+  std::vector<std::string> given;
+
+  bool isGiven(const Setting &setting) const;
 
   /// Of the program's own those that say something.
   std::vector<const Setting *> changed() const;

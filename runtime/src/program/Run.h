@@ -140,6 +140,8 @@ private:
   /// Keeps the name of a run that the program which leads begins or goes on
   /// with, before another one can have a name that this one lacks.
   Status nameRun(const Ensemble::Start &start) const;
+  /// Of a program that follows: --steps, if given, is that of the run.
+  Status checkSteps(uint64_t stepsOfRun) const;
   /// The end of a run of several programs.
   Status endTogether();
   /// At the end, when all have saved: a program that gives no sign costs

@@ -83,6 +83,28 @@ std::map<std::string, std::string> equalOf(const Module &module,
   return equal;
 }
 
+/// Refuses what only the program that leads reads: the others would pass it
+/// over in silence.
+static Status checkFollower(const Ensemble::About &about,
+                            const Options &options) {
+  const Setting *const ofLeader[] = {
+      &options.data,        &options.evalData,
+      &options.evalSplit,   &options.evalEvery,
+      &options.earlyStop,   &options.metricForBestModel,
+      &options.tooLong,     &options.loadBestModelAtEnd,
+      &options.map,         &options.skipUnusable,
+      &options.kShot,       &options.chatDate,
+      &options.showSamples, &options.specialTokens,
+      &options.settings.train.epochs};
+  for (const Setting *setting : ofLeader)
+    if (options.isGiven(*setting))
+      return failed(ErrorCode::OptionsDisagree, {setting->spelling()},
+                    {"the program '", about.leader, "' has the data, and '",
+                     about.self, "' is given what it needs"},
+                    joined({"leave ", setting->spelling(), " out"}));
+  return Status::ok();
+}
+
 Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                                                const Options &options) {
   const ModuleConfig &config = module.config();
@@ -99,17 +121,8 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                   {"expects --data but got none: '", about.self,
                    "' has the data for all programs"},
                   "add --data FILE; --help lists the options");
-  const std::pair<bool, const char *> ofLeader[] = {
-      {!options.data.empty(), "--data"},
-      {!options.evalData.empty(), "--eval-data"},
-      {options.evalSplit > 0, "--eval-split"},
-      {options.evalEvery > 0, "--eval-every"}};
-  for (auto [isGiven, name] : ofLeader)
-    if (isGiven && !leads)
-      return failed(ErrorCode::OptionsDisagree, {name},
-                    {"the program '", about.leader, "' has the data, and '",
-                     about.self, "' is given what it needs"},
-                    joined({"leave ", name, " out"}));
+  if (!leads)
+    HONE_TRY(checkFollower(about, options));
   HONE_ASSIGN(about.engine, engineOf(options));
   about.payload = payloadOf(*about.engine, module);
   about.address = options.exchangeAt;
@@ -181,6 +194,7 @@ Status Run::startTogether() {
                                    uint64_t(saved.front()), run}
                  : met.value();
   if (follows()) {
+    HONE_TRY(checkSteps(start.steps));
     settle(start.steps);
     leaveMarks(start);
   }
@@ -192,6 +206,18 @@ Status Run::startTogether() {
     HONE_TRY(writeRunName(inputs.options.output, start.run));
   runName = start.run;
   return Status::ok();
+}
+
+Status Run::checkSteps(uint64_t stepsOfRun) const {
+  const Integer &own = inputs.options.settings.train.steps;
+  if (!inputs.options.isGiven(own) || own == 0 || uint64_t(own) == stepsOfRun)
+    return Status::ok();
+  return failed(ErrorCode::PartsDiffer,
+                {"the program '", inputs.module.config().programs().front(),
+                 "'"},
+                {"differs in --steps (here ", own.text(), ", there ",
+                 std::to_string(stepsOfRun), ")"},
+                "give both the same, or --steps to that program alone");
 }
 
 Status Run::nameRun(const Ensemble::Start &start) const {
