@@ -100,8 +100,9 @@ SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
       arith::OrIOp::create(b, s.isBelow(query, finalRow),
                            s.isBelow(lastOfAll, s.addWord(query, each - 1)));
   return s.masked(isEdge, query, scores, [&] {
-    Pair lastQueries =
-        s.forBoth([&](int64_t half) { return lastOf(s.wide(keys[half])); });
+    // Late, since turns that are no edge have no registers for addresses.
+    Pair lastQueries = s.forBoth(
+        [&](int64_t half) { return lastOf(s.lateIndex(keys[half])); });
     return std::pair(keys, lastQueries);
   });
 }
