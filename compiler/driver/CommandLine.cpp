@@ -157,6 +157,12 @@ static void onFatalError(void *, const char *reason, bool) {
                  "ulimit -v, a control group)");
 }
 
+void hone::checkOutputAtExit() {
+  llvm::outs(); // made before the last line, so that it still is at exit
+  llvm::errs();
+  std::atexit(endAtExit);
+}
+
 void hone::beginTool() {
   rt::startProcess();
   rt::installSigbusHandler();
@@ -164,9 +170,7 @@ void hone::beginTool() {
   llvm::install_bad_alloc_error_handler(
       [](void *, const char *, bool) { std::get_new_handler()(); });
   llvm::install_fatal_error_handler(onFatalError);
-  llvm::outs(); // made before the next line, so that it still is at exit
-  llvm::errs();
-  std::atexit(endAtExit);
+  checkOutputAtExit();
   llvm::cl::ResetCommandLineParser();
 }
 

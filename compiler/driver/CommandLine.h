@@ -12,9 +12,12 @@ namespace hone {
 /// LLVM's own flags go, of which one is called stop-after. From here on a
 /// signal ends the tool with 128 + its number and a refused allocation with 71,
 /// without what it was writing; beyond a limit on file size, or into a closed
-/// pipe, only the write fails. What goes to standard output is checked when the
-/// tool ends: 74, unless the reader of a pipe has gone, which had enough.
+/// pipe, only the write fails. Output is checked at exit.
 void beginTool();
+
+/// What goes to standard output is checked when the tool ends: 74, unless the
+/// reader of a pipe has gone, which had enough. beginTool() calls it.
+void checkOutputAtExit();
 
 /// Signals wait while one of these lives: for what would go on writing when the
 /// tool is gone, such as a linker.
