@@ -87,15 +87,21 @@ std::map<std::string, std::string> equalOf(const Module &module,
 /// over in silence.
 static Status checkFollower(const Ensemble::About &about,
                             const Options &options) {
-  const Setting *const ofLeader[] = {
-      &options.data,        &options.evalData,
-      &options.evalSplit,   &options.evalEvery,
-      &options.earlyStop,   &options.metricForBestModel,
-      &options.tooLong,     &options.loadBestModelAtEnd,
-      &options.map,         &options.skipUnusable,
-      &options.kShot,       &options.chatDate,
-      &options.showSamples, &options.specialTokens,
-      &options.settings.train.epochs};
+  const Setting *const ofLeader[] = {&options.data,
+                                     &options.evalData,
+                                     &options.evalSplit,
+                                     &options.evalEvery,
+                                     &options.earlyStop,
+                                     &options.metricForBestModel,
+                                     &options.tooLong,
+                                     &options.loadBestModelAtEnd,
+                                     &options.map,
+                                     &options.skipUnusable,
+                                     &options.kShot,
+                                     &options.chatDate,
+                                     &options.showSamples,
+                                     &options.specialTokens,
+                                     &options.settings.train.epochs};
   for (const Setting *setting : ofLeader)
     if (options.isGiven(*setting))
       return failed(ErrorCode::OptionsDisagree, {setting->spelling()},
@@ -212,12 +218,12 @@ Status Run::checkSteps(uint64_t stepsOfRun) const {
   const Integer &own = inputs.options.settings.train.steps;
   if (!inputs.options.isGiven(own) || own == 0 || uint64_t(own) == stepsOfRun)
     return Status::ok();
-  return failed(ErrorCode::PartsDiffer,
-                {"the program '", inputs.module.config().programs().front(),
-                 "'"},
-                {"differs in --steps (here ", own.text(), ", there ",
-                 std::to_string(stepsOfRun), ")"},
-                "give both the same, or --steps to that program alone");
+  return failed(
+      ErrorCode::PartsDiffer,
+      {"the program '", inputs.module.config().programs().front(), "'"},
+      {"differs in --steps (here ", own.text(), ", there ",
+       std::to_string(stepsOfRun), ")"},
+      "give both the same, or --steps to that program alone");
 }
 
 Status Run::nameRun(const Ensemble::Start &start) const {
