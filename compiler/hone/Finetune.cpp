@@ -256,9 +256,7 @@ static Result<std::vector<std::string>> readLines(const std::string &path) {
 /// "notes.jsonl" and "notes.jsonl.gz" to "notes-adapter".
 static std::string defaultOutput(StringRef data) {
   data.consume_back(".gz");
-  const std::string name = llvm::sys::path::stem(data).str() + "-adapter";
-  return (name.front() == '-' ? "./" : "") +
-         name; // no option of a later command
+  return llvm::sys::path::stem(data).str() + "-adapter";
 }
 
 static std::string duration(double seconds) {
@@ -329,6 +327,19 @@ static void sayPlan(const rt::Json &plan, const Spec &spec,
 
 static Status makeRunFolder(const std::string &output, const Chosen &chosen,
                             const FinetuneRequest &request) {
+  std::vector<std::string> words = chosen.choice.options;
+  for (const std::string &word : request.reading.options())
+    words.push_back(word);
+  std::string options;
+  for (const std::string &word : words) {
+    if (StringRef(word).contains('\n'))
+      return Status(ErrorCode::WrongOption, word,
+                    "expects no line end, since the run remembers an option "
+                    "as lines of " +
+                        std::string(kRunOptions),
+                    "rename the key in the data");
+    options += word + "\n";
+  }
   HONE_ASSIGN(
       const std::string text,
       renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
@@ -339,11 +350,6 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
         "cannot be made: " +
             (error ? error.message() : std::string("a file has the name")),
         "give -o a folder that you may write to");
-  std::string options;
-  for (const std::string &option : chosen.choice.options)
-    options += option + "\n";
-  for (const std::string &option : request.reading.options())
-    options += option + "\n";
   HONE_TRY(rt::writeFile(inFolder(output, kRunOptions), options));
   return rt::writeFile(inFolder(output, kRunSpec), text);
 }
@@ -418,8 +424,10 @@ static Result<RunSource> sourceOfRun(const std::string &path,
 
 Result<int> hone::finetune(const FinetuneRequest &request,
                            const Toolchain &toolchain) {
-  const std::string output =
+  const std::string named =
       request.output.empty() ? defaultOutput(request.data) : request.output;
+  // A folder is no option of a later command.
+  const std::string output = (named.front() == '-' ? "./" : "") + named;
   const std::string specPath = inFolder(output, kRunSpec);
   const std::vector<std::string> given = spelledAsTrain(request.options);
   std::optional<DataFacts> data;

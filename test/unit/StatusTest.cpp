@@ -67,3 +67,8 @@ TEST(Status, AssignMovesTheValueOrReturnsTheError) {
   EXPECT_EQ(trial(true, out).status().errorCode(), ErrorCode::BadSpec);
   EXPECT_EQ(out, 0);
 }
+
+TEST(Status, AnErrorIsOneLineWhateverAFileIsCalled) {
+  EXPECT_EQ(Status(ErrorCode::BadSpec, "a\nb.yaml", "problem", "").render(),
+            "error[H0201]: a\\nb.yaml: problem\n");
+}

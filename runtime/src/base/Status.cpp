@@ -39,8 +39,11 @@ std::string Status::render() const {
     return "";
   const auto &[place, problem, remedy] = failure->message;
   std::string out = label("error", failure->code) + ": ";
+  // A file's name may have line ends, and an error is found by its line.
+  for (char c : place)
+    out += c == '\n' ? std::string("\\n") : std::string(1, c);
   if (!place.empty())
-    out += place + ": ";
+    out += ": ";
   out += problem + "\n";
   if (!remedy.empty())
     out += "  help: " + remedy + "\n";
