@@ -81,6 +81,22 @@ func.func @multiply_group_c2(%x: memref<3x64x64xbf16, #gpu.address_space<workgro
 
 // -----
 
+func.func @multiply_group_c2_goes_on(%x: memref<3x64x64xbf16, #gpu.address_space<workgroup>>, %w: memref<3x8x64xbf16, #gpu.address_space<workgroup>>, %i: index, %sum: f32) {
+  // expected-error @+1 {{expects 4 sums but got 1}}
+  %a = simt.multiply_group %x[%i, %i], %w[%i] to %sum goes_on : memref<3x64x64xbf16, #gpu.address_space<workgroup>>, memref<3x8x64xbf16, #gpu.address_space<workgroup>>, f32
+  return
+}
+
+// -----
+
+func.func @finish_groups_types(%sum: f32) {
+  // expected-error @+1 {{failed to verify that all of {sums, results} have same type}}
+  %a:2 = "simt.finish_groups"(%sum) : (f32) -> (f32, f32)
+  return
+}
+
+// -----
+
 func.func @group_dots_c1(%x: memref<8192xbf16>, %i: index) {
   // expected-error @+1 {{expects shared memory of one dimension but got 'memref<8192xbf16>'}}
   %a:4 = simt.group_dots %x[%i] rows(64), [%i] rows(64) columns 8 features 64 : memref<8192xbf16> -> f32, f32, f32, f32

@@ -16,6 +16,38 @@ gpu.func @divergent(%n: index) kernel {
 
 // -----
 
+// 1
+gpu.module @device {
+gpu.func @divergent_groups(%n: index, %a: f32) kernel {
+  %t = gpu.thread_id x
+  %some = arith.cmpi ult, %t, %n : index
+  // expected-note @+1 {{which depends on the thread here}}
+  scf.if %some {
+    // expected-error @+1 {{expects that all threads that it waits for reach it}}
+    %done = simt.finish_groups %a : f32
+  }
+  gpu.return
+}
+}
+
+// -----
+
+// 1
+gpu.module @device {
+gpu.func @divergent_products(%n: index, %x: memref<3x64x64xbf16, #gpu.address_space<workgroup>>, %w: memref<3x2x64xbf16, #gpu.address_space<workgroup>>, %a: f32) kernel {
+  %t = gpu.thread_id x
+  %some = arith.cmpi ult, %t, %n : index
+  // expected-note @+1 {{which depends on the thread here}}
+  scf.if %some {
+    // expected-error @+1 {{expects that all threads that it waits for reach it}}
+    %b = simt.multiply_group %x[%n, %n], %w[%n] to %a goes_on : memref<3x64x64xbf16, #gpu.address_space<workgroup>>, memref<3x2x64xbf16, #gpu.address_space<workgroup>>, f32
+  }
+  gpu.return
+}
+}
+
+// -----
+
 // 2
 gpu.module @device {
 // expected-error @+1 {{needs 2048 bytes of shared memory but a workgroup has at most 1024}}
