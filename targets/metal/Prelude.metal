@@ -39,7 +39,7 @@ inline bf16 to_bf16(float x) {
 // IEEE 754 binary64 in integers, to the nearest, ties to even, with subnormal
 // numbers. A finite number that is not 0 is taken apart as m * 2^e, put together
 // by f64_round, which is the one place that rounds. Bits of m below those that
-// are kept matter by whether one is set: whoever drops some sets the last.
+// are kept matter by whether one is set: code that drops some sets the last.
 
 struct f64 {
   ulong bits;

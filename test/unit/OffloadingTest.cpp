@@ -71,7 +71,7 @@ TEST(Offloading, ReadsWhatWasWritten) {
 TEST(Offloading, WaitsForNothingThatWasNotBegun) {
   TemporaryFolder folder;
   auto file = std::move(Offloading::create(folder.path, slotBytes).value());
-  char other;
+  char other = 0;
   file->await(&other);
   EXPECT_TRUE(file->settle().isOk());
 }

@@ -1,6 +1,6 @@
 //===- Memory.h - What gRPC takes for links and frames --------------------===//
 //
-// Of the engine, in bytes, and of whoever predicts what it does.
+// In bytes, for the engine and for a prediction of it.
 //
 //===----------------------------------------------------------------------===//
 
