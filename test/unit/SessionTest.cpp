@@ -429,6 +429,7 @@ struct Line {
   std::map<std::string, std::deque<std::string>> to;
   unsigned opened = 0;
   bool isClosed = false;
+  bool isLate = false; ///< "h" gets nothing before it cannot send
 };
 Line line;
 
@@ -441,8 +442,10 @@ hone_link *openLine(const char *, const char *self, const char *peer, int,
 }
 int sendOverLine(hone_link *link, const void *bytes, uint64_t size) {
   std::lock_guard<std::mutex> lock(line.mutex);
-  if (line.isClosed)
+  if (line.isClosed) {
+    line.isLate = false;
     return -1;
+  }
   line.to[reinterpret_cast<End *>(link)->peer].emplace_back(
       static_cast<const char *>(bytes), size);
   return 0;
@@ -450,14 +453,16 @@ int sendOverLine(hone_link *link, const void *bytes, uint64_t size) {
 int64_t takeOffLine(hone_link *link, void *bytes, uint64_t, int milliseconds) {
   {
     std::lock_guard<std::mutex> lock(line.mutex);
-    auto &own = line.to[reinterpret_cast<End *>(link)->self];
-    if (!own.empty()) {
+    const std::string &self = reinterpret_cast<End *>(link)->self;
+    const bool isLate = line.isLate && self == "h";
+    auto &own = line.to[self];
+    if (!own.empty() && !isLate) {
       const std::string frame = std::move(own.front());
       own.pop_front();
       memcpy(bytes, frame.data(), frame.size());
       return int64_t(frame.size());
     }
-    if (line.isClosed)
+    if (line.isClosed && !isLate)
       return -1;
   }
   if (milliseconds > 0)
@@ -465,25 +470,28 @@ int64_t takeOffLine(hone_link *link, void *bytes, uint64_t, int milliseconds) {
   return 0;
 }
 
-} // namespace
-
-// Whichever leaves first. It would else dial, for seconds, a program that has
-// ended.
-TEST_F(SessionTest, ProgramsThatTakeLeaveNeedNoOtherLink) {
-  static hone_engine engine =
+hone_engine lineEngine() {
+  hone_engine engine =
       orderedEngine("line", sendOverLine, takeOffLine, [](hone_link *link) {
         std::lock_guard<std::mutex> lock(line.mutex);
         line.isClosed = true;
         delete reinterpret_cast<End *>(link);
       });
   engine.open = openLine;
+  std::lock_guard<std::mutex> lock(line.mutex);
+  line.to.clear();
+  line.opened = 0;
+  line.isClosed = line.isLate = false;
+  return engine;
+}
+
+} // namespace
+
+// Whichever leaves first. It would else dial, for seconds, a program that has
+// ended.
+TEST_F(SessionTest, ProgramsThatTakeLeaveNeedNoOtherLink) {
   for (int round = 0; round < 20; ++round) {
-    {
-      std::lock_guard<std::mutex> lock(line.mutex);
-      line.to.clear();
-      line.opened = 0;
-      line.isClosed = false;
-    }
+    const hone_engine engine = lineEngine();
     const bool hasHeard = round % 2 == 0; // before it leaves
     std::atomic<int> met{0};
     auto run = [&](const char *self, const char *other, bool waits) {
@@ -500,6 +508,28 @@ TEST_F(SessionTest, ProgramsThatTakeLeaveNeedNoOtherLink) {
     first.join();
     EXPECT_EQ(line.opened, 2u) << round;
   }
+}
+
+// A program says farewell once more, over a link that the other has closed, and
+// finds there what the other had said.
+TEST_F(SessionTest, AFarewellThatCameBeforeTheLinkWasLostIsHeard) {
+  const hone_engine engine = lineEngine();
+  std::atomic<int> met{0};
+  auto run = [&](const char *self, const char *other) {
+    Session::Peer own = peer(self, other);
+    own.engine = &engine;
+    auto opened = Session::open(own);
+    ++met;
+    ASSERT_TRUE(opened.isOk());
+    while (met < 2)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::lock_guard<std::mutex> lock(line.mutex);
+    line.isLate = true;
+  };
+  std::thread first([&] { run("g", "h"); });
+  run("h", "g");
+  first.join();
+  EXPECT_EQ(line.opened, 2u);
 }
 
 // Its checksum is right, but no schedule has such a frame.

@@ -9,6 +9,7 @@
 #include "exchange/Session.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 
@@ -128,6 +129,26 @@ void Session::handleGreeting(const Frame &frame) {
                      {"differs in ", differences},
                      "compile all parts in one call, and start all programs "
                      "with the same options");
+}
+
+Status Session::refusalOf(int number, const char *why) const {
+  switch (number) {
+  case EACCES:
+    return failed(ErrorCode::NotAdmitted, {"the program '", self.peer, "'"},
+                  {"does not admit this one: ", why},
+                  "have its owner add the name to the file of --admit");
+  case EBUSY:
+    return failed(ErrorCode::PeerBusy, {"the program '", self.peer, "'"},
+                  {"trains with another program: ", why},
+                  "wait for its run to end, or start a program of your own");
+  case EINVAL:
+    return failed(ErrorCode::NoMeeting,
+                  {"--exchange ", self.engine->name, " for the program '",
+                   self.peer, "'"},
+                  {why}, "see the engine's page for what it needs");
+  default:
+    return Status::ok();
+  }
 }
 
 } // namespace hone::rt

@@ -27,6 +27,9 @@ static constexpr milliseconds kMostLeave{20000};
 /// For the peer's farewell: if it is there, it waits for what this side says
 /// last, on a link that may have to be made anew.
 static constexpr milliseconds kMostFarewell{5000};
+/// For what came over a link before it was lost, if the engine does not say
+/// that nothing else comes.
+static constexpr milliseconds kMostRest{1000};
 /// After so long without a frame the peer is told that this side is there; then
 /// after twice the time, up to the second: a slow link has room for more than
 /// that.
@@ -404,8 +407,9 @@ void Session::run() {
     if (!link && !connect())
       continue;
     bool hasSent = false;
-    bool isAlive = sendNext(hasSent) && receiveNext(hasSent ? 0 : pause());
-    if (isAlive)
+    if (!sendNext(hasSent))
+      takeRest();
+    else if (receiveNext(hasSent ? 0 : pause()))
       continue;
     std::lock_guard<std::mutex> lock(mutex);
     self.engine->close(link);
@@ -429,23 +433,10 @@ void Session::run() {
   link = nullptr;
 }
 
-Status Session::refusalOf(int number, const char *why) const {
-  switch (number) {
-  case EACCES:
-    return failed(ErrorCode::NotAdmitted, {"the program '", self.peer, "'"},
-                  {"does not admit this one: ", why},
-                  "have its owner add the name to the file of --admit");
-  case EBUSY:
-    return failed(ErrorCode::PeerBusy, {"the program '", self.peer, "'"},
-                  {"trains with another program: ", why},
-                  "wait for its run to end, or start a program of your own");
-  case EINVAL:
-    return failed(ErrorCode::NoMeeting,
-                  {"--exchange ", self.engine->name, " for the program '",
-                   self.peer, "'"},
-                  {why}, "see the engine's page for what it needs");
-  default:
-    return Status::ok();
+void Session::takeRest() {
+  const Clock::time_point begin = Clock::now();
+  while (self.engine->is_ordered && !isStopping() &&
+         Clock::now() - begin < kMostRest && receiveNext(kBusy)) {
   }
 }
 

@@ -175,7 +175,11 @@ private:
   /// Encodes the next frame that there is to send; returns its bytes, or 0.
   uint64_t encodeNext();
   bool sendPending(bool &hasSent);
+  /// Takes one frame, if there is any; false: the link is lost.
   bool receiveNext(int milliseconds);
+  /// Takes what came over an ordered link that is lost for sending: the peer's
+  /// farewell may be among it.
+  void takeRest();
   /// Until the next reminder may be due, in milliseconds.
   int pause();
   void handle(const Frame &frame);
