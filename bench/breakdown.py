@@ -163,8 +163,8 @@ def measure(arguments, config, tokens, optimizer, budget, folder, machine):
     return tables, [program for program in programs.values() if program.weights]
 
 
-def budgets(arguments):
-    """One for each number of tokens."""
+def with_budgets(arguments):
+    """(tokens, MiB or None) for each number of tokens."""
     found = arguments.budget or [None]
     if len(found) == 1:
         found *= len(arguments.tokens)
@@ -182,7 +182,7 @@ def main():
     machine = Machine(arguments.build.resolve() / "bin", arguments.threads)
     tables, programs = [], []
     for name, (tokens, budget), optimizer in itertools.product(
-            arguments.config.split(","), budgets(arguments),
+            arguments.config.split(","), with_budgets(arguments),
             arguments.optimizers):
         found, used = measure(arguments, find_config(name), tokens, optimizer,
                               budget, folder, machine)

@@ -11,15 +11,10 @@ a kernel of its own.
 import collections
 import itertools
 
-from roofline import kernel_of
+from roofline import first_op, kernel_of
 
 TERMS = ("flop", "byte", "fill", "launch")
 ASKED = ("flops", "bytes", "fills", "launches")
-
-
-def _first_op(kernel):
-    """"linear" of "linear+add up"."""
-    return kernel.split(" ")[0].split("+")[0]
 
 
 def _solve(matrix, right):
@@ -81,7 +76,7 @@ class FamilyCosts:
         for op in counted:
             self.equations[op["family"]]  # known, if without a kernel
             name = kernel_of(op["kernel"], names[op["block"]])
-            if name is None or _first_op(name) != _first_op(op["kernel"]):
+            if name is None or first_op(name) != first_op(op["kernel"]):
                 continue
             key = op["block"], name
             family[key] = op["family"]

@@ -11,6 +11,7 @@ from children import end_with_parent
 from contestant import Contestant, Repetition
 from other_load import OtherLoad, children_seconds
 from process_memory import MemoryWatch
+from roofline import kernel_seconds
 
 
 class HoneProgram:
@@ -102,11 +103,7 @@ class HoneProgram:
         path = self.folder / "profile.json"
         run_checked(command + ["--profile", path])
         profile = json.loads(path.read_text())
-        kernels = {}
-        for each in profile["kernels"]:
-            key = each["block"], each["kernel"]
-            kernels[key] = kernels.get(key, 0) + each["seconds"]
-        return kernels, profile["seconds"]
+        return kernel_seconds(profile["kernels"]), profile["seconds"]
 
     def profile(self, threads, data):
         """Where the time of one more run goes, as the program writes it, what

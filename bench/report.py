@@ -8,7 +8,7 @@ import collections
 import json
 import statistics
 
-from roofline import Roofline
+from roofline import Roofline, first_op, kernel_seconds
 
 MIB = 1024 * 1024
 
@@ -65,7 +65,7 @@ PARTS = {"weights": ("lora_linear", "linear"), "loss": ("linear_cross_entropy",)
 
 
 def _part_of(kernel):
-    op = kernel.split(" ")[0].split("+")[0].removesuffix("_adjoint")
+    op = first_op(kernel).removesuffix("_adjoint")
     return next((part for part, ops in PARTS.items() if op in ops), "rest")
 
 
@@ -78,10 +78,7 @@ def parts_cells(profile):
     share of the time, and of its own roofline."""
     roofline, total = _roofline(profile), profile["seconds"]
     seconds, floors = collections.Counter(), collections.Counter()
-    kernels = collections.Counter()
-    for k in profile["kernels"]:
-        kernels[k["block"], k["kernel"]] += k["seconds"]
-    for (block, kernel), spent in kernels.items():
+    for (block, kernel), spent in kernel_seconds(profile["kernels"]).items():
         part = _part_of(kernel)
         seconds[part] += spent
         floors[part] += roofline.floor(f"{block}: {kernel}") * profile["steps"]
@@ -100,9 +97,9 @@ def profile_rows(profile, shown=12):
     what they reach: against the FMA peak and what the threads read of memory."""
     total, steps = profile["seconds"], profile["steps"]
     blocks, kernels = collections.Counter(), collections.Counter()
-    for k in profile["kernels"]:
-        blocks[k["block"]] += k["seconds"]
-        kernels[f"{k['block']}: {k['kernel']}"] += k["seconds"]
+    for (block, kernel), seconds in kernel_seconds(profile["kernels"]).items():
+        blocks[block] += seconds
+        kernels[f"{block}: {kernel}"] = seconds
     blocks["other"] = max(total - sum(blocks.values()), 0)
     roofline = _roofline(profile)
     rows = [["block, then kernel", "ms of a step", "share", "GFLOP/s", "GB/s",

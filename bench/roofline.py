@@ -8,12 +8,26 @@ Products with weights and those of attention may have a rate of their own.
 import collections
 
 
+def first_op(kernel):
+    """"linear" of "linear+add up"."""
+    return kernel.split(" ")[0].split("+")[0]
+
+
+def kernel_seconds(kernels):
+    """{(block, kernel): seconds} of a profile's kernels: several launches may
+    have one name."""
+    found = collections.Counter()
+    for each in kernels:
+        found[each["block"], each["kernel"]] += each["seconds"]
+    return found
+
+
 def kernel_of(op, names):
     """The profile's name for an op of the plan in the same block, or None."""
     kind, _, site = op.partition(" ")
     fused = [name for name in names if kind in name.split(" ")[0].split("+")]
     alike = [name for name in fused
-             if name.split(" ")[0].split("+")[0] == kind
+             if first_op(name) == kind
              and name.partition(" ")[2] == site]
     return (alike or [name for name in fused if "+" in name] or [None])[0]
 

@@ -178,7 +178,7 @@ TEST(CudaDevice, WithoutGraphsLaunchesComeOneByOne) {
       testing::ExitedWithCode(0), "");
 }
 
-/// What is not free of the device's memory.
+/// Bytes of the device's memory that are not free.
 static uint64_t keptBytes() {
   auto driver = CudaDriver::load();
   size_t free = 0, total = 0;
