@@ -166,10 +166,10 @@ def main():
         steps=arguments.steps, warmup=arguments.warmup)
     folder = (arguments.folder or arguments.build / "bench").resolve()
     if arguments.profile:
-        machine_profile.write(machine_profile.measure(
-            config, bin_dir, folder,
-            max(arguments.threads), arguments.repetitions, arguments.steps),
-            arguments.profile)
+        learner = machine_profile.Learner(config, bin_dir, folder,
+                                          max(arguments.threads), arguments.steps)
+        learner.run(arguments.repetitions)
+        machine_profile.write(learner.profile(), arguments.profile)
         return
     output = folder / "results"
     output.mkdir(parents=True, exist_ok=True)

@@ -59,6 +59,15 @@ def least_squares(equations):
     return best
 
 
+def step_seconds(profile, counted):
+    """Of the ops of a plan whose families a profile has, and of what is beside
+    kernels; see MachineCosts::seconds in passes/plan."""
+    known = [(profile["families"].get(op["family"]), op) for op in counted]
+    return profile["step_seconds"] + sum(
+        costs[term] * op[asked] for costs, op in known if costs
+        for term, asked in zip(TERMS, ASKED))
+
+
 class FamilyCosts:
     """Learns from programs, one after the other."""
 

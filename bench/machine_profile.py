@@ -1,11 +1,11 @@
 """Costs of this machine for `residuals: planned`, as a file for target.profile.
 
-Programs of three lengths, and one with products of bfloat16 operands, run with
---profile. Costs of families of kernels are learned from what their kernels took
-(family_costs.py). For families that no program has there are rates of the whole
-machine besides: a step takes a time for its operations and bytes and a time for
-the weights that it makes panels of. Short sequences are mostly the second, long
-ones mostly the first. How products, other operations and bytes stand to each
+Programs of three lengths run with --profile, and one whose float32 products have
+bfloat16 operands. Costs of families of kernels are learned from what their kernels
+took (family_costs.py). For families that no program has there are rates of the
+whole machine besides: a step takes a time for its operations and bytes and a time
+for the weights that it makes panels of. Short sequences are mostly the second,
+long ones mostly the first. How products, other operations and bytes stand to each
 other stays nominal there (passes/plan/MachineProfile.h).
 """
 
@@ -13,26 +13,34 @@ import json
 import statistics
 
 import disk_rate
-from family_costs import FamilyCosts
+from contestant import Repetition
+from family_costs import FamilyCosts, least_squares
 from hone_program import HoneProgram
+from other_load import OtherLoad, children_seconds
 from workload import Workload
 
-# As in passes/plan/MachineProfile.h.
-NOMINAL_FLOPS, NOMINAL_OTHER_FLOPS, NOMINAL_BYTES = 4.75e11, 2.1e11, 6e10
+# As in passes/plan/MachineProfile.h; products of float32, and of bfloat16.
+NOMINAL_FLOPS, NOMINAL_BFLOAT16_FLOPS = 4.75e11, 9e11
+NOMINAL_OTHER_FLOPS, NOMINAL_BYTES = 2.1e11, 6e10
 RESIDUALS = ["train.residuals=mesp"]
-BFLOAT16 = RESIDUALS + ["train.float32_matmul_precision=medium"]
 LONGEST = 256
-# Parts of that length; and the keys.
-RUNS = (1 / 8, RESIDUALS), (3 / 8, RESIDUALS), (1, RESIDUALS), (1, BFLOAT16)
+PARTS = 1 / 8, 3 / 8, 1  # of that length
 STORED = ["weights.dtype=int4"]
+# Steps that are farther from two factors are no steps of a machine at rest.
+FARTHEST = 0.25
 
 
-def solve(first, second):
-    """The factors of work and fills from two (work, fills, seconds)."""
-    (w1, f1, t1), (w2, f2, t2) = first, second
-    determinant = w1 * f2 - w2 * f1
-    return ((t1 * f2 - t2 * f1) / determinant,
-            (w1 * t2 - w2 * t1) / determinant)
+def runs(keys):
+    """Parts of the longest length and keys of the programs to learn from."""
+    alike = [(part, RESIDUALS) for part in PARTS]
+    if "train.compute_dtype=bfloat16" in keys:
+        return alike  # bfloat16 activations have products of one precision
+    return [*alike, (1, RESIDUALS + ["train.float32_matmul_precision=medium"])]
+
+
+def rounds(plan):
+    """Whether products with weights have bfloat16 operands."""
+    return any(op["family"].endswith(" rounded") for op in plan["kernels"])
 
 
 def rest_seconds(plan):
@@ -59,57 +67,106 @@ def compile_program(config, bin_dir, folder, sequence, keys, steps):
     return program, data
 
 
-def profile_step(program, threads, data, repetitions):
-    """Seconds of one step, and of each of its kernels: those of a long run less
-    those of a short one, so that the first step counts for nothing."""
-    steps = program.workload.steps
-    kernels, totals = {}, []
-    for _ in range(repetitions):
-        short = program.kernel_seconds(threads, data, 1)
-        long = program.kernel_seconds(threads, data, steps + 1)
-        totals.append((long[1] - short[1]) / steps)
+class ProfiledProgram:
+    """A program to learn from, and what was seen of its steps."""
+
+    def __init__(self, program, data, threads):
+        self.program, self.data, self.threads = program, data, threads
+        self.forget()
+
+    def forget(self):
+        self.kernels, self.totals, self.others = {}, [], []
+
+    def run(self):
+        """Seconds of one step, and of each of its kernels: those of a long run
+        less those of a short one, so that the first step counts for nothing."""
+        steps = self.program.workload.steps
+        with OtherLoad(children_seconds) as load:
+            short = self.program.kernel_seconds(self.threads, self.data, 1)
+            long = self.program.kernel_seconds(self.threads, self.data, steps + 1)
+        self.others.append(load.processors)
+        self.totals.append((long[1] - short[1]) / steps)
         for key, seconds in long[0].items():
-            kernels.setdefault(key, []).append(
+            self.kernels.setdefault(key, []).append(
                 max(seconds - short[0][key], 0) / steps)
-    return ({key: statistics.median(each) for key, each in kernels.items()},
-            statistics.median(totals))
+
+    @property
+    def seconds(self):
+        return statistics.median(self.totals)
+
+    @property
+    def kernel_seconds(self):
+        return {key: statistics.median(each) for key, each in self.kernels.items()}
+
+    def __str__(self):
+        others = statistics.median(self.others)
+        busy = (f"; others kept {others:.2f} processors busy"
+                if others >= Repetition.QUIET_PROCESSORS else "")
+        return (f"{self.program.workload.sequence} tokens, {self.program.name}: "
+                f"{self.seconds * 1e3:.2f} ms a step{busy}")
 
 
-def measure(config, bin_dir, folder, threads, repetitions, steps, stored=STORED):
-    """The object of a machine profile; RuntimeError if the machine was busy."""
-    longest = min(LONGEST, json.loads(config.read_text()).get(
-        "max_position_embeddings", LONGEST))
-    compiled = [compile_program(config, bin_dir, folder, int(part * longest),
-                                [*keys, *stored, f"target.threads={threads}"],
-                                steps) for part, keys in RUNS]
-    costs, times = FamilyCosts(), []
-    for program, data in filter(None, compiled):
-        kernels, seconds = profile_step(program, threads, data, repetitions)
-        print(f"{program.workload.sequence} tokens, {program.name}: "
-              f"{seconds * 1e3:.2f} ms a step", flush=True)
-        costs.add(program.plan["kernels"], kernels, seconds)
-        times.append((program.plan, seconds))
-    slower, per_fill = solve(*(
-        (plan["product_flops"] / NOMINAL_FLOPS + rest_seconds(plan),
-         plan["fills"], seconds) for plan, seconds in (times[0], times[2])))
+def rates(times):
+    """Of the whole machine, from [(plan, seconds)] of programs as runs() has them."""
+    alike = [((plan["product_flops"] / (NOMINAL_BFLOAT16_FLOPS if rounds(plan)
+                                        else NOMINAL_FLOPS) + rest_seconds(plan),
+               plan["fills"]), seconds) for plan, seconds in times[:len(PARTS)]]
+    slower, per_fill = least_squares(alike)
+    if slower == 0 or any(
+            abs((work * slower + fills * per_fill) / seconds - 1) > FARTHEST
+            for (work, fills), seconds in alike):
+        raise RuntimeError("the times do not fit together: the machine was "
+                           "busy; try again while nothing else runs")
     profile = {"flops_per_second": NOMINAL_FLOPS / slower,
+               "bfloat16_flops_per_second": NOMINAL_BFLOAT16_FLOPS / slower,
                "other_flops_per_second": NOMINAL_OTHER_FLOPS / slower,
-               "bytes_per_second": NOMINAL_BYTES / slower,
-               "fills_per_second": 1 / per_fill}
-    for plan, seconds in times[3:]:
+               "bytes_per_second": NOMINAL_BYTES / slower}
+    if per_fill > 0:  # else too little to be seen
+        profile["fills_per_second"] = 1 / per_fill
+    for plan, seconds in times[len(PARTS):]:
         products = (seconds - slower * rest_seconds(plan)
                     - per_fill * plan["fills"])
         if products > 0:  # else so small a share that it does not matter
             profile["bfloat16_flops_per_second"] = plan["product_flops"] / products
-    if min(slower, per_fill, *profile.values()) <= 0:
-        raise RuntimeError("the times do not fit together: the machine was "
-                           "busy; try again while nothing else runs")
-    disk = disk_rate.measure(folder)
-    if disk:
-        profile["disk_bytes_per_second"] = disk
-    return {**profile, "threads": threads,
-            "step_seconds": max(statistics.median(costs.beside), 0.0),
-            "families": costs.learn()}
+    return profile
+
+
+class Learner:
+    """Learns from programs that run in turns; `stored` are keys of all specs."""
+
+    def __init__(self, config, bin_dir, folder, threads, steps, stored=STORED):
+        longest = min(LONGEST, json.loads(config.read_text()).get(
+            "max_position_embeddings", LONGEST))
+        compiled = [compile_program(config, bin_dir, folder, int(part * longest),
+                                    [*keys, *stored, f"target.threads={threads}"],
+                                    steps) for part, keys in runs(stored)]
+        self.folder, self.threads = folder, threads
+        self.programs = [ProfiledProgram(*each, threads)
+                         for each in compiled if each]
+
+    def forget(self):
+        for each in self.programs:
+            each.forget()
+
+    def run(self, repetitions=1):
+        for _ in range(repetitions):
+            for each in self.programs:
+                each.run()
+
+    def profile(self):
+        """The object of a machine profile, of what was run since forget();
+        RuntimeError if the machine was busy."""
+        costs = FamilyCosts()
+        for each in self.programs:
+            print(each, flush=True)
+            costs.add(each.program.plan["kernels"], each.kernel_seconds, each.seconds)
+        profile = rates([(each.program.plan, each.seconds) for each in self.programs])
+        disk = disk_rate.measure(self.folder)
+        if disk:
+            profile["disk_bytes_per_second"] = disk
+        return {**profile, "threads": self.threads,
+                "step_seconds": max(statistics.median(costs.beside), 0.0),
+                "families": costs.learn()}
 
 
 def write(profile, path):
