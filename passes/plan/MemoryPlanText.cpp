@@ -19,6 +19,17 @@ static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
   os << '\n';
 }
 
+/// Of which three digits say something, however small the model is.
+static std::string timeOf(double seconds) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (seconds < 1)
+    os << llvm::format("%.3g ms", seconds * 1e3);
+  else
+    os << llvm::format("%.2f s", seconds);
+  return text;
+}
+
 std::string MemoryPlan::table(int64_t threads) const {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -84,12 +95,12 @@ std::string MemoryPlan::table(int64_t threads) const {
                          *choice->selectionRatio);
   }
   if (seconds > 0)
-    os << llvm::format("  estimated step     %.2f s\n", seconds);
+    os << "  estimated step     " << timeOf(seconds) << "\n";
   if (!profileDigest.empty())
     os << "  rates              sha256 " << profileDigest << "\n";
   if (longestLaunch > 0 && !onDevice)
-    os << llvm::format("  longest kernel     %.4f s, which --for waits for\n",
-                       longestLaunch)
+    os << "  longest kernel     " << timeOf(longestLaunch)
+       << ", which --for waits for\n"
        << llvm::format("  suspended step     %.2f MiB on the disk\n",
                        double(arenaBytes + offloaded.file) / (1024 * 1024));
   return text;
