@@ -8,6 +8,7 @@
 #include "compiler/hone/Finetune.h"
 
 #include "base/ByteCount.h"
+#include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "compiler/emit/ProgramFolder.h"
 #include "compiler/hone/ChildProgram.h"
@@ -22,7 +23,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -240,16 +240,20 @@ static std::string inFolder(const std::string &folder, const char *name) {
   return folder + "/" + name;
 }
 
+/// The spec of a run. A person may give a pipe as a spec, but none is a run's.
+static Result<Spec>
+readRunSpec(const std::string &path,
+            const std::vector<SpecOverride> &overrides = {}) {
+  HONE_TRY(rt::MappedFile::open(path));
+  return readSpec(path, overrides);
+}
+
 /// None if there is no such file.
 static Result<std::vector<std::string>> readLines(const std::string &path) {
   if (!platform::exists(path))
     return std::vector<std::string>();
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return Status(ErrorCode::CannotRead, path,
-                  "cannot be read: " + buffer.getError().message(),
-                  "remove the run's folder to begin again");
-  const std::vector<StringRef> lines = linesOf((*buffer)->getBuffer());
+  HONE_ASSIGN(const rt::MappedFile file, rt::MappedFile::open(path));
+  const std::vector<StringRef> lines = linesOf(file.bytes());
   return std::vector<std::string>(lines.begin(), lines.end());
 }
 
@@ -366,7 +370,7 @@ static void removeRunFolder(const std::string &output) {
 /// already. Errors: OptionsDisagree for another value, and as readSpec.
 static Status checkOverrides(const Spec &spec, const std::string &path,
                              const std::vector<SpecOverride> &overrides) {
-  HONE_ASSIGN(const Spec asked, readSpec(path, overrides));
+  HONE_ASSIGN(const Spec asked, readRunSpec(path, overrides));
   for (auto [chosen, other] : llvm::zip_equal(spec.all(), asked.all()))
     if (chosen->text() != other->text())
       return Status(ErrorCode::OptionsDisagree, asked.placeOf(other->key()),
@@ -446,7 +450,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   } else {
     say("spec", specPath + ", as it is there");
   }
-  HONE_ASSIGN(const Spec spec, readSpec(specPath, {}));
+  HONE_ASSIGN(const Spec spec, readRunSpec(specPath));
   HONE_TRY(checkOverrides(spec, specPath, request.overrides));
   if (platform::resolve(request.model) != platform::resolve(spec.model))
     return Status(ErrorCode::OptionsDisagree, specPath,
@@ -498,7 +502,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
 
 Result<RunSource> hone::sourceOf(const std::string &path) {
   if (const std::string own = inFolder(path, kRunSpec); platform::exists(own)) {
-    HONE_ASSIGN(const Spec spec, readSpec(own, {}));
+    HONE_ASSIGN(const Spec spec, readRunSpec(own));
     return sourceOfRun(path, spec);
   }
   RunSource run;
@@ -517,7 +521,7 @@ Result<RunSource> hone::sourceOf(const std::string &path) {
 }
 
 Result<std::string> hone::modelOf(const std::string &run) {
-  HONE_ASSIGN(const Spec spec, readSpec(inFolder(run, kRunSpec), {}));
+  HONE_ASSIGN(const Spec spec, readRunSpec(inFolder(run, kRunSpec)));
   if (spec.lora.none)
     return Status(ErrorCode::OptionsDisagree, run,
                   "the run trained the whole model and has no adapter",

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/MappedFile.h"
 #include "compiler/import/ModelImport.h"
 #include "dialects/Hone/Sizes.h"
 #include "passes/module/Layers.h"
@@ -191,6 +192,7 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
     return Status(ErrorCode::NoModel, spec.model, "the model does not exist",
                   "`model:` must name a Hugging Face model directory "
                   "or an .mlir file");
+  HONE_TRY(rt::MappedFile::open(spec.model)); // a pipe would be waited for
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(spec.model, ParserConfig(&context));
   if (!module)
