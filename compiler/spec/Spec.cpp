@@ -143,6 +143,13 @@ static std::string helpFor(const rt::Setting &setting) {
   return text + (standard.empty() ? "" : "; the default is " + standard);
 }
 
+/// A scalar of `node` without "\0", at which the system would end a path or a
+/// name; empty: it is no such one.
+static std::string textOf(const YAML::Node &node) {
+  const std::string text = node.IsScalar() ? node.Scalar() : "";
+  return text.find('\0') == std::string::npos ? text : "";
+}
+
 Status SpecReader::setList(rt::Setting &setting, const YAML::Node &node) {
   std::string key = setting.key();
   bool modules = &setting == &spec.lora.target_modules;
@@ -163,7 +170,7 @@ Status SpecReader::setList(rt::Setting &setting, const YAML::Node &node) {
                  helpFor(setting));
   StringList list;
   for (const YAML::Node &item : node) {
-    if (!item.IsScalar() || item.Scalar().empty())
+    if (textOf(item).empty())
       return error(ErrorCode::BadSpecValue, item, key,
                    "expected a word but found " + describeNode(item),
                    helpFor(setting));
@@ -212,7 +219,7 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
     return setNumbers(*setting.numbers(), node);
   const rt::Choices *choices = setting.choices();
   // Quoted or not: JSON and writers of YAML quote sizes, and some numbers.
-  std::string text = node.IsScalar() ? node.Scalar() : "";
+  std::string text = textOf(node);
   if (choices && llvm::is_contained(choices->reserved, text))
     return error(ErrorCode::UnsupportedValue, node, setting.key(),
                  "'" + text + "' is not supported yet",
@@ -226,7 +233,7 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
   if (node.IsScalar() && setting.parse(text))
     return Status::ok();
   return error(ErrorCode::BadSpecValue, node, setting.key(),
-               "expected " + setting.expected() + " but found " +
+               "expected " + setting.expectedNot(text) + " but found " +
                    describeNode(node),
                choices && !choices->allowed.empty() && !text.empty()
                    ? suggest(text, choices->allowed)

@@ -61,6 +61,11 @@ TEST(MappedFileTest, RefusesWhatIsNoRegularFile) {
   refuse(folder.file("loop"), "symbolic links");
 }
 
+TEST(MappedFileTest, RefusesAPathThatTheSystemWouldEndEarly) {
+  TemporaryFolder folder;
+  refuse(folder.write("a", "hello") + std::string("\0b", 2), "zero byte");
+}
+
 TEST(MappedFileTest, MovesTheMapping) {
   TemporaryFolder folder;
   MappedFile a = std::move(MappedFile::open(folder.write("a", "aa")).value());

@@ -2,6 +2,7 @@
 
 #include "module/Settings.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -43,6 +44,30 @@ TEST(Setting, SaysWhatItExpects) {
   EXPECT_EQ(settings.train.optimizer.expected(),
             "one of adamw, sgd, lion, adamw-8bit, adafactor, sinkgd");
   EXPECT_EQ(settings.model.expected(), "a path");
+}
+
+TEST(Setting, SaysTheBoundThatANumberIsBeyond) {
+  Settings settings;
+  const TrainSettings &train = settings.train;
+  EXPECT_EQ(train.seed.expectedNot("18446744073709551615"),
+            "an integer at least 0 and at most 9223372036854775807");
+  EXPECT_EQ(train.warmup_steps.expectedNot("9007199254740993"),
+            "an integer at least 0 and at most 9007199254740992");
+  EXPECT_EQ(train.seed.expectedNot("-1"), train.seed.expected());
+  EXPECT_EQ(train.seed.expectedNot("ten"), train.seed.expected());
+  EXPECT_EQ(settings.lora.r.expectedNot("99999999999999999999"),
+            settings.lora.r.expected());
+  EXPECT_EQ(train.learning_rate.expectedNot("1e999"),
+            train.learning_rate.expected());
+}
+
+TEST(Setting, NamesNumbersThatAreNotFiniteWithoutASignOfNaN) {
+  for (double nan : {std::nan(""), -std::nan("")}) {
+    EXPECT_EQ(formatShort(nan), "NaN");
+    EXPECT_EQ(formatExact(nan), "NaN");
+  }
+  EXPECT_EQ(formatShort(HUGE_VAL), "infinity");
+  EXPECT_EQ(formatShort(-HUGE_VAL), "-infinity");
 }
 
 TEST(Setting, IsSpelledAsItsUserKnowsIt) {

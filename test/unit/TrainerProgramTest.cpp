@@ -169,6 +169,18 @@ TEST_F(TrainerProgramTest, DivergenceKeepsTheLastCheckpoint) {
   EXPECT_FALSE(std::filesystem::exists(folder + "run/checkpoint-000002"));
 }
 
+// C would print it with a sign that says nothing, "-nan".
+TEST_F(TrainerProgramTest, ALossThatIsNotFiniteIsNamed) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train("run", {"--steps", "50", "--learning-rate", "1e300"}),
+            int(ExitCode::BadData));
+  const std::string error = testing::internal::GetCapturedStderr();
+  EXPECT_NE(error.find("error[H0809]: step 2: expects a finite loss and "
+                       "gradient but got loss NaN and gradient norm NaN"),
+            std::string::npos)
+      << error;
+}
+
 TEST_F(TrainerProgramTest, AnEvaluationThatIsNotFiniteEndsTheRun) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(train("run", {"--steps", "1", "--learning-rate", "1e300",

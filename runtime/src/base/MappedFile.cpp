@@ -84,6 +84,10 @@ static Result<MappedFile> isNotRegular(const std::string &path) {
 }
 
 Result<MappedFile> MappedFile::open(const std::string &path) {
+  // Read from a file: the system would end the path there.
+  if (path.find('\0') != std::string::npos)
+    return cannotOpen(path, "expected a path without a zero byte, found one",
+                      "correct the path where it is written");
   // Not opening a FIFO or a device at all: open() alone could block or act.
   platform::FileInfo info;
   if (platform::Error error = platform::inspect(path, info))

@@ -85,7 +85,14 @@ std::string Range::text() const {
   return out;
 }
 
+/// Of a number that is not finite. C's names have a sign that says nothing.
+static const char *nameOf(double value) {
+  return std::isnan(value) ? "NaN" : value < 0 ? "-infinity" : "infinity";
+}
+
 std::string formatExact(double value) {
+  if (!std::isfinite(value))
+    return nameOf(value);
   char text[40];
   for (int digits = 15; digits <= 17; ++digits) {
     snprintf(text, sizeof(text), "%.*g", digits, value);
@@ -96,6 +103,8 @@ std::string formatExact(double value) {
 }
 
 std::string formatShort(double value) {
+  if (!std::isfinite(value))
+    return nameOf(value);
   char text[32];
   snprintf(text, sizeof(text), "%.6g", value);
   return text;
@@ -140,6 +149,19 @@ template <typename T> std::string Scalar<T>::expected() const {
   if (std::is_same_v<T, bool>)
     return "true or false";
   return (std::is_same_v<T, double> ? "a number" : "an integer") + range.text();
+}
+
+template <typename T>
+std::string Scalar<T>::expectedNot(const std::string &text) const {
+  std::string out = expected();
+  const bool isDigits = !text.empty() && text.find_first_not_of("0123456789") ==
+                                             std::string::npos;
+  if (std::is_same_v<T, int64_t> && isDigits && range.most >= 0x1p53 &&
+      strtod(text.c_str(), nullptr) > range.least)
+    out +=
+        (std::isfinite(range.least) ? " and at most " : " at most ") +
+        std::to_string(range.most < 0x1p63 ? int64_t(range.most) : INT64_MAX);
+  return out;
 }
 
 template <typename T> const char *Scalar<T>::argument() const {

@@ -133,6 +133,12 @@ public:
 
   /// "an integer greater than 0", "one of adamw, sgd".
   virtual std::string expected() const = 0;
+  /// The same where `text` was found in its place: a bound that nobody is told
+  /// otherwise is said to who went beyond it.
+  virtual std::string expectedNot(const std::string &text) const {
+    (void)text;
+    return expected();
+  }
   /// What an option's argument is called in a usage: "N".
   virtual const char *argument() const = 0;
   /// Sets it if `text` is such a value and allowed; else nothing changes.
@@ -200,6 +206,7 @@ public:
   }
 
   std::string expected() const override;
+  std::string expectedNot(const std::string &text) const override;
   const char *argument() const override;
   bool parse(const std::string &text) override;
   bool read(const Json &json) override;
@@ -381,9 +388,10 @@ private:
   double value = 0;
 };
 
-/// Decimal, of as many digits as read back to the bit.
+/// Decimal, of as many digits as read back to the bit; "NaN", "infinity" or
+/// "-infinity".
 std::string formatExact(double value);
-/// For a person: of six digits at most.
+/// For a person: the same of six digits at most.
 std::string formatShort(double value);
 
 } // namespace hone::rt

@@ -69,7 +69,8 @@ Status readArguments(const std::vector<std::string> &arguments,
     std::string value = attached ? argument.substr(equals + 1) : arguments[++i];
     if (!found->parse(value))
       return Status(ErrorCode::WrongOption, "--" + name,
-                    "expects " + found->expected() + " but got '" + value + "'",
+                    "expects " + found->expectedNot(value) + " but got '" +
+                        value + "'",
                     "write " + usage);
     given.push_back(name);
   }

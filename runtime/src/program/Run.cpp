@@ -320,7 +320,7 @@ Result<Evaluation> Run::finiteEvaluation() {
     return found;
   return Status(ErrorCode::Diverged, "step " + std::to_string(completed),
                 "expects a finite loss of the evaluation data but got " +
-                    std::string(std::isnan(found.loss) ? "NaN" : "infinity"),
+                    formatShort(found.loss),
                 completed == 0 ? "check the adapter and the weights"
                                : "lower --learning-rate; the checkpoints from "
                                  "before are kept");

@@ -365,21 +365,17 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
     return status;
   if (train.problem())
     return disagreement(completed + 1, train.problem());
-  char problem[128];
-  if (!norm && !module.updatesLayers())
-    snprintf(
-        problem, sizeof(problem),
-        "expects finite losses and slopes along all directions but got loss "
-        "%g",
-        result.loss);
-  else if (module.updatesLayers())
-    snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
-             result.loss);
+  const std::string loss = formatShort(result.loss);
+  std::string problem;
+  if (module.updatesLayers())
+    problem = "expects a finite loss but got " + loss;
+  else if (!norm)
+    problem = "expects finite losses and slopes along all directions but got "
+              "loss " +
+              loss;
   else
-    snprintf(problem, sizeof(problem),
-             "expects a finite loss and gradient but got loss %g and gradient "
-             "norm %g",
-             result.loss, result.gradientNorm);
+    problem = "expects a finite loss and gradient but got loss " + loss +
+              " and gradient norm " + formatShort(*norm);
   return Status(ErrorCode::Diverged, "step " + std::to_string(completed + 1),
                 problem, remedyOf(module.config()));
 }
