@@ -216,12 +216,23 @@ constexpr hone_engine orderedEngine(
           /*plan_bytes=*/0};
 }
 
+/// The same over a wire that nothing was sent over, as a test that is repeated
+/// needs it.
+hone_engine newWire(const char *name, std::chrono::milliseconds each = {}) {
+  std::lock_guard<std::mutex> lock(wire.mutex);
+  wire.to.clear();
+  wire.sent.clear();
+  wire.each = each;
+  return orderedEngine(name);
+}
+
 } // namespace
 
 // However slow the link is, a piece crosses once where frames are not lost.
 TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
-  static const hone_engine ordered = orderedEngine("ordered");
-  wire.each = std::chrono::milliseconds(300); // beyond any reminder's time
+  // Beyond any reminder's time.
+  const hone_engine ordered =
+      newWire("ordered", std::chrono::milliseconds(300));
   std::string problem = "none";
   std::thread a([&] {
     Session::Peer own = peer("a", "b");
@@ -252,7 +263,7 @@ TEST_F(SessionTest, NothingIsSentAgainOverAnOrderedLink) {
 
 // It is the engine's to find out that nobody is there.
 TEST_F(SessionTest, NobodyGreetsAgainOverAnOrderedLink) {
-  static const hone_engine ordered = orderedEngine("quiet");
+  const hone_engine ordered = newWire("quiet");
   auto greetings = [] {
     std::lock_guard<std::mutex> lock(wire.mutex);
     return wire.sent[FrameKind::Greeting];
@@ -275,8 +286,7 @@ TEST_F(SessionTest, NobodyGreetsAgainOverAnOrderedLink) {
 
 // A message over a link that has shown that it is quick has fewer frames.
 TEST_F(SessionTest, AQuickLinkHasLongFrames) {
-  wire.each = std::chrono::milliseconds(0);
-  static const hone_engine quick = orderedEngine("quick");
+  const hone_engine quick = newWire("quick");
   constexpr uint64_t size = 2 * kMostFramePayload + 1;
   constexpr unsigned least = 3, most = 8;
   auto framesOfData = [] {
@@ -397,7 +407,8 @@ int64_t takeSlowly(hone_link *link, void *bytes, uint64_t, int milliseconds) {
 
 // A side that gives up a link on which a greeting is under way greets for ever.
 TEST_F(SessionTest, ASlowLinkHasTheTimeToGreet) {
-  static const hone_engine engine =
+  slow.sent = 0;
+  const hone_engine engine =
       orderedEngine("slow", sendSlowly, takeSlowly, [](hone_link *link) {
         auto *end = reinterpret_cast<End *>(link);
         std::lock_guard<std::mutex> lock(slow.mutex);
