@@ -55,8 +55,8 @@ def losses(path):
 
 def train(options, folder, engine, out, modules, seed):
     run = folder / f"run{modules}.{seed}"
-    common = ["--seed", seed, "--steps", options.steps, "--save-every", 0]
-    data = ["--data", options.data]
+    common = ["--seed", seed, "--steps", options.steps]
+    data = ["--data", options.data, "--save-every", 0]
     if modules == 1:
         commands = [[out / "train", *data, *common, "--output", run / "module1"]]
     else:

@@ -53,8 +53,8 @@ def moved(path):
 def train(options, folder, programs, seed):
     out = folder / f"{programs.name}-{seed}"
     out.mkdir()
-    train_together(programs, out, ["--data", options.data, "--steps", 1],
-                   ["--seed", seed, "--threads", 1, "--save-every", 0])
+    train_together(programs, out, ["--data", options.data, "--steps", 1, "--save-every", 0],
+                   ["--seed", seed, "--threads", 1])
     return moved(out / "client/adapter_model.safetensors")
 
 

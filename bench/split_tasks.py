@@ -70,8 +70,9 @@ def compile_row(options, folder, task, name):
 def train_row(options, folder, task, more):
     """What both programs print; `more` are options of the client."""
     return train_together(
-        folder / "out", folder, ["--data", options.data / task / DATA[task][0], "--too-long", "cut", *more],
-        ["--steps", options.steps, "--seed", options.seed, "--save-every", 0, "--threads", 1])
+        folder / "out", folder, ["--data", options.data / task / DATA[task][0], "--too-long", "cut",
+                                          "--save-every", 0, *more],
+        ["--steps", options.steps, "--seed", options.seed, "--threads", 1])
 
 
 def seconds(said):

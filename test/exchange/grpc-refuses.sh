@@ -107,7 +107,7 @@ broken() {
 }
 for each in 0 65536 99999; do
   refused 2 'H0827.*--serve: .*a port from 1 to 65535' "${server[@]}" --serve 127.0.0.1:$each \
-    --keys "$keys/server" --admit "$keys/admitted"
+    --keys "$keys/server" --admit "$keys/admitted" --weights "$work/none" # which is not looked for
 done
 refused 2 'H0827.*--serve: .*/none: cannot be read' "${server[@]}" --serve 127.0.0.1:$port \
   --keys "$keys/server" --admit "$keys/none"

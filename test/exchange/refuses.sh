@@ -48,7 +48,7 @@ refused 2 'H0103.*was compiled of a whole model' whole --data "$data" "${test[@]
 refused 2 'H0103.*--for: is not there yet' out/client --data "$data" --for 1h "${test[@]}"
 refused 2 "H0103.*--eval-data: the program 'client' has the data" out/server --eval-data "$data" \
   --eval-every 1 "${test[@]}"
-for option in '--too-long cut' '--skip-unusable' '--show-samples 0' '--epochs 2' '--map prompt=q'; do
+for option in '--too-long cut' '--skip-unusable' '--show-samples 0' '--epochs 2' '--map prompt=q' '--save-every 1'; do
   # shellcheck disable=SC2086
   refused 2 "H0103.*${option%% *}: the program 'client' has the data" out/server $option "${test[@]}"
 done

@@ -208,14 +208,12 @@ static Status evaluateOnly(Setup &setup) {
   if (!found.isOk())
     return found.status();
   const Evaluation &evaluation = found.value();
-  if (!std::isfinite(evaluation.loss)) {
-    char problem[64];
-    snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
-             evaluation.loss);
-    return Status(ErrorCode::Diverged, setup.options.evalData, problem,
+  if (!std::isfinite(evaluation.loss))
+    return Status(ErrorCode::Diverged, setup.options.evalData,
+                  "expects a finite loss but got " +
+                      formatShort(evaluation.loss),
                   "check the adapter and the weights, or take a checkpoint of "
                   "the run before it diverged");
-  }
   HONE_TRY(predictions.commit());
   printf("eval loss    %.9f over %" PRIu64 " tokens\n"
          "perplexity   %.6g\n",
@@ -237,8 +235,7 @@ static Status dumpGradients(Setup &setup) {
               setup.trainer->gradient(setup.data, order, order.rangeOf(0),
                                       {setup.options.settings, /*steps=*/1}));
   const Trainer::StepResult &result = computed;
-  char loss[32];
-  snprintf(loss, sizeof(loss), "%.17g", result.loss);
+  const std::string loss = formatExact(result.loss);
   Status status = setup.trainer->trainables().dumpGradients(
       path, {{"format", "pt"},
              {"loss", loss},
@@ -246,7 +243,7 @@ static Status dumpGradients(Setup &setup) {
              {"tokens", std::to_string(result.tokens)}});
   if (status.isOk())
     printf("gradients    %s, loss %s over %" PRIu64 " tokens\n", path.c_str(),
-           loss, result.targets);
+           loss.c_str(), result.targets);
   return status;
 }
 
@@ -509,6 +506,7 @@ static Status execute(const hone_module &compiled,
   if (use == ProcessUse::Alone)
     setup.peak = PeakMeter(plan);
 
+  HONE_TRY(checkTogether(setup.module, options));
   HONE_TRY(openModel(setup));
   // Before anything is written.
   HONE_ASSIGN(setup.others, openTogether(setup.module, options));

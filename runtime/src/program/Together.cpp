@@ -85,7 +85,7 @@ std::map<std::string, std::string> equalOf(const Module &module,
 
 /// Refuses what only the program that leads reads: the others would pass it
 /// over in silence.
-static Status checkFollower(const Ensemble::About &about,
+static Status checkFollower(const std::string &self, const std::string &leader,
                             const Options &options) {
   const Setting *const ofLeader[] = {&options.data,
                                      &options.evalData,
@@ -101,38 +101,50 @@ static Status checkFollower(const Ensemble::About &about,
                                      &options.chatDate,
                                      &options.showSamples,
                                      &options.specialTokens,
-                                     &options.settings.train.epochs};
+                                     &options.settings.train.epochs,
+                                     &options.settings.train.save_every};
   for (const Setting *setting : ofLeader)
     if (options.isGiven(*setting))
       return failed(ErrorCode::OptionsDisagree, {setting->spelling()},
-                    {"the program '", about.leader, "' has the data, and '",
-                     about.self, "' is given what it needs"},
+                    {"the program '", leader, "' has the data, and '", self,
+                     "' is given what it needs"},
                     joined({"leave ", setting->spelling(), " out"}));
   return Status::ok();
 }
 
+/// Whether the program of `module` is to train with those of other parts.
+static bool isOneOfParts(const Module &module, const Options &options) {
+  return !options.exchange.empty() && !module.config().program.empty();
+}
+
+Status checkTogether(const Module &module, const Options &options) {
+  if (!isOneOfParts(module, options))
+    return Status::ok();
+  const std::string &self = module.config().program,
+                    leader = module.config().programs().front();
+  if (self != leader)
+    HONE_TRY(checkFollower(self, leader, options));
+  else if (options.data.empty())
+    return failed(ErrorCode::MissingOption, {"command line"},
+                  {"expects --data but got none: '", self,
+                   "' has the data for all programs"},
+                  "add --data FILE; --help lists the options");
+  return checkMeeting(options, peersOf(module));
+}
+
 Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                                                const Options &options) {
-  const ModuleConfig &config = module.config();
-  if (options.exchange.empty() || config.program.empty())
+  if (!isOneOfParts(module, options))
     return std::unique_ptr<Ensemble>();
+  const ModuleConfig &config = module.config();
   Ensemble::About about;
   const std::vector<std::string> all = config.programs();
   about.leader = all.front();
   about.self = config.program;
   about.peers = peersOf(module);
-  const bool leads = about.self == about.leader;
-  if (leads && options.data.empty())
-    return failed(ErrorCode::MissingOption, {"command line"},
-                  {"expects --data but got none: '", about.self,
-                   "' has the data for all programs"},
-                  "add --data FILE; --help lists the options");
-  if (!leads)
-    HONE_TRY(checkFollower(about, options));
   HONE_ASSIGN(about.engine, engineOf(options));
   about.payload = payloadOf(*about.engine, module);
   about.address = options.exchangeAt;
-  HONE_TRY(checkMeeting(options, about.peers));
   HONE_TRY(checkLaunch(options, all));
   about.equal = equalOf(module, options.settings);
   // What a program rounds of what it keeps is its own plan's.

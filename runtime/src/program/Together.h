@@ -31,9 +31,14 @@ constexpr uint64_t exchangeLibraries = 16 << 20;
 std::map<std::string, std::string> equalOf(const Module &module,
                                            const Settings &settings);
 
+/// What can be told of the options of a program that trains with others before
+/// it reads anything. A server listens from here on. Errors: NoEngine,
+/// NoMeeting; MissingOption without data for all; OptionsDisagree where a
+/// program has what another one gives it.
+Status checkTogether(const Module &module, const Options &options);
+
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
-/// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread;
-/// OptionsDisagree where a program has data that another one gives it.
+/// whole model, or is not to exchange. Errors: OnePart, NoEngine, NoThread.
 Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
                                                const Options &options);
 
