@@ -181,6 +181,25 @@ TEST_F(TrainerProgramTest, ALossThatIsNotFiniteIsNamed) {
       << error;
 }
 
+// It has none before its end.
+TEST_F(TrainerProgramTest, AnAdapterIsAdvisedWhereThereIsOne) {
+  for (const char *rate : {"1e300", "1e-3"}) {
+    const bool diverges = rate == std::string("1e300");
+    const std::string run = diverges ? "diverged" : "done";
+    train(run, {"--steps", "3", "--learning-rate", rate, "--warmup-steps", "1",
+                "--save-every", "1"});
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(train(run, {"--steps", "3", "--learning-rate", "1e-4"}),
+              int(ExitCode::Usage));
+    const std::string error = testing::internal::GetCapturedStderr();
+    EXPECT_NE(error.find("give another --output"), std::string::npos) << error;
+    EXPECT_EQ(error.find("starts a new run from its adapter") ==
+                  std::string::npos,
+              diverges)
+        << error;
+  }
+}
+
 TEST_F(TrainerProgramTest, AnEvaluationThatIsNotFiniteEndsTheRun) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(train("run", {"--steps", "1", "--learning-rate", "1e300",

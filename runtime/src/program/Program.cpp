@@ -212,8 +212,9 @@ static Status evaluateOnly(Setup &setup) {
     return Status(ErrorCode::Diverged, setup.options.evalData,
                   "expects a finite loss but got " +
                       formatShort(evaluation.loss),
-                  "check the adapter and the weights, or take a checkpoint of "
-                  "the run before it diverged");
+                  "check the adapter and the weights; if the run that made the "
+                  "adapter diverged, train again with a lower "
+                  "--learning-rate");
   HONE_TRY(predictions.commit());
   printf("eval loss    %.9f over %" PRIu64 " tokens\n"
          "perplexity   %.6g\n",
@@ -262,11 +263,17 @@ static void reportSamples(Setup &setup, RunReport &report, uint64_t step) {
   const Tokenizer *tokenizer =
       setup.model.tokenizer ? &*setup.model.tokenizer : nullptr;
   for (uint64_t i = 0; i < count; ++i) {
-    const Result<double> loss = setup.trainer->lossOf(data, i);
-    report.sample(
-        step, i,
-        isEval && !options.evalData.empty() ? options.evalData : options.data,
-        data.sample(i), tokenizer, loss.isOk() ? loss.value() : std::nan(""));
+    const std::string &from =
+        isEval && !options.evalData.empty() ? options.evalData : options.data;
+    const Result<double> found = setup.trainer->lossOf(data, i);
+    const double loss = found.isOk() ? found.value() : std::nan("");
+    report.sample(step, i, from, data.sample(i), tokenizer, loss);
+    // No step follows that would find that the last one was too large.
+    if (i == 0 && step > 0 && found.isOk() && !std::isfinite(loss))
+      printWarning(
+          ErrorCode::Diverged,
+          options.output + ": after the last step the first sample of " + from +
+              " has the loss " + formatShort(loss) + "; lower --learning-rate");
   }
   data.release();
 }

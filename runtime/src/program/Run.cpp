@@ -59,12 +59,17 @@ uint64_t Run::mostEpochs() const {
   return uint64_t(counts.most) / order.stepsPerEpoch();
 }
 
-/// What a checkpoint of another run can be told.
+/// What a checkpoint of another run can be told. One that did not come to its
+/// end has no adapter yet.
 static Status otherRun(ErrorCode code, const std::string &output,
                        const std::string &problem, const std::string &remedy) {
+  const bool hasResult = platform::exists(output + "/adapter_config.json") ||
+                         platform::exists(output + "/config.json");
   return Status(code, output, problem,
-                remedy + ", or give another --output; --adapter " + output +
-                    " starts a new run from its adapter");
+                remedy + ", or give another --output" +
+                    (hasResult ? "; --adapter " + output +
+                                     " starts a new run from its adapter"
+                               : ""));
 }
 
 Status Run::compare(const CheckpointIdentity &saved,

@@ -187,10 +187,12 @@ void RunReport::sample(uint64_t step, uint64_t index, const std::string &source,
   line.endValues();
   line.beginRow();
   line.numberCell("%.0f", double(step));
-  char said[64];
-  snprintf(said, sizeof(said), "sample %.0f: loss %.4f\n", double(index + 1),
-           loss);
-  line.cell(said + text, allColumns - 1);
+  char digits[32];
+  snprintf(digits, sizeof(digits), "%.4f", loss);
+  line.cell("sample " + std::to_string(index + 1) + ": loss " +
+                (std::isfinite(loss) ? digits : formatShort(loss)) + "\n" +
+                text,
+            allColumns - 1);
   write();
 }
 
