@@ -525,9 +525,11 @@ static Status execute(const hone_module &compiled,
   }
   HONE_TRY(openAllData(setup));
   HONE_ASSIGN(setup.ranks,
-              RankGroup::open(setup.module, options, place,
-                              {{"data", setup.data.name()},
-                               {"evaluation data", setup.evalData.name()}}));
+              RankGroup::open(
+                  setup.module, options, place,
+                  {{"data", setup.data.name()},
+                   {"evaluation data",
+                    options.evaluates() ? setup.evalData.name() : "none"}}));
   setup.model.releaseText(); // data is tokens from here on
   setup.peak.count();
   platform::trimHeap(); // what tokenising freed must not stay resident
