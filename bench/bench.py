@@ -45,7 +45,7 @@ def parse_arguments():
             type=settings.whole(0) if name == "warmup" else settings.count)
     add("--optimizer", choices=["sgd", "adamw"], default="sgd")
     add("--peers", action="store_true",
-        help="install the peers from the package index (8 GB), or those of --peer")
+        help="install the peers from the package index (10 GB), or those of --peer")
     add("--python", action="append", default=[], metavar="[PEER=]PATH",
         help="an interpreter that has a peer's packages; repeatable")
     add("--preload", action="append", default=[], metavar="LIBRARY",
@@ -97,6 +97,7 @@ def measure_peer(peer, rival, repetitions, model, data, probe, folder):
         print(f"{peer.name}: failed: {error}", flush=True)
     finally:
         peer.stop()
+    contestant.planned = peer.planned
     return contestant
 
 

@@ -28,13 +28,13 @@ class Repetition:
 
 @dataclasses.dataclass
 class Contestant:
-    """A program in one configuration. `flops` and `planned` are known for Hone
-    only: they come from its compiler."""
+    """A program in one configuration. `flops` is known for Hone only, and
+    `planned` where a compiler says it."""
     name: str
     threads: int
     is_hone: bool = False
     flops: int = 0         # of one step
-    planned: int = 0       # bytes
+    planned: int = 0       # bytes, known before a step
     repetitions: list = dataclasses.field(default_factory=list)
     time_ratios: list = dataclasses.field(default_factory=list)
     failure: str = ""

@@ -69,10 +69,10 @@ class PeerProgram:
             [self.python, self.framework.worker, json.dumps(options)],
             self._environment(cache), log)
         self.versions = self.worker.receive()["ready"]
+        # Before any step: a plan stands for itself where no step ends.
+        self.planned = self._steps(0)["planned"]
         # Two steps: the second one of a compiler may compile again.
-        answer = self._steps(2)
-        self.first_loss = answer["losses"][0]
-        self.planned = answer.get("planned", 0)
+        self.first_loss = self._steps(2)["losses"][0]
 
     def _steps(self, count):
         return self.worker.ask({"steps": count})
@@ -86,7 +86,6 @@ class PeerProgram:
         with MemoryWatch(pid) as watch, \
                 OtherLoad(lambda: process_seconds(pid)) as load:
             answer = self._steps(w.warmup + w.steps)
-        contestant.planned = self.planned
         contestant.repetitions.append(Repetition(
             answer["seconds"][w.warmup:], watch.anonymous, watch.resident,
             self.first_loss, load.processors))

@@ -157,6 +157,8 @@ JAX_WORDS = {
 
 IREE_WORDS = JAX_WORDS
 
+EXECUTORCH_WORDS = DTYPES
+
 FRAMEWORKS = [
     Framework("torch", "torch, transformers, peft", TORCH_WORDS,
               TORCH_VARIANTS, finish="cuda_stand_ins.py"),
@@ -174,6 +176,8 @@ FRAMEWORKS = [
                                "checkpointing chunked-loss"))),
     Framework("iree", "iree.compiler, iree.runtime, jax", IREE_WORDS,
               product(DTYPES, ("", "checkpointing chunked-loss"))),
+    Framework("executorch", "executorch.exir, transformers, peft",
+              EXECUTORCH_WORDS, tuple(DTYPES), finish="cuda_stand_ins.py"),
     Framework("mlx", "mlx.core, mlx_lm", MLX_WORDS,
               product(DTYPES, ("eager", "compiled"), ("", "checkpointing")),
               is_locked=False)]

@@ -24,9 +24,10 @@ def step_rows(results):
              "of FMA peak", "time / hone", "anonymous MiB", "planned MiB",
              "resident MiB", "first loss", "others"]]
     for c in results["contestants"]:
+        planned = _cell(c.planned / MIB, "{:.1f}")
         if not c.repetitions:
-            rows.append([c.name, str(c.threads), f"failed: {c.failure}"] +
-                        ["-"] * 9)
+            rows.append([c.name, str(c.threads), f"failed: {c.failure}",
+                         *["-"] * 5, planned, *["-"] * 3])
             continue
         share = c.share_of_peak if c.is_hone else None
         others = [r.others for r in c.repetitions]
@@ -36,7 +37,7 @@ def step_rows(results):
             _cell(c.gflops if c.is_hone else None, "{:.1f}"),
             _cell(share and 100 * share, "{:.1f} %"),
             _cell(c.time_ratio, "{:.2f}"), f"{c.anonymous / MIB:.1f}",
-            _cell(c.planned / MIB, "{:.1f}"), f"{c.resident / MIB:.1f}",
+            planned, f"{c.resident / MIB:.1f}",
             f"{c.repetitions[0].first_loss:.5f}",
             f"{min(others):.2f}-{max(others):.2f}"])
     return rows

@@ -43,8 +43,8 @@ def serve_requests(make_answer, versions):
 
 def serve(make_step, versions):
     """`make_step` builds the model and returns a function that does one
-    training step and returns its loss. It may have `planned_bytes`, which is
-    read after its steps."""
+    training step and returns its loss. It may have `planned_bytes`, which a
+    request for no steps asks for, too."""
     def make_answer():
         step = make_step()
 

@@ -47,6 +47,15 @@ def load_model(options, dtype):
     return model
 
 
+def with_adapters(model, options):
+    """PEFT's LoRA, to be trained."""
+    return peft.get_peft_model(
+        model, peft.LoraConfig(r=options["rank"], lora_alpha=options["alpha"],
+                               target_modules=options["projections"],
+                               task_type="CAUSAL_LM"),
+        autocast_adapter_dtype=options.get("float32_adapters", False)).train()
+
+
 def whole_sequences(model):
     """What says that each row of a batch is one sequence. transformers would
     look at the positions for packed ones: in each step a wait for the device,
@@ -106,12 +115,7 @@ def make_step(options):
         model.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False})
         model.enable_input_require_grads()
-    model = peft.get_peft_model(
-        model, peft.LoraConfig(r=options["rank"], lora_alpha=options["alpha"],
-                               target_modules=options["projections"],
-                               task_type="CAUSAL_LM"),
-        autocast_adapter_dtype=options.get("float32_adapters", False))
-    model.train()
+    model = with_adapters(model, options)
     parameters = [p for p in model.parameters() if p.requires_grad]
     captured = options.get("capture") and device == "cuda"
     optimizer = make_optimizer(options, parameters, captured)
