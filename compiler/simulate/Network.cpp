@@ -2,7 +2,7 @@
 
 #include "compiler/simulate/Network.h"
 
-#include "exchange/Session.h"
+#include "exchange/LinkPlan.h"
 #include "grpc/Memory.h"
 #include "step/Transport.h"
 
@@ -22,7 +22,8 @@ uint64_t grpcPayload(size_t programs) {
   engine.link_frames = grpc_engine::kLinkFrames;
   engine.piece_bytes = grpc_engine::kPieceBytes;
   engine.plan_bytes = grpc_engine::kPlanBytes;
-  return rt::Session::payloadFor(engine, programs - 1);
+  return rt::LinkPlan(engine, programs)
+      .payloadFor(std::numeric_limits<uint64_t>::max());
 }
 
 Network::Network(uint32_t programs, Link link) : link(link), nodes(programs) {}

@@ -356,6 +356,7 @@ extern "C" const hone_engine *hone_exchange_engine(void) {
                                      wakeLink,
                                      closeLink,
                                      /*bytes=*/1 << 20,
+                                     /*program_bytes=*/0,
                                      /*link_bytes=*/2 << 20,
                                      /*is_ordered=*/0,
                                      /*link_frames=*/0,

@@ -173,6 +173,7 @@ const hone_engine engine = {
     [](hone_link *) {},
     [](hone_link *) {},
     /*bytes=*/0,
+    /*program_bytes=*/0,
     /*link_bytes=*/0,
     /*is_ordered=*/0,
     /*link_frames=*/0,
@@ -184,19 +185,20 @@ std::atomic<uint64_t> events{0};
 uint64_t seen = 0;
 
 Session::Peer peer(int milliseconds) {
-  return {&engine,
-          "",
-          "a",
-          "b",
-          /*run=*/1,
-          {{"model", "m"}},
-          {std::chrono::milliseconds(milliseconds)},
-          &events,
-          &seen,
-          /*mayHalt=*/true,
-          /*outlives=*/true,
-          /*countsRestarts=*/true,
-          kMostFramePayload};
+  return {
+      &engine,
+      "",
+      "a",
+      "b",
+      /*run=*/1,
+      std::make_shared<const Session::Equal>(Session::Equal{{"model", "m"}}),
+      {std::chrono::milliseconds(milliseconds)},
+      &events,
+      &seen,
+      /*mayHalt=*/true,
+      /*outlives=*/true,
+      /*countsRestarts=*/true,
+      kMostFramePayload};
 }
 
 } // namespace

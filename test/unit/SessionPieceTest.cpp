@@ -88,6 +88,7 @@ const hone_engine engine = {HONE_ENGINE_VERSION,
                             [](hone_link *) {},
                             [](hone_link *link) { delete endOf(link); },
                             /*bytes=*/0,
+                            /*program_bytes=*/0,
                             /*link_bytes=*/0,
                             /*is_ordered=*/1,
                             /*link_frames=*/0,
@@ -125,7 +126,9 @@ protected:
         each->giveUp();
   }
   std::unique_ptr<Session> start(const char *self, const char *peer) {
-    Session::Peer own = {&engine, "", self, peer, 1, {}, {patience}};
+    Session::Peer own = {&engine,   "", self,
+                         peer,      1,  std::make_shared<Session::Equal>(),
+                         {patience}};
     own.payload = kMostFramePayload;
     return std::move(Session::start(own).value());
   }

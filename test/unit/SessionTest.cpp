@@ -3,6 +3,7 @@
 #include "exchange/Session.h"
 #include "exchange/Engine.h"
 #include "exchange/Ensemble.h"
+#include "exchange/LinkPlan.h"
 
 #include "../exchange/TestEngine.cpp"
 #include "TemporaryFolder.h"
@@ -23,9 +24,10 @@ protected:
             self,
             other,
             1,
-            {{"model", "m"}},
+            std::make_shared<const Session::Equal>(kEqual),
             {std::chrono::milliseconds(timeout)}};
   }
+  inline static const Session::Equal kEqual = {{"model", "m"}};
   static Transport::Message message(uint64_t index, const char *to, bool isSent,
                                     const char *channel) {
     return {0, 3, channel, index, to, isSent};
@@ -103,12 +105,41 @@ TEST(EngineTest, AnEngineThatIsLinkedInIsFound) {
             hone::ErrorCode::NoEngine);
 }
 
+// A run of 64 parts has some 20 KB to compare, and most links have short
+// frames.
+TEST_F(SessionTest, AGreetingNamesWhatDiffersHoweverMuchIsEqual) {
+  for (const bool differs : {false, true}) {
+    std::string problems[2];
+    auto open = [&](const char *self, const char *other, bool isOther,
+                    std::string &problem) {
+      Session::Equal equal;
+      for (int i = 0; i < 1000; ++i)
+        equal["part" + std::to_string(i) + ".learning_rate"] = "0.5";
+      if (isOther)
+        equal["part999.learning_rate"] = "0.25";
+      Session::Peer own = peer(self, other);
+      own.equal = std::make_shared<const Session::Equal>(std::move(equal));
+      own.payload = kShortPayload;
+      auto opened = Session::open(own);
+      problem = opened.isOk() ? "" : opened.status().message().problem;
+    };
+    std::thread a([&] { open("a", "b", false, problems[0]); });
+    std::thread b([&] { open("b", "a", differs, problems[1]); });
+    a.join();
+    b.join();
+    const std::string what = "differs in part999.learning_rate (here ";
+    EXPECT_EQ(problems[0], differs ? what + "0.5, there 0.25)" : "");
+    EXPECT_EQ(problems[1], differs ? what + "0.25, there 0.5)" : "");
+  }
+}
+
 TEST_F(SessionTest, AGreetingNamesWhatDiffers) {
   std::string problems[2];
   auto open = [&](const char *self, const char *other, const char *rate,
                   std::string &problem) {
     Session::Peer own = peer(self, other);
-    own.equal["rate"] = rate;
+    own.equal = std::make_shared<const Session::Equal>(
+        Session::Equal{{"model", "m"}, {"rate", rate}});
     auto opened = Session::open(own);
     problem = opened.isOk() ? "" : opened.status().message().problem;
   };
@@ -208,6 +239,7 @@ constexpr hone_engine orderedEngine(
           [](hone_link *) {},
           close,
           /*bytes=*/0,
+          /*program_bytes=*/0,
           /*link_bytes=*/0,
           /*is_ordered=*/1,
           /*link_frames=*/0,
@@ -565,6 +597,7 @@ TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
       [](hone_link *) {},
       [](hone_link *link) { delete reinterpret_cast<End *>(link); },
       /*bytes=*/0,
+      /*program_bytes=*/0,
       /*link_bytes=*/0,
       /*is_ordered=*/0,
       /*link_frames=*/0,
@@ -585,60 +618,6 @@ TEST_F(SessionTest, WhoIsNotThereIsWaitedForAsLongAsTheDeadlineSays) {
   EXPECT_EQ(opened.status().errorCode(), hone::ErrorCode::PeerLost);
 }
 
-namespace {
-
-/// With so many links, whose frames are as long as those of `engine` are then.
-uint64_t planned(const hone_engine &engine, uint64_t links) {
-  return engine.bytes + links * Session::memoryBytes(
-                                    engine, Session::payloadFor(engine, links));
-}
-
-} // namespace
-
-// More links have shorter pieces, and the plan no more memory, as long as there
-// is any for pieces.
-TEST(SessionMemoryTest, AllLinksOfAProgramFitThePlan) {
-  hone_engine engine{};
-  engine.bytes = 6 << 20;
-  engine.link_bytes = 256 << 10;
-  engine.is_ordered = 1;
-  engine.link_frames = 4;
-  engine.piece_bytes = 896 << 10;
-  EXPECT_EQ(Session::payloadFor(engine, 0), 896u << 10);
-  EXPECT_EQ(Session::payloadFor(engine, 1), 896u << 10);
-  uint64_t before = 896 << 10;
-  for (uint64_t links = 2; links <= 20; ++links) {
-    const uint64_t payload = Session::payloadFor(engine, links);
-    EXPECT_LE(planned(engine, links), 16u << 20) << links;
-    EXPECT_LE(payload, before) << links;
-    EXPECT_EQ(payload % (16 << 10), 0u) << links;
-    before = payload;
-  }
-  EXPECT_EQ(Session::payloadFor(engine, 2), 784u << 10);
-  EXPECT_EQ(Session::payloadFor(engine, 63), 16u << 10);
-  engine.piece_bytes = 0;
-  EXPECT_EQ(Session::payloadFor(engine, 2), 256u << 10);
-}
-
-// As MPI's does.
-TEST(SessionMemoryTest, AnEngineMaySayWhatAPlanHasForIt) {
-  hone_engine engine{};
-  engine.bytes = 11 << 18;
-  engine.link_bytes = 16 << 10;
-  engine.is_ordered = 1;
-  engine.link_frames = 2;
-  engine.least_piece_bytes = 64 << 10;
-  engine.plan_bytes = 4 << 20;
-  const uint64_t payloads[] = {256, 112, 64}; // KiB
-  for (uint64_t links = 1; links <= std::size(payloads); ++links) {
-    EXPECT_EQ(Session::payloadFor(engine, links), payloads[links - 1] << 10);
-    EXPECT_LE(planned(engine, links), engine.plan_bytes) << links;
-  }
-  // A further link has the shortest frames.
-  EXPECT_EQ(Session::payloadFor(engine, 4), 64u << 10);
-  EXPECT_EQ(Session::payloadFor(engine, 63), 64u << 10);
-}
-
 // So that a mark of an older end is gone when others begin a longer run.
 TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
   std::atomic<bool> isDecided{false};
@@ -649,8 +628,8 @@ TEST_F(SessionTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
                                   own.address,
                                   self,
                                   /*leader=*/"a",
-                                  {other},
-                                  own.equal,
+                                  {{other}},
+                                  *own.equal,
                                   own.patience});
     ASSERT_TRUE(opened.isOk());
     auto start = opened.value()->beginRound({{4, 2}}, 8, true, decided);
@@ -685,14 +664,14 @@ protected:
     std::vector<std::thread> programs;
     for (size_t i = 0; i < folders.size(); ++i)
       programs.emplace_back([&, i] {
-        std::vector<std::string> peers;
+        std::vector<Ensemble::Link> links;
         for (size_t other = 0; other < folders.size(); ++other)
           if (other != i && (i == 0 || other == 0))
-            peers.push_back(nameOf(other));
+            links.push_back({nameOf(other)});
         const std::string self = nameOf(i);
         const Session::Peer own = peer(self.c_str(), "");
         auto opened = Ensemble::open({own.engine, own.address, self, nameOf(0),
-                                      peers, own.equal, own.patience});
+                                      links, *own.equal, own.patience});
         starts[i] = opened.value()->beginRound(folders[i], 8, /*isNeeded=*/true,
                                                i == 0 ? decided : nullptr);
         // One that leaves at once might leave before the other has heard it.

@@ -100,6 +100,7 @@ hone_exchange_engine(void) {
                                      wakeLink,
                                      closeLink,
                                      grpc_engine::kBytes,
+                                     /*program_bytes=*/0,
                                      grpc_engine::kLinkBytes,
                                      /*is_ordered=*/1,
                                      grpc_engine::kLinkFrames,

@@ -45,11 +45,22 @@ constexpr microseconds kLeastSleep{10}, kMostSleep{5000};
 /// For frames of a link that is closed to leave, at most.
 constexpr milliseconds kMostLeave{5000};
 
-/// A buffer and what MPI does with it.
+/// A buffer and what MPI does with it. It is as long as the longest frame yet:
+/// most links have short ones.
 struct Buffer {
-  std::unique_ptr<char[]> bytes{new char[HONE_FRAME_BYTES]};
-  int size = 0;
+  std::unique_ptr<char[]> bytes;
+  int capacity = 0, size = 0;
   MPI_Request request = MPI_REQUEST_NULL;
+
+  /// Bytes for a frame, of one that MPI does nothing with.
+  char *forFrame(int needed) {
+    if (needed > capacity) {
+      bytes = nullptr; // before there is another one
+      bytes.reset(new char[size_t(needed)]);
+      capacity = needed;
+    }
+    return bytes.get();
+  }
 };
 
 struct World {
@@ -221,9 +232,10 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
     return -1;
   if (link->isFull)
     return 1;
-  memcpy(link->out.bytes.get(), bytes, size);
-  if (MPI_Isend(link->out.bytes.get(), int(size), MPI_BYTE, link->rank,
-                kFrameTag, MPI_COMM_WORLD, &link->out.request) != MPI_SUCCESS)
+  char *const frame = link->out.forFrame(int(size));
+  memcpy(frame, bytes, size);
+  if (MPI_Isend(frame, int(size), MPI_BYTE, link->rank, kFrameTag,
+                MPI_COMM_WORLD, &link->out.request) != MPI_SUCCESS)
     return -1;
   noteMove(own);
   return 0;
@@ -241,8 +253,8 @@ bool beginReceive(hone_link *link) {
     return true;
   MPI_Get_count(&status, MPI_BYTE, &link->in.size);
   return link->in.size > 0 && link->in.size <= HONE_FRAME_BYTES &&
-         MPI_Imrecv(link->in.bytes.get(), link->in.size, MPI_BYTE, &message,
-                    &link->in.request) == MPI_SUCCESS;
+         MPI_Imrecv(link->in.forFrame(link->in.size), link->in.size, MPI_BYTE,
+                    &message, &link->in.request) == MPI_SUCCESS;
 }
 
 /// Under World's lock: what next() returns if it does not wait; `hasLeft`: out
@@ -425,9 +437,9 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
   return 0;
 }
 
-/// Of memory that is the engine's alone, and each link's beside it; and of a
-/// plan, which up to four programs fit.
-static constexpr uint64_t kBytes = 11 << 18, kLinkBytes = 1 << 14,
+/// Of memory that is the engine's alone, and for each other program, to most of
+/// which MPI connects where all tell their names; and of a plan.
+static constexpr uint64_t kBytes = 11 << 18, kProgramBytes = 18 << 10,
                           kPlanBytes = 4 << 20;
 /// Up to 64 KiB Open MPI sends over TCP unasked, and keeps what has come and
 /// nobody takes yet, however much that is. Beyond, it keeps the beginning of
@@ -444,7 +456,8 @@ HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
                                      wakeLink,
                                      closeLink,
                                      kBytes,
-                                     kLinkBytes,
+                                     kProgramBytes,
+                                     /*link_bytes=*/0,
                                      /*is_ordered=*/1,
                                      /*link_frames=*/2,
                                      /*piece_bytes=*/0,

@@ -42,7 +42,7 @@
 extern "C" {
 #endif
 
-#define HONE_ENGINE_VERSION 3u
+#define HONE_ENGINE_VERSION 4u
 /* Of a frame, at most. */
 #define HONE_FRAME_BYTES (896 * 1024 + 72)
 
@@ -73,10 +73,10 @@ typedef struct hone_engine {
      that may be called beside another. */
   void (*wake)(hone_link *link);
   void (*close)(hone_link *link);
-  /* Memory that the engine takes at most, its library's own included, and for
-     each link beside it, without the frames below. It is in the plan of a run.
-   */
-  uint64_t bytes, link_bytes;
+  /* Memory that the engine takes at most, its library's own included; for each
+     other program of the run beside it, whether there is a link to it or not;
+     and for each link, without the frames below. It is in the plan of a run. */
+  uint64_t bytes, program_bytes, link_bytes;
   /* Nonzero: as long as a link lives, each frame comes once, whole and in
      order, and next() finds out that it is lost though nothing is sent over it.
      So nothing is sent again before that. */

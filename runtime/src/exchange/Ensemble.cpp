@@ -28,16 +28,17 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   std::unique_ptr<Ensemble> made(new Ensemble(std::move(about)));
   const About &own = made->about;
   made->rounds = platform::randomNumber() << 32;
-  for (const std::string &peer : own.peers) {
+  const auto equal = std::make_shared<const Session::Equal>(own.equal);
+  for (const auto &[peer, payload] : own.links) {
     Session::Peer told{own.engine, own.address, own.self,    peer,
-                       /*run=*/1,  own.equal,   own.patience};
+                       /*run=*/1,  equal,       own.patience};
     told.events = &made->events;
     told.seen = &made->seen;
     told.mayHalt = peer == own.leader;
     told.outlives = !made->leads();
     // Among programs that follow nobody decides.
     told.countsRestarts = told.mayHalt || made->leads();
-    told.payload = own.payload;
+    told.payload = payload;
     HONE_ASSIGN(std::unique_ptr<Session> session,
                 Session::start(std::move(told)));
     made->sessions.push_back(std::move(session));

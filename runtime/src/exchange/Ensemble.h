@@ -21,16 +21,19 @@ namespace hone::rt {
 
 class Ensemble final : public Transport {
 public:
+  struct Link {
+    std::string peer;
+    uint64_t payload = kFramePayload; ///< see Session::Peer
+  };
   struct About {
     const hone_engine *engine;
     std::string address; ///< which the engine understands
     std::string self, leader;
-    /// Those that this one meets: all others if it leads, else the leader
+    /// To those that this one meets: all others if it leads, else the leader
     /// first, and those that it exchanges anything with.
-    std::vector<std::string> peers;
-    std::map<std::string, std::string> equal; ///< see Session::Peer
+    std::vector<Link> links;
+    Session::Equal equal; ///< see Session::Peer
     Patience patience;
-    uint64_t payload = kFramePayload; ///< see Session::Peer
   };
   /// What a program has saved, newest first, and the name of the run that it is
   /// of. 0: it has none.

@@ -37,10 +37,15 @@ public:
     uint64_t last = 0;  ///< of it, in the frame before; 0: there is none
   };
 
-  /// Of a new link, whose frames have a payload of `most` bytes, at most, and
-  /// take so many `seconds` if they are longer than kFramePayload.
+  /// Of a link whose frames have a payload of `most` bytes, at most, and take
+  /// so many `seconds` if they are longer than kFramePayload.
   explicit FrameLength(uint64_t most, double seconds = kFrameSeconds)
-      : most(most), seconds(seconds), payload(std::min(kFramePayload, most)) {}
+      : most(most), seconds(seconds) {
+    beginLink();
+  }
+
+  /// The link is a new one, which has shown nothing.
+  void beginLink() { payload = std::min(kFramePayload, most); }
 
   /// The payload of the next frame of a message of `size` bytes, from `offset`
   /// on; the engine has taken the one before.

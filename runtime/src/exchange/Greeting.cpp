@@ -1,7 +1,8 @@
 //===- Greeting.cpp - Two programs learn whether they fit -----------------===//
 //
-// Each side says once for each link which process it is and what must be equal,
-// and says it again until it has the other's.
+// Each side says once for each link which process it is and a digest of what
+// must be equal, and says it again until it has the other's. If the digests
+// differ both tell all, so that they can name the differences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +22,38 @@ using std::chrono::milliseconds;
 static constexpr milliseconds kMostGreeting{60000};
 /// The key of a greeting that says which process greets; it need not be equal.
 static constexpr const char *kIncarnation = ".incarnation";
+/// The key of one that does not tell all.
+static constexpr const char *kDigest = ".digest";
+
+Session::Equal Session::allEqual() const {
+  Equal all = *self.equal;
+  all["protocol"] = std::to_string(kProtocol);
+  all["bytes of a frame"] = std::to_string(self.payload);
+  return all;
+}
+
+std::string Session::textOfEqual() const {
+  std::string text;
+  for (const auto &[key, value] : allEqual())
+    text += joined({key, "=", value, "\n"});
+  return text;
+}
 
 void Session::encodeGreeting(bool asks) {
   std::string text =
       joined({kIncarnation, "=", std::to_string(incarnation), "\n"});
-  for (const auto &[key, value] : self.equal)
-    text += joined({key, "=", value, "\n"});
+  if (tellsAll) {
+    text += textOfEqual();
+    makeRoom(kMostGreetingBytes);
+  } else {
+    text += joined({kDigest, "=", digest, "\n"});
+  }
   Frame frame;
   frame.kind = FrameKind::Greeting;
   frame.run = self.run;
   frame.size = asks;
   frame.payload = text.data();
-  frame.payloadBytes = uint32_t(std::min(text.size(), size_t(self.payload)));
+  frame.payloadBytes = uint32_t(std::min(text.size(), size_t(room)));
   pending = encode(frame, frameOut.get());
 }
 
@@ -83,8 +104,25 @@ void Session::tellDifferences() {
   }
 }
 
+std::string Session::differencesOf(Equal theirs) const {
+  const Equal ours = allEqual();
+  const std::string none = "none";
+  for (const auto &[key, value] : ours)
+    theirs.emplace(key, none);
+  std::string differences;
+  for (const auto &[key, there] : theirs) {
+    const auto mine = ours.find(key);
+    const std::string &here = mine == ours.end() ? none : mine->second;
+    if (here == there)
+      continue;
+    differences += joined({differences.empty() ? "" : ", ", key, " (here ",
+                           here, ", there ", there, ")"});
+  }
+  return differences;
+}
+
 void Session::handleGreeting(const Frame &frame) {
-  std::map<std::string, std::string> theirs;
+  Equal theirs;
   const std::string text(frame.payload, frame.payloadBytes);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -107,21 +145,18 @@ void Session::handleGreeting(const Frame &frame) {
       ++*self.events;
   }
   peerIncarnation = theirIncarnation;
-  const std::string none = "none";
-  for (const auto &[key, value] : self.equal)
-    theirs.emplace(key, none);
   std::string differences;
-  for (const auto &[key, there] : theirs) {
-    const auto mine = self.equal.find(key);
-    const std::string &here = mine == self.equal.end() ? none : mine->second;
-    if (here == there)
-      continue;
-    differences += joined({differences.empty() ? "" : ", ", key, " (here ",
-                           here, ", there ", there, ")"});
+  if (const auto told = theirs.find(kDigest); told == theirs.end()) {
+    differences = differencesOf(std::move(theirs));
+  } else if (told->second != digest) {
+    tellsAll = owesGreeting = true;
+    isKnown = false;
+    return;
   }
   owesGreeting |= hasGreeting && frame.size == 1;
   isKnown = frame.size == 0;
   hasGreeting = true;
+  tellsAll |= !differences.empty();
   if (differences.empty())
     isGreeted = true;
   else

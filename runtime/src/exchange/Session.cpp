@@ -2,6 +2,8 @@
 
 #include "exchange/Session.h"
 
+#include "base/Sha256.h"
+#include "exchange/LinkPlan.h"
 #include "exchange/Pieces.h"
 #include "platform/System.h"
 
@@ -36,16 +38,9 @@ static constexpr milliseconds kMostRest{1000};
 static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
 /// Small messages that came early, and credits, each.
 static constexpr size_t kMostEarly = 4096;
-/// Of those, what a plan has room for: few come before they are asked for.
-static constexpr uint64_t kEarlyBytes = 16 * 1024;
-/// Eight times what has been seen in use; with AddressSanitizer, at -O1, 76 KiB
-/// are.
+/// Of a thread, eight times what has been seen in use; with AddressSanitizer,
+/// at -O1, 76 KiB are.
 static constexpr uint64_t kStack = 96 * 1024;
-/// Of a program's plan, for an engine that does not say and all its links.
-static constexpr uint64_t kPlanBytes = 16 << 20;
-/// What pieces are multiples of where they are shorter than they might be, and
-/// the least that they are where an engine does not say: a record of TLS.
-static constexpr uint64_t kRecord = 16 * 1024;
 /// Of the time for which a program waits, what a long frame takes at most.
 static constexpr double kFramesOfPatience = 40;
 /// Of a session for which nothing is posted, between two looks.
@@ -63,24 +58,15 @@ static double frameSeconds(const Patience &patience) {
                    : kFrameSeconds;
 }
 
-/// Messages that are remembered beyond what is posted. Both sides' schedules
-/// are at most a step apart; and where frames come once and in order, nothing
-/// comes twice but small messages whose acknowledgement is on its way, and what
-/// was not acknowledged when a link was lost.
-static uint32_t rememberedBy(const hone_engine &engine) {
-  return engine.is_ordered ? 1024 : 4096;
-}
-
 //===----------------------------------------------------------------------===//
 // For the step's thread
 //===----------------------------------------------------------------------===//
 
 Session::Session(Peer peer)
     : self(std::move(peer)), lengths(self.payload, frameSeconds(self.patience)),
-      finished(rememberedBy(*self.engine)),
+      finished(LinkPlan::namesRemembered(*self.engine)),
       incarnation(platform::randomNumber() | 1), round(self.run) {
-  self.equal["protocol"] = std::to_string(kProtocol);
-  self.equal["bytes of a frame"] = std::to_string(self.payload);
+  digest = Sha256::hex(textOfEqual());
 }
 
 Session::Reminder::Reminder(Clock::time_point heard)
@@ -92,28 +78,6 @@ bool Session::Reminder::isDue(Clock::time_point now) {
   heard = now;
   after = std::min(2 * after, kMostReminder);
   return true;
-}
-
-uint64_t Session::memoryBytes(const hone_engine &engine, uint64_t payload) {
-  // One that comes and one that leaves, and what the engine has of them.
-  const uint64_t frames = 2 + engine.link_frames;
-  return kStack + frames * (kFrameHeader + payload) +
-         RecentNames::bytes(rememberedBy(engine)) + kEarlyBytes +
-         engine.link_bytes;
-}
-
-uint64_t Session::payloadFor(const hone_engine &engine, uint64_t links) {
-  const uint64_t most = engine.piece_bytes == 0
-                            ? kFramePayload
-                            : std::min(engine.piece_bytes, kMostFramePayload);
-  const uint64_t others = engine.bytes + links * memoryBytes(engine, 0);
-  const uint64_t plan = engine.plan_bytes == 0 ? kPlanBytes : engine.plan_bytes;
-  const uint64_t left = plan - std::min(others, plan);
-  const uint64_t frames =
-      std::max(links, uint64_t(1)) * (2 + engine.link_frames);
-  const uint64_t each = left / frames;
-  const uint64_t least = std::max(engine.least_piece_bytes, kRecord);
-  return std::min(most, std::max(each / kRecord * kRecord, least));
 }
 
 Session::Traffic Session::traffic() {
@@ -129,9 +93,7 @@ Result<std::unique_ptr<Session>> Session::open(Peer peer) {
 
 Result<std::unique_ptr<Session>> Session::start(Peer peer) {
   std::unique_ptr<Session> session(new Session(std::move(peer)));
-  const uint64_t most = kFrameHeader + session->self.payload;
-  session->frameIn.reset(new char[most]);
-  session->frameOut.reset(new char[most]);
+  session->makeRoom(std::max(session->self.payload, kLeastRoom));
   if (std::error_code error =
           session->thread.start(kStack, runThread, session.get()))
     return failed(ErrorCode::NoThread, {"exchange"}, {error.message()},
@@ -440,6 +402,17 @@ void Session::takeRest() {
   }
 }
 
+void Session::makeRoom(uint64_t payload) {
+  if (payload <= room)
+    return;
+  room = payload;
+  std::unique_ptr<char[]> larger(new char[kFrameHeader + room]);
+  if (pending > 0)
+    memcpy(larger.get(), frameOut.get(), pending);
+  frameOut = std::move(larger);
+  frameIn.reset(new char[kFrameHeader + room]);
+}
+
 bool Session::connect() {
   char why[256] = "";
   milliseconds backOff = kMostBackOff / 16;
@@ -469,9 +442,9 @@ bool Session::connect() {
     silence = kSignOfLife;
     farewell = Reminder::due();
     reason.clear();
-    hasGreeting = owesGreeting = false;
+    hasGreeting = owesGreeting = tellsAll = false;
     control.clear();
-    lengths = FrameLength(self.payload, frameSeconds(self.patience));
+    lengths.beginLink();
     hasJoined = false;
     // Whatever was under way is asked for anew, from where it is.
     for (auto &[name, own] : sends) {
@@ -612,8 +585,10 @@ uint64_t Session::encodeNext() {
 }
 
 bool Session::receiveNext(int timeout) {
-  const int64_t size = self.engine->next(link, frameIn.get(),
-                                         kFrameHeader + self.payload, timeout);
+  if (tellsAll) // and hears all
+    makeRoom(kMostGreetingBytes);
+  const int64_t size =
+      self.engine->next(link, frameIn.get(), kFrameHeader + room, timeout);
   if (size < 0)
     return false;
   if (size == 0)

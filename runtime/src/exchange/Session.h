@@ -42,12 +42,14 @@ namespace hone::rt {
 
 class Session {
 public:
+  /// By name.
+  using Equal = std::map<std::string, std::string>;
   struct Peer {
     const hone_engine *engine;
     std::string address, self, peer;
     uint64_t run; ///< the same on both sides
-    /// What must be equal on both sides, by name.
-    std::map<std::string, std::string> equal;
+    /// What must be equal on both sides. Of many parts it is long.
+    std::shared_ptr<const Equal> equal;
     Patience patience;
     /// Counts what gives up a round: the peer began anew, or asks for another
     /// round. A wait ends once it is not `*seen`. Null: nothing does.
@@ -109,15 +111,11 @@ public:
     double waited = 0;               ///< seconds of the step's thread
   };
   Traffic traffic();
-  /// Memory of a session whose frames have so much payload, at most, that of
-  /// its link included.
-  static uint64_t memoryBytes(const hone_engine &engine, uint64_t payload);
-  /// The longest payload of frames with which an engine and so many links fit
-  /// what a plan may have for exchanges; no less than of the shortest frames.
-  static uint64_t payloadFor(const hone_engine &engine, uint64_t links);
 
 private:
   using Clock = std::chrono::steady_clock;
+  /// Of a greeting that tells all, at most; longer ones are cut off.
+  static constexpr uint64_t kMostGreetingBytes = 64 * 1024;
   /// When something was last heard or said of a message, and how long that may
   /// be ago: twice as long after each reminder, so that a slow link has room
   /// for more than reminders.
@@ -167,9 +165,17 @@ private:
   void refuse(const Frame &frame, const char *problem);
   /// Tells the peer, and ends the session or gives up the round.
   void refuse(Status why);
+  /// What must be equal, that of every link as well.
+  Equal allEqual() const;
+  /// A line for each.
+  std::string textOfEqual() const;
+  /// From what the peer says; "" if there are none.
+  std::string differencesOf(Equal theirs) const;
   /// `asks` for the peer's, which may have been lost.
   void encodeGreeting(bool asks);
   void encodeRefusal();
+  /// For frames with so much payload.
+  void makeRoom(uint64_t payload);
   /// Sends one frame, if there is any to send; false: the link is lost.
   bool sendNext(bool &hasSent);
   /// Encodes the next frame that there is to send; returns its bytes, or 0.
@@ -217,6 +223,7 @@ private:
   bool isStarted = false;
   hone_link *link = nullptr;                 ///< under the lock only for wake()
   std::unique_ptr<char[]> frameOut, frameIn; ///< resident as far as used
+  uint64_t room = 0;                         ///< of either, for a payload
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
   bool isNew = false;   ///< whether they were never sent before
   bool isFarewell = false; ///< whether they are this side's
@@ -239,7 +246,10 @@ private:
     uint64_t offset, size;
   };
   std::vector<Control> control;
+  std::string digest; ///< of what must be equal
   bool isGreeted = false, hasGreeting = false, owesGreeting = false;
+  /// Whether the peer's digest is another one, so that both tell all.
+  bool tellsAll = false;
   /// What the peer's process sent that no schedule has; empty: nothing.
   std::string refusal;
   bool owesRefusal = false;

@@ -38,11 +38,20 @@ const char *peerOf(const hone_schedule &schedule) {
   return first == end ? nullptr : first->peer;
 }
 
-bool exchangesWith(const hone_schedule &schedule, const std::string &peer) {
+uint64_t longestMessage(const hone_schedule &schedule,
+                        const std::string &peer) {
+  uint64_t longest = 0;
   const hone_item *end = schedule.items + schedule.item_count;
-  return std::any_of(schedule.items, end, [&](const hone_item &item) {
-    return isExchange(item) && item.peer == peer;
-  });
+  for (const hone_item *item = schedule.items; item != end; ++item) {
+    if (!isExchange(*item) || item->peer != peer)
+      continue;
+    longest = std::max(longest, isBatchExchange(*item)
+                                    ? sizeof(int64_t) // its number of rows
+                                    : schedule.values[item->values[0]].bytes);
+    for (uint32_t i = 0; i < item->piece_count; ++i)
+      longest = std::max(longest, item->pieces[i].bytes);
+  }
+  return longest;
 }
 
 std::vector<bool> valuesOfHost(const hone_schedule &s) {

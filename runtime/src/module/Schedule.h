@@ -31,8 +31,9 @@ bool folds(const hone_schedule &schedule);
 /// The first program that `schedule` exchanges with; null if none.
 const char *peerOf(const hone_schedule &schedule);
 
-/// Whether `schedule` exchanges anything with the program `peer`.
-bool exchangesWith(const hone_schedule &schedule, const std::string &peer);
+/// Bytes of the longest message that `schedule` exchanges with the program
+/// `peer`, for as many rows as there may be; 0: it exchanges none.
+uint64_t longestMessage(const hone_schedule &schedule, const std::string &peer);
 
 /// By value: whether something but a kernel reads or writes it.
 std::vector<bool> valuesOfHost(const hone_schedule &schedule);

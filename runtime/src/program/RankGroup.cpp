@@ -3,6 +3,7 @@
 #include "program/RankGroup.h"
 
 #include "base/Sha256.h"
+#include "exchange/LinkPlan.h"
 #include "module/Schedule.h"
 #include "program/Together.h"
 
@@ -18,9 +19,11 @@ Result<uint64_t> sharingBytes(const Module &module, const Options &options,
       folds(module.schedule(HONE_TRAIN)) ? module.vectorBytes() : 0;
   const auto batches =
       uint64_t(options.settings.train.gradient_accumulation_steps);
-  HONE_ASSIGN(
-      const uint64_t messages,
-      exchangeBytes(options, place.ranks - 1, Ranks::pieceBytes(place.ranks)));
+  HONE_ASSIGN(const hone_engine *engine, engineOf(options));
+  const uint64_t messages =
+      LinkPlan(*engine, place.ranks)
+          .bytes(std::vector<uint64_t>(place.ranks - 1,
+                                       Ranks::pieceBytes(place.ranks)));
   return messages + Ranks::keptBytes(place.ranks) +
          Ranks::foldBytes(gradient, place.ranks, batches > place.ranks);
 }
@@ -43,8 +46,7 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   about.leader = names.front();
   for (const std::string &name : names)
     if (name != about.self)
-      about.peers.push_back(name);
-  about.payload = Ranks::pieceBytes(place.ranks);
+      about.links.push_back({name, Ranks::pieceBytes(place.ranks)});
   about.address = options.exchange;
   about.equal = equalOf(module, options.settings);
   about.equal.merge(data);

@@ -11,6 +11,7 @@
 
 #include "base/OutputFile.h"
 #include "exchange/Engine.h"
+#include "exchange/LinkPlan.h"
 #include "exchange/Pieces.h"
 #include "formats/RunName.h"
 #include "module/Schedule.h"
@@ -33,42 +34,47 @@ Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 
+/// Of all schedules.
+static uint64_t longestMessage(const Module &module, const std::string &peer) {
+  uint64_t longest = 0;
+  for (uint32_t i = 0; i < module.abi().schedule_count; ++i)
+    longest =
+        std::max(longest, longestMessage(module.abi().schedules[i], peer));
+  return longest;
+}
+
 std::vector<std::string> peersOf(const Module &module) {
   const std::string &self = module.config().program;
   const std::vector<std::string> all = module.config().programs();
-  const hone_schedule *first = module.abi().schedules,
-                      *end = first + module.abi().schedule_count;
   std::vector<std::string> peers;
   for (const std::string &each : all)
-    if (each != self &&
-        (self == all.front() || each == all.front() ||
-         std::any_of(first, end, [&](const hone_schedule &schedule) {
-           return exchangesWith(schedule, each);
-         })))
+    if (each != self && (self == all.front() || each == all.front() ||
+                         longestMessage(module, each) > 0))
       peers.push_back(each);
   return peers;
 }
 
-Result<uint64_t> exchangeBytes(const Options &options, uint64_t others,
-                               uint64_t payload) {
-  if (options.exchange.empty() || others == 0)
-    return uint64_t(0);
-  HONE_ASSIGN(const hone_engine *engine, engineOf(options));
-  return engine->bytes + others * Session::memoryBytes(*engine, payload);
+static std::vector<Ensemble::Link> linksOf(const Module &module,
+                                           const LinkPlan &plan) {
+  std::vector<Ensemble::Link> links;
+  for (const std::string &peer : peersOf(module))
+    links.push_back({peer, plan.payloadFor(longestMessage(module, peer))});
+  return links;
 }
 
-/// The same in all programs: the one that leads has most links, one to each of
-/// the others.
-static uint64_t payloadOf(const hone_engine &engine, const Module &module) {
-  return Session::payloadFor(engine, module.config().programs().size() - 1);
+static LinkPlan planOf(const Module &module, const hone_engine &engine) {
+  return {engine, module.config().programs().size()};
 }
 
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options) {
-  const uint64_t others = peersOf(module).size();
-  if (options.exchange.empty() || others == 0)
+  if (options.exchange.empty() || peersOf(module).empty())
     return uint64_t(0);
   HONE_ASSIGN(const hone_engine *engine, engineOf(options));
-  return exchangeBytes(options, others, payloadOf(*engine, module));
+  const LinkPlan plan = planOf(module, *engine);
+  std::vector<uint64_t> payloads;
+  for (const Ensemble::Link &link : linksOf(module, plan))
+    payloads.push_back(link.payload);
+  return plan.bytes(payloads);
 }
 
 std::map<std::string, std::string> equalOf(const Module &module,
@@ -141,9 +147,8 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   const std::vector<std::string> all = config.programs();
   about.leader = all.front();
   about.self = config.program;
-  about.peers = peersOf(module);
   HONE_ASSIGN(about.engine, engineOf(options));
-  about.payload = payloadOf(*about.engine, module);
+  about.links = linksOf(module, planOf(module, *about.engine));
   about.address = options.exchangeAt;
   HONE_TRY(checkLaunch(options, all));
   about.equal = equalOf(module, options.settings);

@@ -18,10 +18,6 @@ std::vector<std::string> peersOf(const Module &module);
 /// What a program that trains with others takes for that beside its plan, in
 /// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
-/// The same of a program that meets so many others, with frames of so much
-/// payload.
-Result<uint64_t> exchangeBytes(const Options &options, uint64_t others,
-                               uint64_t payload);
 
 /// Bytes mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.

@@ -1,0 +1,49 @@
+//===- LinkPlan.h - What links between programs take of a plan ------------===//
+//
+// Frames are as long as the links of the program that has most of them can
+// afford, so both sides of a link find the same length. Programs of one model
+// form a chain: long messages, as hidden states, go to the next one alone. The
+// first and the last one meet all others, with numbers, so the frames of most
+// links are short.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "hone/engine.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace hone::rt {
+
+/// The payload of a frame, at most, over a link without messages longer than
+/// the second. A few of such frames leave at once over any engine.
+constexpr uint64_t kShortPayload = 1024, kShortMessage = 16 * 1024;
+/// Of what a frame has room for, at least: a greeting of another build.
+constexpr uint64_t kLeastRoom = 4096;
+
+class LinkPlan {
+public:
+  /// Of a run of so many programs.
+  LinkPlan(const hone_engine &engine, uint64_t programs);
+
+  /// The payload of frames over a link whose messages have at most `longest`
+  /// bytes.
+  uint64_t payloadFor(uint64_t longest) const;
+
+  /// Memory of a program that has a link with frames of each of these payloads:
+  /// the engine's and the sessions'.
+  uint64_t bytes(const std::vector<uint64_t> &payloads) const;
+
+  /// Names of messages that a session remembers beyond what is posted.
+  static uint32_t namesRemembered(const hone_engine &engine);
+
+private:
+  uint64_t linkBytes(uint64_t payload) const;
+
+  const hone_engine &engine;
+  uint64_t others;
+};
+
+} // namespace hone::rt
