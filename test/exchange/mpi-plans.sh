@@ -2,14 +2,11 @@
 # mpi-plans.sh COUNT...
 #
 # So many programs that mpirun started, one of each layer, with hidden states of 64 x 27 tokens and 768
-# features between them, take what they planned, at most, of which up to four programs have at most 4 MiB
+# features between them, take what they planned, at most, of which up to twenty programs have at most 4 MiB
 # for exchanges: over memory that they share, and over TCP.
 set -euo pipefail
 
-work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
-. "$(dirname "$0")/programs.sh"
-. "$here/mpirun.sh"
+. "$(dirname "$0")/plans.sh"
 
 # parts COUNT: of the spec.
 parts() {
@@ -40,11 +37,11 @@ SPEC
         --timeout 60 --threads 1 --output "$work/$way$i.run" "${own[@]}")
       own=()
     done
-    mpirun "${mpi[@]/vader/$way}" --mca btl_tcp_if_include lo "${line[@]:1}" >"$work/log" 2>&1 ||
+    over $way "${line[@]:1}" >"$work/log" 2>&1 ||
       { tail -n 20 "$work/log" "$work"/*.log >&2; exit 1; }
     for ((i = 1; i <= count; ++i)); do
-      fits "$work/$i.log" $((count > 4 ? 64 : 4))
+      fits "$work/$i.log" $((count > 20 ? 64 : 4))
     done
   done
-  echo "$count programs: the first one planned$(sed -n 's/^ *exchange *\(.* MiB\)/ \1/p' "$work/1.log") for exchanges"
+  first_planned "$work/1.log" "$count programs"
 done

@@ -6,10 +6,7 @@
 # what a program takes alone, but for half a MiB: MPI's own differs by that.
 set -euo pipefail
 
-work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
-. "$(dirname "$0")/programs.sh"
-. "$here/mpirun.sh"
+. "$(dirname "$0")/plans.sh"
 peak() { sed -n 's/^peak .*(\([0-9]*\) of .*/\1/p' "$1"; }
 
 wide_states 2
@@ -28,8 +25,7 @@ SPEC
   quietly "${each[@]}" --output "$work/alone.run"
   alone=$(peak "$work/log")
   for way in vader tcp; do
-    mpirun "${mpi[@]/vader/$way}" --mca btl_tcp_if_include lo -np "$count" \
-      "${each[@]}" --output "$work/$way.run" >"$work/$way.log" 2>&1 || { tail -n 20 "$work/$way.log" >&2; exit 1; }
+    over $way -np "$count" "${each[@]}" --output "$work/$way.run" >"$work/$way.log" 2>&1 || { tail -n 20 "$work/$way.log" >&2; exit 1; }
     fits "$work/$way.log" $((count > 4 ? 64 : 4))
     awk -v more=$(($(peak "$work/$way.log") - alone)) -v way=$way '$1 == "exchange" {
       if (more > ($2 + 0.5) * 1048576) {
@@ -38,5 +34,5 @@ SPEC
       }
     }' "$work/$way.log" >&2
   done
-  echo "$count ranks: the first one planned$(sed -n 's/^ *exchange *\(.* MiB\)/ \1/p' "$work/tcp.log") for exchanges"
+  first_planned "$work/tcp.log" "$count ranks"
 done
