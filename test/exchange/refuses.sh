@@ -29,7 +29,7 @@ refused 66 'H0823.*it has no hone_exchange_engine' out/client --data "$data" --e
 sed 's/HONE_ENGINE_VERSION,/HONE_ENGINE_VERSION + 1,/' "$here/TestEngine.cpp" |
   c++ -std=c++17 -x c++ -shared -fPIC -I "$here/../../runtime/include" -I "$here/../../runtime/src" \
     -o "$work/out/client/hone-exchange-new.so" - "$here/../../runtime/src/exchange/Frame.cpp"
-refused 66 'H0823.*expects version 3 .* but got version 4' out/client --data "$data" --exchange new
+refused 66 'H0823.*expects version 4 .* but got version 5' out/client --data "$data" --exchange new
 echo '#include "hone/engine.h"
 extern "C" const char *hone_exchange_problem(void) { return "it is of MPI 9 and this machine has 8"; }' |
   c++ -x c++ -shared -fPIC -I "$here/../../runtime/include" -o "$work/out/client/hone-exchange-mpi9.so" -
