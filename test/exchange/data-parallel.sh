@@ -182,7 +182,7 @@ refused 2 'H0812.*--learning-rate (here' -np 1 "${train[@]}" --output "$work/a" 
 head -n 4 "$data" >"$work/other.jsonl"
 refused 2 'H0812.*data (here' -np 1 "${train[@]}" --output "$work/b" : \
   -np 1 "$work/shared/train" --data "$work/other.jsonl" --steps 2 --timeout 10 --output "$work/b"
-refused 2 'H0812.*evaluation data (here none, there [^)]' -np 1 "${train[@]}" --output "$work/b" : \
+refused 2 'H0812.*evaluation data (here \(none, there [^)]\|[^,)n][^,)]*, there none)\)' -np 1 "${train[@]}" --output "$work/b" : \
   -np 1 "${train[@]}" --output "$work/b" --eval-data "$data"
 refused 2 'H0103.*--for' -np 2 "${train[@]}" --output "$work/c" --for 10s
 rm "$work/shared/hone-exchange-mpi.so"

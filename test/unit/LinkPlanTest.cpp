@@ -14,7 +14,7 @@ constexpr uint64_t kLong = uint64_t(1) << 40;
 
 hone_engine grpc() {
   hone_engine engine{};
-  engine.bytes = 6 << 20;
+  engine.bytes = 13 << 19;
   engine.link_bytes = 384 << 10;
   engine.is_ordered = 1;
   engine.link_frames = 4;
@@ -59,7 +59,7 @@ uint64_t mostPlanned(const hone_engine &engine, uint64_t programs) {
 // memory.
 TEST(LinkPlanTest, AllLinksOfAProgramFitThePlan) {
   uint64_t before = 896 << 10;
-  for (uint64_t programs = 2; programs <= 24; ++programs) {
+  for (uint64_t programs = 2; programs <= 22; ++programs) {
     const uint64_t payload = LinkPlan(grpc(), programs).payloadFor(kLong);
     EXPECT_LE(mostPlanned(grpc(), programs), 16u << 20) << programs;
     EXPECT_LE(payload, before) << programs;
