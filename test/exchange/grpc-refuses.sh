@@ -200,7 +200,9 @@ stranger() {
 refused 77 "H0825.*'stranger' is not in the list" stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
 echo 'not admitted: 77'
 echo stranger >>"$keys/admitted"
+rm -rf "$work/other"
 refused 69 'H0826.*busy' stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
+[[ ! -e $work/other ]] || { echo 'it left a folder'; ls -a "$work/other"; }
 echo 'admitted since, and told that the server is busy: 69'
 # The file is read at each connection; one that is there stays.
 cp "$keys/admitted" "$work/admitted"

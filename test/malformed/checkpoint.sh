@@ -73,6 +73,12 @@ again && edit $newest/MANIFEST.json 'del j["files"]["trainer.json"]'
 passed 'a manifest without a file' 'size and sha256 of trainer.json'
 again && rm $newest/state.safetensors
 passed 'no state' 'state.safetensors'
+for file in state.safetensors trainer.json MANIFEST.json; do
+  again && ln -sf $file $newest/$file
+  passed "a circle of links as $file" "$file"
+done
+again && ln -sf "$(printf 'x%.0s' {1..300})" $newest/state.safetensors
+passed 'a link to a name that none can have' 'state.safetensors'
 again && rm -r $newest && mkdir $newest
 passed 'an empty folder' 'MANIFEST.json'
 
@@ -113,4 +119,6 @@ bad 'other options' H0801 run '--learning-rate \(was' --learning-rate 1
 steps=1 bad 'fewer steps than were made' H0803 $newest 'more than the 1'
 cp data.jsonl other.jsonl && echo '{"input_ids": [9, 9]}' >>other.jsonl
 data=other.jsonl bad 'other data' H0801 run 'another: data \(was'
+again && rm -f run/lock && mkfifo run/lock
+bad 'a pipe for the lock' H1005 run/lock 'expected a regular file, found .* a pipe'
 finish

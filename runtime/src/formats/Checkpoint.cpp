@@ -410,7 +410,10 @@ static bool isMissing(const Status &status) {
   platform::FileInfo info;
   platform::Error error = platform::inspect(status.message().place, info);
   return error ? error == std::errc::no_such_file_or_directory ||
-                     error == std::errc::not_a_directory
+  // Links that lead in a circle, or nowhere that can be, lead to no file.
+                     error == std::errc::not_a_directory ||
+                     error == std::errc::too_many_symbolic_link_levels ||
+                     error == std::errc::filename_too_long
                : info.kind != platform::FileKind::Regular;
 }
 

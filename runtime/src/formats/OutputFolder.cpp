@@ -53,6 +53,13 @@ Status OutputFolder::claim(const std::string &path) {
 Status OutputFolder::lock() {
   std::string path = directory + "/lock";
   for (;;) {
+    platform::FileInfo ours, named;
+    if (!platform::inspect(path, named) &&
+        named.kind != platform::FileKind::Regular)
+      return Status(ErrorCode::CannotCreate, path,
+                    "expected a regular file, found a directory, a pipe or a "
+                    "device",
+                    "remove it, or give another --output");
     if (platform::Error error = file.open(path, File::Mode::Update))
       return Status(ErrorCode::CannotCreate, path,
                     "cannot create: " + error.message(),
@@ -61,7 +68,6 @@ Status OutputFolder::lock() {
     if (file.lockSoon(File::Lock::Alone) == std::errc::operation_would_block)
       break;
     // Another run may have failed and removed the file before we locked it.
-    platform::FileInfo ours, named;
     if (!file.inspect(ours) && !platform::inspect(path, named) &&
         ours.isSame(named))
       return Status::ok();
