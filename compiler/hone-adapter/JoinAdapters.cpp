@@ -116,12 +116,16 @@ static Status checkWhole(const std::set<int64_t> &layers,
     wanted.resize(size_t(*layers.rbegin()) + 1);
     std::iota(wanted.begin(), wanted.end(), 0);
   }
+  constexpr size_t most = 16;
   std::string missing;
+  size_t count = 0;
   for (int64_t layer : wanted)
-    if (!layers.count(layer))
+    if (!layers.count(layer) && ++count <= most)
       missing += (missing.empty() ? "" : ", ") + std::to_string(layer);
-  if (missing.empty())
+  if (count == 0)
     return Status::ok();
+  if (count > most)
+    missing += " and " + std::to_string(count - most) + " more";
   return notParts("join",
                   "expected all layers, found no adapter with layer " + missing,
                   "give the adapters of all parts");
