@@ -208,8 +208,13 @@ Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   PeftAdapter adapter;
   HONE_ASSIGN(adapter.settings, rt::readMergeableConfig(directory));
   HONE_TRY(checkNumbers(directory + "/adapter_config.json", adapter.settings));
-  HONE_ASSIGN(rt::SafetensorsFile file,
-              rt::SafetensorsFile::open(rt::adapterModelPath(directory)));
+  HONE_ASSIGN(
+      rt::SafetensorsFile file,
+      rt::SafetensorsFile::open(rt::adapterModelPath(directory),
+                                rt::HeaderLimit::ample(NeededHeaderBytes)));
+/// The model is not known here. That is room for 16,000 modules.
+static constexpr uint64_t NeededHeaderBytes = 4 << 20;
+
   adapter.tensors = std::make_unique<rt::SafetensorsFile>(std::move(file));
   HONE_TRY(adapter.sortTensors());
   return Result<PeftAdapter>(std::move(adapter));

@@ -135,6 +135,27 @@ TEST(SafetensorsTest, RefusesAHeaderLargerThanTheFileOrTheLimit) {
   refuseBytes(justOver, "m: byte 0", "at most 100000000");
 }
 
+TEST(SafetensorsTest, LimitsOfHeadersGrowWithTheirTensors) {
+  const uint64_t most = HeaderLimit::OfFormat;
+  EXPECT_EQ(HeaderLimit::ample(0).bytes(), HeaderLimit::Least);
+  EXPECT_EQ(HeaderLimit::ample(1'000'000).bytes(), 8'000'000u);
+  EXPECT_EQ(HeaderLimit::ample(most).bytes(), most);
+  const std::vector<TensorSpec> tensors(2000, {std::string(72, 'x')});
+  EXPECT_EQ(HeaderLimit::of(tensors).bytes(), 2000 * 200 * 8u);
+  EXPECT_EQ(HeaderLimit::of(tensors, 50).bytes(), 2000 * 250 * 8u);
+
+  // No byte of a longer one is looked at.
+  const std::string bytes = build(std::string(HeaderLimit::Least + 1, '?'), "");
+  Result<SafetensorsHeader> r =
+      SafetensorsHeader::parse(bytes, bytes.size(), "m", HeaderLimit::ample(0));
+  ASSERT_FALSE(r.isOk());
+  EXPECT_EQ(r.status().message().place, "m: byte 0");
+  EXPECT_EQ(r.status().message().problem,
+            "expected a header of at most 1048576 bytes, which are ample for "
+            "its tensors, found 1048577");
+  EXPECT_FALSE(r.status().message().remedy.empty());
+}
+
 TEST(SafetensorsTest, RefusesAHeaderThatDoesNotBeginWithABrace) {
   refuse("", 0, "m: byte 8", "empty header");
   refuse(" {}", 0, "m: byte 8", "byte value 32");

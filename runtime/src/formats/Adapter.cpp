@@ -339,13 +339,13 @@ Result<AdapterConfig> AdapterConfigReader::read(const Json &root) {
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d) {
   std::string path = configPath(directory);
-  HONE_ASSIGN(Json root, readJsonFile(path));
+  HONE_ASSIGN(Json root, readJsonFile(path, FewJsonValues));
   return AdapterConfigReader(path, hasConv1d).read(root);
 }
 
 Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
   std::string path = configPath(directory);
-  HONE_ASSIGN(Json root, readJsonFile(path));
+  HONE_ASSIGN(Json root, readJsonFile(path, FewJsonValues));
   return AdapterConfigReader(path, /*hasConv1d=*/true, /*isMergeable=*/true)
       .read(root);
 }
@@ -475,8 +475,10 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   HONE_TRY(compareConfigs(configPath(directory), expected, config));
   if (use == AdapterUse::Train)
     HONE_TRY(compareDropout(configPath(directory), expected, config));
-  HONE_ASSIGN(const SafetensorsFile file,
-              SafetensorsFile::open(adapterModelPath(directory)));
+  HONE_ASSIGN(
+      const SafetensorsFile file,
+      SafetensorsFile::open(adapterModelPath(directory),
+                            HeaderLimit::of(targets, peftPrefix.size())));
   for (const TensorMemory &target : targets)
     HONE_TRY(checkTensor(file, target));
   HONE_TRY(checkNoOther(file, targets));

@@ -322,7 +322,7 @@ static Status cannotResume(const std::string &place,
 
 static Status verifyManifest(const std::string &folder, int64_t step) {
   std::string path = folder + "/" + ManifestName;
-  HONE_ASSIGN(Json manifest, readJsonFile(path));
+  HONE_ASSIGN(Json manifest, readJsonFile(path, FewJsonValues));
   auto expectInteger = [&](const char *key, int64_t wanted) {
     const Json *value = manifest.find(key);
     if (value && value->isInteger() && value->integer() == wanted)
@@ -369,7 +369,8 @@ Status
 CheckpointStore::read(const Found &found,
                       const std::vector<CheckpointTarget> &targets) const {
   std::string path = found.directory + "/" + StateName;
-  HONE_ASSIGN(const SafetensorsFile file, SafetensorsFile::open(path));
+  HONE_ASSIGN(const SafetensorsFile file,
+              SafetensorsFile::open(path, HeaderLimit::of(targets)));
   if (file.tensors().size() != targets.size())
     return cannotResume(path, "expected " + std::to_string(targets.size()) +
                                   " vectors, found " +
@@ -409,8 +410,8 @@ static bool isMissing(const Status &status) {
     return false;
   platform::FileInfo info;
   platform::Error error = platform::inspect(status.message().place, info);
-  return error ? error == std::errc::no_such_file_or_directory ||
   // Links that lead in a circle, or nowhere that can be, lead to no file.
+  return error ? error == std::errc::no_such_file_or_directory ||
                      error == std::errc::not_a_directory ||
                      error == std::errc::too_many_symbolic_link_levels ||
                      error == std::errc::filename_too_long
@@ -419,7 +420,7 @@ static bool isMissing(const Status &status) {
 
 static Status readTrainer(const std::string &path, CheckpointIdentity &identity,
                           CheckpointFields &evaluation) {
-  HONE_ASSIGN(Json root, readJsonFile(path));
+  HONE_ASSIGN(Json root, readJsonFile(path, FewJsonValues));
   for (auto [key, fields] : {std::pair("run", &identity.run),
                              std::pair("numerics", &identity.numerics)}) {
     HONE_ASSIGN(*fields, readStrings(path, root, key));

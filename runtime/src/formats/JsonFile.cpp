@@ -27,9 +27,19 @@ Result<MappedFile> openJsonFile(const std::string &path) {
   return file;
 }
 
-Result<Json> readJsonFile(const std::string &path) {
+Result<Json> parseJson(std::string_view text, const std::string &place,
+                       uint64_t values) {
+  JsonReader reader(text, place);
+  reader.limitTree(values);
+  Json root;
+  if (!reader.value(root) || !reader.finish())
+    return reader.status();
+  return root;
+}
+
+Result<Json> readJsonFile(const std::string &path, uint64_t values) {
   HONE_ASSIGN(const MappedFile file, openJsonFile(path));
-  Result<Json> json = Json::parse(file.bytes(), path);
+  Result<Json> json = parseJson(file.bytes(), path, values);
   if (json.isOk() && !json.value().isObject())
     return badJson(ErrorCode::BadJson, path, &json.value(),
                    std::string("expected an object, found ") +

@@ -209,7 +209,8 @@ Status readModel(const std::string &directory, const ModelLayout &layout,
   const auto parameters = byName(targets);
   for (const ModelLayout::Shard &shard : layout.shards) {
     HONE_ASSIGN(SafetensorsFile opened,
-                SafetensorsFile::open(directory + "/" + shard.file));
+                SafetensorsFile::open(directory + "/" + shard.file,
+                                      HeaderLimit::of(shard.tensors)));
     files.push_back(std::make_unique<SafetensorsFile>(std::move(opened)));
     const SafetensorsFile &file = *files.back();
     for (const ModelLayout::Tensor &wanted : shard.tensors) {

@@ -15,8 +15,9 @@
 
 namespace hone::rt {
 
-static constexpr uint64_t MaxHeaderBytes = 100'000'000;
 static constexpr uint64_t MaxEntries = 1'000'000;
+/// A header has more for each tensor; an entry takes twice as much of memory.
+static constexpr uint64_t LeastEntryBytes = 100;
 static constexpr uint64_t MaxRank = 64;
 static constexpr const char *MetadataKey = "__metadata__";
 static constexpr const char *RewriteRemedy =
@@ -72,15 +73,22 @@ static Status badTensor(const std::string &place, std::string_view name,
 // Header
 //===----------------------------------------------------------------------===//
 
+/// Tensors, or entries of metadata, in a header that is not too long.
+static uint64_t mostEntries(HeaderLimit limit) {
+  return limit.bytes() == HeaderLimit::OfFormat
+             ? MaxEntries
+             : limit.bytes() / LeastEntryBytes;
+}
+
 namespace {
 /// Reads one header; the reader keeps the first error.
 class HeaderParser {
 public:
   HeaderParser(std::string_view json, const std::string &place,
-               SafetensorsHeader &header)
+               SafetensorsHeader &header, uint64_t most)
       : reader(json, place, ErrorCode::BadSafetensors,
                JsonReader::Position::ByteOffset, 8),
-        header(header) {}
+        header(header), most(most) {}
 
   Status run(size_t tensors);
 
@@ -93,6 +101,7 @@ private:
 
   JsonReader reader;
   SafetensorsHeader &header;
+  const uint64_t most; ///< entries
 };
 } // namespace
 
@@ -123,8 +132,10 @@ Status HeaderParser::run(size_t tensors) {
       metadata();
       continue;
     }
-    if (header.tensors.size() == MaxEntries)
-      reader.failAt(keyOffset, "expected at most 1000000 tensors, found more",
+    if (header.tensors.size() == most)
+      reader.failAt(keyOffset,
+                    "expected at most " + std::to_string(most) +
+                        " tensors, found more",
                     "split the model into several files");
     TensorInfo info;
     info.name = key; // with no more memory than it needs
@@ -144,10 +155,10 @@ bool HeaderParser::metadata() {
   std::string key, value;
   reader.beginObject();
   while (reader.nextMember(key)) {
-    if (header.metadata.size() == MaxEntries)
+    if (header.metadata.size() == most)
       return reader.failAt(reader.lastToken(),
-                           "expected at most 1000000 metadata entries, found "
-                           "more",
+                           "expected at most " + std::to_string(most) +
+                               " metadata entries, found more",
                            RewriteRemedy);
     if (reader.string(value))
       header.metadata.emplace_back(std::move(key), std::move(value));
@@ -339,7 +350,8 @@ static Status checkTiling(const SafetensorsHeader &header, uint64_t bufferBytes,
 
 Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
                                                    uint64_t fileSize,
-                                                   const std::string &place) {
+                                                   const std::string &place,
+                                                   HeaderLimit limit) {
   if (fileSize < 8 || file.size() < 8)
     return badFile(place, "expected a safetensors file of at least 8 bytes, "
                           "found " +
@@ -347,10 +359,17 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
   uint64_t headerBytes = 0;
   for (int i = 7; i >= 0; --i)
     headerBytes = headerBytes << 8 | static_cast<uint8_t>(file[i]);
-  if (headerBytes > MaxHeaderBytes)
-    return badFile(place + ": byte 0",
-                   "expected a header of at most 100000000 bytes, found " +
-                       std::to_string(headerBytes));
+  if (headerBytes > limit.bytes()) {
+    const bool isOfFormat = limit.bytes() == HeaderLimit::OfFormat;
+    return Status(
+        ErrorCode::BadSafetensors, place + ": byte 0",
+        "expected a header of at most " + std::to_string(limit.bytes()) +
+            " bytes" + (isOfFormat ? "" : ", which are ample for its tensors") +
+            ", found " + std::to_string(headerBytes),
+        isOfFormat ? RewriteRemedy
+                   : "write the file again without its metadata, with the "
+                     "safetensors library, or get it again");
+  }
   if (headerBytes > std::min<uint64_t>(fileSize, file.size()) - 8)
     return badFile(place + ": byte 0",
                    "expected a header that fits in the " +
@@ -368,7 +387,8 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
                                 std::to_string(static_cast<uint8_t>(json[0]))));
   SafetensorsHeader header;
   header.bufferOffset = 8 + headerBytes;
-  HONE_TRY(HeaderParser(json, place, header).run(countTensors(json)));
+  HONE_TRY(HeaderParser(json, place, header, mostEntries(limit))
+               .run(countTensors(json)));
   HONE_TRY(indexNames(header, place));
   HONE_TRY(checkTiling(header, fileSize - header.bufferOffset, place));
   return header;
@@ -395,11 +415,13 @@ const std::string *SafetensorsHeader::findMetadata(std::string_view key) const {
 // File
 //===----------------------------------------------------------------------===//
 
-Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
+Result<SafetensorsFile> SafetensorsFile::open(const std::string &path,
+                                              HeaderLimit limit) {
   HONE_ASSIGN(MappedFile mapped, MappedFile::open(path));
   const MappedFile &bytes = mapped;
-  HONE_ASSIGN(SafetensorsHeader header,
-              SafetensorsHeader::parse(bytes.bytes(), bytes.size(), path));
+  HONE_ASSIGN(
+      SafetensorsHeader header,
+      SafetensorsHeader::parse(bytes.bytes(), bytes.size(), path, limit));
   SafetensorsFile file;
   file.file = std::move(mapped);
   file.header = std::move(header);

@@ -16,6 +16,7 @@
 #include "base/OutputFile.h"
 #include "base/Status.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,6 +59,40 @@ std::string describeShape(const std::vector<int64_t> &shape);
 /// The `__metadata__` entries, in the order of the file.
 using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
 
+/// How long a header may be. What is read of it is resident, and no plan has
+/// it: who knows which tensors a file has refuses a longer one unread.
+class HeaderLimit {
+public:
+  /// The format's own.
+  static constexpr uint64_t OfFormat = 100'000'000;
+  /// For metadata, whatever the tensors are.
+  static constexpr uint64_t Least = 1 << 20;
+
+  static HeaderLimit ofFormat() { return HeaderLimit(OfFormat); }
+  /// Eight times what a header of `needed` bytes takes, at least Least and at
+  /// most the format's.
+  static HeaderLimit ample(uint64_t needed) {
+    return HeaderLimit(std::clamp(8 * needed, Least, OfFormat));
+  }
+  /// That for these tensors; `prefixBytes` are before each name.
+  template <typename Tensors>
+  static HeaderLimit of(const Tensors &tensors, uint64_t prefixBytes = 0) {
+    uint64_t needed = 0;
+    for (const auto &tensor : tensors)
+      needed += prefixBytes + tensor.name.size() + BytesBesideName;
+    return ample(needed);
+  }
+
+  uint64_t bytes() const { return most; }
+
+private:
+  /// A dtype, a shape, two offsets and their keys.
+  static constexpr uint64_t BytesBesideName = 128;
+
+  explicit HeaderLimit(uint64_t most) : most(most) {}
+  uint64_t most;
+};
+
 /// Everything in a file except the tensors' bytes.
 struct SafetensorsHeader {
   std::vector<TensorInfo> tensors; ///< in the order of the header
@@ -67,9 +102,11 @@ struct SafetensorsHeader {
 
   /// Checks the whole of `file`, which must hold at least the header, against
   /// the rules above; `fileSize` is the size of the file on disk. `place`
-  /// names the file in messages. Errors: BadData.
+  /// names the file in messages. Of a header beyond `limit` no more than its
+  /// length is read. Errors: BadData.
   static Result<SafetensorsHeader>
-  parse(std::string_view file, uint64_t fileSize, const std::string &place);
+  parse(std::string_view file, uint64_t fileSize, const std::string &place,
+        HeaderLimit limit = HeaderLimit::ofFormat());
 
   /// By binary search; null when there is none.
   const TensorInfo *find(std::string_view name) const;
@@ -80,7 +117,8 @@ struct SafetensorsHeader {
 class SafetensorsFile {
 public:
   /// Errors: as MappedFile::open and SafetensorsHeader::parse.
-  static Result<SafetensorsFile> open(const std::string &path);
+  static Result<SafetensorsFile>
+  open(const std::string &path, HeaderLimit limit = HeaderLimit::ofFormat());
 
   const std::string &path() const { return file.path(); }
   const std::vector<TensorInfo> &tensors() const { return header.tensors; }

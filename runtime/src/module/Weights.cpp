@@ -92,7 +92,10 @@ static Result<ModelLayout> readLayout(const SafetensorsFile &file,
 }
 
 Result<Weights> Weights::open(const std::string &path, const Module &module) {
-  HONE_ASSIGN(SafetensorsFile file, SafetensorsFile::open(path));
+  // The plan has what the file's header and the program's tables take.
+  HONE_ASSIGN(SafetensorsFile file,
+              SafetensorsFile::open(
+                  path, HeaderLimit::ample(module.config().tableBytes)));
   Weights weights;
   weights.opened = std::move(file);
   const SafetensorsFile &mapped = weights.opened;

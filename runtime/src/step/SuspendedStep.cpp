@@ -2,8 +2,8 @@
 
 #include "step/SuspendedStep.h"
 
-#include "base/Json.h"
 #include "base/Sha256.h"
+#include "formats/JsonFile.h"
 #include "module/Setting.h"
 #include "platform/Files.h"
 #include "step/RunIdentity.h"
@@ -138,7 +138,7 @@ private:
 
 Result<SuspendedStep> SuspendedStep::parse(std::string_view text,
                                            const std::string &place) {
-  Result<Json> parsed = Json::parse(text, place);
+  Result<Json> parsed = parseJson(text, place, FewJsonValues);
   if (!parsed.isOk())
     return damaged(place, parsed.status().message().problem);
   Members members(parsed.value(), place);
@@ -272,7 +272,9 @@ SuspendedFile::open(const std::string &path) {
   platform::removeFile((path + probeSuffix).c_str());
   if (!platform::exists(path))
     return std::optional<SuspendedFile>();
-  Result<SafetensorsFile> opened = SafetensorsFile::open(path);
+  // A handful of tensors, and a step that is less than a trainer.json.
+  Result<SafetensorsFile> opened =
+      SafetensorsFile::open(path, HeaderLimit::ample(0));
   if (!opened.isOk())
     return opened.status().exitCode() == ExitCode::BadData
                ? damaged(path, opened.status().message().problem)
