@@ -163,6 +163,12 @@ Status PeftAdapter::sortTensors() {
     HONE_TRY(checkPair(update, ranks, alphas));
     pairs.push_back(update);
   }
+  std::vector<std::string_view> names;
+  for (const rt::TensorInfo &tensor : tensors->tensors())
+    names.push_back(
+        std::string_view(tensor.name).substr(rt::peftPrefix.size()));
+  const std::string &path = tensors->path();
+  HONE_TRY(rt::checkTargets(path.substr(0, path.rfind('/')), settings, names));
   std::sort(whole.begin(), whole.end(),
             [](const SavedTensor &a, const SavedTensor &b) {
               return a.name < b.name;
@@ -204,6 +210,9 @@ static Status checkNumbers(const std::string &path,
   return status;
 }
 
+/// The model is not known here. That is room for 16,000 modules.
+static constexpr uint64_t NeededHeaderBytes = 4 << 20;
+
 Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   PeftAdapter adapter;
   HONE_ASSIGN(adapter.settings, rt::readMergeableConfig(directory));
@@ -212,9 +221,6 @@ Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
       rt::SafetensorsFile file,
       rt::SafetensorsFile::open(rt::adapterModelPath(directory),
                                 rt::HeaderLimit::ample(NeededHeaderBytes)));
-/// The model is not known here. That is room for 16,000 modules.
-static constexpr uint64_t NeededHeaderBytes = 4 << 20;
-
   adapter.tensors = std::make_unique<rt::SafetensorsFile>(std::move(file));
   HONE_TRY(adapter.sortTensors());
   return Result<PeftAdapter>(std::move(adapter));

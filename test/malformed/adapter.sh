@@ -52,6 +52,18 @@ config 'j["some_new_setting"] = 1'
 bad 'an unknown setting' H0701 adapter_config.json 'some_new_setting'
 again && truncate -s -8 adapter/adapter_model.safetensors
 bad 'a short tensor file' H0403 adapter_model.safetensors 'bytes|end'
+model 'h["__metadata__"] = {"x": "x" * (1 << 20)}'
+bad 'a header beyond its tensors' H0403 'adapter_model.safetensors: byte 0' \
+  'at most 1048576 bytes, which are ample .* found 10[0-9]+'
+model 'h["__metadata__"] = {str(i): "" for i in range(70000)}'
+bad 'metadata of many entries' H0403 'adapter_model.safetensors: byte [0-9]+' \
+  'at most 10485 metadata entries'
+config 'j["target_modules"] = ["v_proj"]'
+bad 'targets without a tensor' H0701 adapter_config.json \
+  'target_modules that give .*q_proj" .* found \[v_proj\]'
+config 'j["layers_to_transform"] = [1]'
+bad 'layers without a tensor' H0701 adapter_config.json \
+  'layers_to_transform that give "model.layers.0.* found \[1\]'
 again && echo pickle >adapter/adapter_model.safetensors
 bad 'no safetensors' H0403 adapter_model.safetensors 'bytes|header'
 model "h['$prefix.lora_C.weight'] = h.pop('$prefix.lora_A.weight')"
@@ -71,7 +83,7 @@ model "b[:4] = b'\\0\\0\\xc0\\x7f'"
 refuses 'no number, in training' H0809 'step 1' 'expects a finite loss' \
   wide/train --adapter adapter --data data.jsonl --output fresh --steps 1
 refuses 'no number, in an evaluation' H0809 data.jsonl \
-  'expects a finite loss but got -?nan' \
+  'expects a finite loss but got NaN' \
   wide/train --adapter adapter --eval-only --eval-data data.jsonl
 
 refuses 'no folder' H1001 'none/adapter_config.json' 'No such file' \

@@ -278,6 +278,13 @@ TEST(AdapterTest, RefusesSettingsOfTheWrongKind) {
   sample.config(std::string(2 << 20, ' '));
   refuse(sample, targets, ErrorCode::BadJson, "adapter_config.json",
          "at most 1048576 bytes");
+  // A tree of these would be larger than the plan of a small model.
+  std::string values = "0";
+  while (values.size() < 20002)
+    values += ",0";
+  sample.config(configWith(",\"auto_mapping\":[" + values + "]"));
+  refuse(sample, targets, ErrorCode::BadJson,
+         "adapter_config.json:1:", "at most 10000 values");
 }
 
 TEST(AdapterTest, RefusesAnotherScale) {
@@ -376,6 +383,62 @@ TEST(AdapterTest, RefusesABrokenTensorFile) {
   sample.folder.write("out/adapter/adapter_model.safetensors", "broken");
   refuse(sample, targets, ErrorCode::BadSafetensors,
          "adapter_model.safetensors", "at least 8 bytes");
+}
+
+// What is read of a header is in no plan.
+TEST(AdapterTest, RefusesAHeaderThatItsTensorsCannotNeed) {
+  Sample sample;
+  auto writeWith = [&](size_t metadataBytes) {
+    SafetensorsWriter w =
+        std::move(SafetensorsWriter::create(
+                      sample.path() + "/adapter_model.safetensors",
+                      {{"base_model.model." + A, Dtype::F32, {2, 3}},
+                       {"base_model.model." + B, Dtype::F32, {1, 2}}},
+                      {{"x", std::string(metadataBytes, 'x')}})
+                      .value());
+    ASSERT_TRUE(w.write(std::string(32, '\0').data(), 32).isOk());
+    ASSERT_TRUE(w.commit().isOk());
+  };
+  Targets targets, read;
+  writeWith(HeaderLimit::Least);
+  refuse(sample, targets, ErrorCode::BadSafetensors,
+         "adapter_model.safetensors: byte 0", "at most 1048576 bytes, which");
+  writeWith(HeaderLimit::Least - 1024);
+  Status s =
+      readAdapter(sample.path(), settings(), read.list, AdapterUse::Train);
+  EXPECT_TRUE(s.isOk()) << s.render();
+}
+
+// PEFT would leave out what its settings do not name.
+TEST(AdapterTest, RefusesSettingsThatDoNotNameItsTensors) {
+  Sample sample;
+  Targets targets;
+  for (const char *setting :
+       {R"("target_modules":["v_proj"])", R"("target_modules":[])",
+        R"("target_modules":["proj","layers.1.self_attn.q_proj"])",
+        R"("layers_to_transform":[1])", R"("layers_to_transform":7)",
+        R"("target_modules":["q_proj"],"layers_to_transform":[1,2])",
+        R"("exclude_modules":["q_proj"])"}) {
+    sample.config(configWith("," + std::string(setting)));
+    refuse(sample, targets, ErrorCode::UnsupportedAdapter,
+           "adapter_config.json",
+           "\"model.layers.0.self_attn.q_proj\" an adapter, which is in "
+           "adapter_model.safetensors, found [");
+  }
+  for (const char *setting :
+       {R"("target_modules":["k_proj","self_attn.q_proj"])",
+        R"("target_modules":".*_proj")", R"("layers_to_transform":[])",
+        R"("target_modules":["q_proj"],"layers_to_transform":[3,0])",
+        // A whole path is a module in any layer.
+        R"("target_modules":["model.layers.0.self_attn.q_proj"],)"
+        R"("layers_to_transform":[1])",
+        R"("exclude_modules":["proj","k_proj"])"}) {
+    sample.config(configWith("," + std::string(setting)));
+    Targets read;
+    Status s =
+        readAdapter(sample.path(), settings(), read.list, AdapterUse::Train);
+    EXPECT_TRUE(s.isOk()) << s.render();
+  }
 }
 
 TEST(AdapterTest, MissingFilesAreNoInput) {

@@ -315,8 +315,12 @@ bool AdapterConfigReader::setting(const std::string &key, const Json &value) {
     // Other ways (pissa, olora, loftq, ...) also changed the base weights.
     return value.isBool() || value.isNull() || value.is("gaussian") ||
            refuse(key, value, "true, false or \"gaussian\"");
-  if (key == "target_modules")
+  if (key == "target_modules") {
+    config.hasTargetList = value.isArray();
     return modules(key, value, config.target_modules);
+  }
+  if (key == "exclude_modules" && value.isArray())
+    return modules(key, value, config.exclude_modules);
   if (key == "modules_to_save" && !isNeutral(value))
     return modules(key, value, config.modules_to_save);
   if (key == "base_model_name_or_path" && value.isString())
@@ -361,11 +365,14 @@ static Status badAdapter(const std::string &place, const std::string &problem) {
                 "or compile again for this adapter");
 }
 
-/// "[lm_head, norm]"
+/// "[lm_head, norm]"; of many the first ones.
 static std::string describeNames(const std::vector<std::string> &names) {
+  constexpr size_t most = 32;
   std::string text = "[";
-  for (const std::string &name : names)
-    text += (text.size() > 1 ? ", " : "") + name;
+  for (size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > most)
+    text += " and " + std::to_string(names.size() - most) + " more";
   return text + "]";
 }
 
@@ -375,6 +382,77 @@ static std::string describeNumbers(const ModuleNumbers &numbers) {
   for (const auto &[name, number] : numbers)
     text += (text.size() > 1 ? ", " : "") + name + ": " + jsonNumber(number);
   return text + "}";
+}
+
+/// "[0, 2]"
+static std::string describeLayers(const std::vector<int64_t> &numbers) {
+  std::vector<std::string> words;
+  for (int64_t number : numbers)
+    words.push_back(std::to_string(number));
+  return describeNames(words);
+}
+
+/// Whether `names` has `module`, or what it ends with after a dot.
+static bool namesModule(const std::vector<std::string> &names,
+                        std::string_view module) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+    if (module.size() <= name.size())
+      return module == name;
+    const size_t at = module.size() - name.size();
+    return module[at - 1] == '.' && module.substr(at) == name;
+  });
+}
+
+/// The number that PEFT takes for the layer of `module`: the last one between
+/// two dots. None: -1.
+static int64_t layerOf(std::string_view module) {
+  for (size_t end = module.rfind('.'); end != module.npos && end > 0;
+       end = module.rfind('.', end - 1)) {
+    const size_t begin = module.rfind('.', end - 1);
+    if (begin == module.npos)
+      break;
+    const char *const last = module.data() + end;
+    int64_t layer = -1;
+    auto [stop, error] =
+        std::from_chars(module.data() + begin + 1, last, layer);
+    if (error == std::errc() && stop == last && layer >= 0)
+      return layer;
+  }
+  return -1;
+}
+
+Status checkTargets(const std::string &directory, const AdapterConfig &config,
+                    const std::vector<std::string_view> &names) {
+  const std::vector<std::string> &targets = config.target_modules;
+  const std::vector<int64_t> &layers = config.layers_to_transform;
+  for (std::string_view module : names) {
+    const size_t at = module.rfind(".lora_");
+    if (at == module.npos)
+      continue;
+    module = module.substr(0, at);
+    auto disagrees = [&](const char *key, const std::string &found) {
+      return Status(ErrorCode::UnsupportedAdapter, configPath(directory),
+                    std::string("expected ") + key + " that give " +
+                        jsonString(module) + " an adapter, which is in " +
+                        std::string(ModelName) + ", found " + found,
+                    "check that both files of the adapter are of one run of "
+                    "PEFT or Hone");
+    };
+    if (namesModule(config.exclude_modules, module))
+      return disagrees("exclude_modules",
+                       describeNames(config.exclude_modules));
+    if (config.hasTargetList && !namesModule(targets, module))
+      return disagrees("target_modules", describeNames(targets));
+    // A whole path is a module in any layer.
+    const bool isWhole =
+        config.hasTargetList &&
+        std::find(targets.begin(), targets.end(), module) != targets.end();
+    if (!layers.empty() && !isWhole &&
+        std::find(layers.begin(), layers.end(), layerOf(module)) ==
+            layers.end())
+      return disagrees("layers_to_transform", describeLayers(layers));
+  }
+  return Status::ok();
 }
 
 static bool haveSameNumbers(ModuleNumbers a, ModuleNumbers b) {
@@ -482,6 +560,11 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   for (const TensorMemory &target : targets)
     HONE_TRY(checkTensor(file, target));
   HONE_TRY(checkNoOther(file, targets));
+  std::vector<std::string_view> names(targets.size());
+  std::transform(
+      targets.begin(), targets.end(), names.begin(),
+      [](const TensorMemory &target) { return std::string_view(target.name); });
+  HONE_TRY(checkTargets(directory, config, names));
   for (const TensorMemory &target : targets)
     readTensor(file, *file.find(std::string(peftPrefix) + target.name), target);
   return Status::ok();

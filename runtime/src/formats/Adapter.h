@@ -46,6 +46,10 @@ struct AdapterConfig {
   std::vector<int64_t> layers_to_transform;
   /// Module names, e.g. "q_proj"; written sorted.
   std::vector<std::string> target_modules;
+  /// Modules that have none although they are named. Only read.
+  std::vector<std::string> exclude_modules;
+  /// Whether a file has target_modules as a list, and not as an expression.
+  bool hasTargetList = false;
   /// Modules that are in the adapter as a whole, and biases that are.
   std::vector<std::string> modules_to_save;
   std::string bias = "none";
@@ -73,6 +77,13 @@ Result<AdapterConfig> readAdapterConfig(const std::string &directory,
 /// takes fan_in_fan_out and layers_pattern too.
 Result<AdapterConfig> readMergeableConfig(const std::string &directory);
 
+/// That PEFT, too, gives an adapter to each module that the tensor `names`,
+/// which are without peftPrefix, are of: target_modules, exclude_modules and
+/// layers_to_transform of `config` name it. Expressions are taken as they are.
+/// Errors: BadData, naming the first that has none.
+Status checkTargets(const std::string &directory, const AdapterConfig &config,
+                    const std::vector<std::string_view> &names);
+
 /// The file in `directory` that has an adapter's tensors.
 std::string adapterModelPath(const std::string &directory);
 
@@ -80,9 +91,10 @@ std::string adapterModelPath(const std::string &directory);
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
 /// and the `r`, `lora_alpha`, both patterns in any order, `use_rslora`,
 /// `use_dora`, `bias` and `modules_to_save` of `expected`, and to train also
-/// its `lora_dropout`; what else `expected` holds is not compared. All is
-/// checked before the first byte is copied: on an error no target has changed.
-/// Errors: NoInput, BadData.
+/// its `lora_dropout`; what else `expected` holds is not compared. Its own
+/// settings must name its tensors, as checkTargets says. All is checked before
+/// the first byte is copied: on an error no target has changed. Errors:
+/// NoInput, BadData.
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<TensorMemory> &targets, AdapterUse use);
 

@@ -76,6 +76,8 @@ def main():
     lonely = dict(tensors)
     del lonely[name]
     save(out / "lonely", config, lonely)
+    save(out / "fewer-targets", {**config, "target_modules": ["q_proj", "v_proj"]}, tensors)
+    save(out / "fewer-layers", {**config, "layers_to_transform": 1}, tensors)
     del embedding
 
     # Biases, also of a module with factors; the model's are those of its layers.
@@ -100,7 +102,7 @@ def main():
             "transformer.ln_f.weight": floats(101)}, "model.safetensors")
     save(out / "tokens", {**config, "modules_to_save": ["tokens"]},
          prefixed({"transformer.tokens.weight": floats(101, 40)}))
-    save(out / "head", config, prefixed({
+    save(out / "head", {**config, "target_modules": ["lm_head"]}, prefixed({
         "lm_head.lora_A.weight": floats(4, 40), "lm_head.lora_B.weight": floats(101, 4)}))
     # Those whose table is known: a head that is left over is none, a key may be absent,
     # and files of the body alone become those of a model with its head.
@@ -141,12 +143,12 @@ def main():
     save(out / "conv1d", {"model_type": "gpt2"}, gpt, "model.safetensors")
     conv1d = {"transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
               "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}
-    conv1d_config = {**config, "r": 2, "fan_in_fan_out": True}
+    conv1d_config = {**config, "r": 2, "fan_in_fan_out": True, "target_modules": ["c_attn"]}
     save(out / "conv1d-adapter", conv1d_config, prefixed(conv1d))
     save(out / "biased-adapter", {**conv1d_config, "bias": "lora_only"}, prefixed({
         **conv1d, "transformer.h.0.attn.c_attn.base_layer.bias": floats(18)}))
 
-    save(out / "conv1d-dora", {**config, "r": 2, "fan_in_fan_out": True, "use_dora": True}, prefixed({
+    save(out / "conv1d-dora", {**conv1d_config, "use_dora": True}, prefixed({
         "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
         "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2),
         "transformer.h.0.attn.c_attn.lora_magnitude_vector": floats(18)}))
