@@ -202,7 +202,7 @@ echo 'not admitted: 77'
 echo stranger >>"$keys/admitted"
 rm -rf "$work/other"
 refused 69 'H0826.*busy' stranger --timeout 60 --connect localhost:$port --keys "$keys/stranger"
-[[ ! -e $work/other ]] || { echo 'it left a folder'; ls -a "$work/other"; }
+[[ ! -e $work/other ]] || { echo 'grpc-refuses: it left a folder' >&2; ls -a "$work/other" >&2; exit 1; }
 echo 'admitted since, and told that the server is busy: 69'
 # The file is read at each connection; one that is there stays.
 cp "$keys/admitted" "$work/admitted"

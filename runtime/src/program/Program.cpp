@@ -539,7 +539,13 @@ static Status execute(const hone_module &compiled,
   }
   if (setup.ranks)
     setup.trainer->shareWith(setup.ranks->shared());
-  HONE_TRY(work(setup, plan, outcome));
+  if (Status worked = work(setup, plan, outcome); !worked.isOk()) {
+    const std::optional<ErrorCode> code = worked.errorCode();
+    // Whoever was refused by the others keeps nothing that is new.
+    if (code == ErrorCode::PeerBusy || code == ErrorCode::NotAdmitted)
+      setup.output.discardData();
+    return worked;
+  }
   return setup.peak.verdict();
 }
 

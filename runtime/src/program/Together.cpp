@@ -326,18 +326,13 @@ Status Run::saveResult() {
 
 Status Run::leaveSaved(Status status, Progress &progress) {
   const std::optional<ErrorCode> code = status.errorCode();
-  const bool isRefused = code == ErrorCode::NotAdmitted ||
-                         code == ErrorCode::PeerBusy ||
-                         code == ErrorCode::NoMeeting;
   const bool isWhole =
-      isRefused || code == ErrorCode::PeerLost ||
-      code == ErrorCode::StoppedWaiting || code == ErrorCode::MessageMisfit ||
-      code == ErrorCode::PartsDiffer || code == ErrorCode::NoCommonStep;
+      code == ErrorCode::PeerLost || code == ErrorCode::StoppedWaiting ||
+      code == ErrorCode::MessageMisfit || code == ErrorCode::PartsDiffer ||
+      code == ErrorCode::NoCommonStep || code == ErrorCode::NotAdmitted ||
+      code == ErrorCode::PeerBusy || code == ErrorCode::NoMeeting;
   // Updates made after the last step are in no checkpoint.
   if (!isWhole || isEnded || completed > steps)
-    return status;
-  // There is nothing to save: its folder goes, if it is new.
-  if (isRefused && completed == 0)
     return status;
   progress.finish();
   if (savedAt != completed)
