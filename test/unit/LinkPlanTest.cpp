@@ -14,7 +14,7 @@ constexpr uint64_t kLong = uint64_t(1) << 40;
 
 hone_engine grpc() {
   hone_engine engine{};
-  engine.bytes = 13 << 19;
+  engine.bytes = 7 << 20;
   engine.link_bytes = 384 << 10;
   engine.is_ordered = 1;
   engine.link_frames = 4;

@@ -151,8 +151,8 @@ TEST(SafetensorsTest, LimitsOfHeadersGrowWithTheirTensors) {
   ASSERT_FALSE(r.isOk());
   EXPECT_EQ(r.status().message().place, "m: byte 0");
   EXPECT_EQ(r.status().message().problem,
-            "expected a header of at most 1048576 bytes, which are ample for "
-            "its tensors, found 1048577");
+            "expected a header of at most 1048576 bytes, which is more than "
+            "its tensors need, found 1048577");
   EXPECT_FALSE(r.status().message().remedy.empty());
 }
 

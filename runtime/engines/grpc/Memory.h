@@ -11,7 +11,7 @@
 namespace hone::grpc_engine {
 
 /// What gRPC allocates at most, and for each link beside that, without frames.
-constexpr uint64_t kBytes = 13 << 19, kLinkBytes = 384 << 10;
+constexpr uint64_t kBytes = 7 << 20, kLinkBytes = 384 << 10;
 /// Of a link: two frames that have come, and one that leaves, which is there
 /// twice while TLS makes records of it.
 constexpr uint32_t kLinkFrames = 4;

@@ -136,7 +136,7 @@ Status HeaderParser::run(size_t tensors) {
       reader.failAt(keyOffset,
                     "expected at most " + std::to_string(most) +
                         " tensors, found more",
-                    "split the model into several files");
+                    "leave out tensors that are not needed, or split the file");
     TensorInfo info;
     info.name = key; // with no more memory than it needs
     if (tensor(info))
@@ -364,7 +364,8 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
     return Status(
         ErrorCode::BadSafetensors, place + ": byte 0",
         "expected a header of at most " + std::to_string(limit.bytes()) +
-            " bytes" + (isOfFormat ? "" : ", which are ample for its tensors") +
+            " bytes" +
+            (isOfFormat ? "" : ", which is more than its tensors need") +
             ", found " + std::to_string(headerBytes),
         isOfFormat ? RewriteRemedy
                    : "write the file again without its metadata, with the "
