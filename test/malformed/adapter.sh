@@ -54,7 +54,7 @@ again && truncate -s -8 adapter/adapter_model.safetensors
 bad 'a short tensor file' H0403 adapter_model.safetensors 'bytes|end'
 model 'h["__metadata__"] = {"x": "x" * (1 << 20)}'
 bad 'a header beyond its tensors' H0403 'adapter_model.safetensors: byte 0' \
-  'at most 1048576 bytes, which are ample .* found 10[0-9]+'
+  'at most 1048576 bytes, which is more than its tensors need, found 10[0-9]+'
 model 'h["__metadata__"] = {str(i): "" for i in range(70000)}'
 bad 'metadata of many entries' H0403 'adapter_model.safetensors: byte [0-9]+' \
   'at most 10485 metadata entries'
