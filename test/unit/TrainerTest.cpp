@@ -264,7 +264,7 @@ TEST_F(TrainerTest, LossThatIsNotFiniteStopsBeforeTheUpdate) {
     status = bigram.trainer->step(data, order, plain, step, result);
   ASSERT_FALSE(status.isOk());
   EXPECT_EQ(status.errorCode(), ErrorCode::Diverged);
-  EXPECT_NE(status.render().find("nan"), std::string::npos);
+  EXPECT_NE(status.render().find("NaN"), std::string::npos);
   EXPECT_NE(status.render().find("step "), std::string::npos);
   EXPECT_EQ(bigram.trainer->validate(3).errorCode(), ErrorCode::Diverged);
 }
