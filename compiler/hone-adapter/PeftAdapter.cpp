@@ -2,6 +2,8 @@
 
 #include "compiler/hone-adapter/PeftAdapter.h"
 
+#include "base/OutputFile.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -167,8 +169,8 @@ Status PeftAdapter::sortTensors() {
   for (const rt::TensorInfo &tensor : tensors->tensors())
     names.push_back(
         std::string_view(tensor.name).substr(rt::peftPrefix.size()));
-  const std::string &path = tensors->path();
-  HONE_TRY(rt::checkTargets(path.substr(0, path.rfind('/')), settings, names));
+  HONE_TRY(
+      rt::checkTargets(rt::parentDirectory(tensors->path()), settings, names));
   std::sort(whole.begin(), whole.end(),
             [](const SavedTensor &a, const SavedTensor &b) {
               return a.name < b.name;

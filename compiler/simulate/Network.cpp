@@ -15,13 +15,7 @@ namespace hone::simulate {
 using rt::FrameKind;
 
 uint64_t grpcPayload(size_t programs) {
-  hone_engine engine{};
-  engine.bytes = grpc_engine::kBytes;
-  engine.link_bytes = grpc_engine::kLinkBytes;
-  engine.is_ordered = 1;
-  engine.link_frames = grpc_engine::kLinkFrames;
-  engine.piece_bytes = grpc_engine::kPieceBytes;
-  engine.plan_bytes = grpc_engine::kPlanBytes;
+  const hone_engine engine = grpc_engine::planned();
   return rt::LinkPlan(engine, programs)
       .payloadFor(std::numeric_limits<uint64_t>::max());
 }

@@ -3,24 +3,18 @@
 #include "exchange/LinkPlan.h"
 
 #include "exchange/FrameLength.h"
+#include "runtime/engines/grpc/Memory.h"
 
 #include <gtest/gtest.h>
 
+using namespace hone;
 using namespace hone::rt;
 
 namespace {
 
 constexpr uint64_t kLong = uint64_t(1) << 40;
 
-hone_engine grpc() {
-  hone_engine engine{};
-  engine.bytes = 7 << 20;
-  engine.link_bytes = 384 << 10;
-  engine.is_ordered = 1;
-  engine.link_frames = 4;
-  engine.piece_bytes = 896 << 10;
-  return engine;
-}
+hone_engine grpc() { return grpc_engine::planned(); }
 
 hone_engine mpi() {
   hone_engine engine{};

@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include "hone/engine.h"
+
 #include <cstdint>
 
 namespace hone::grpc_engine {
@@ -25,5 +27,17 @@ constexpr uint64_t kPlanBytes = 16 << 20;
 /// once, and again at the read. 2 KiB of that half are for frames without a
 /// payload.
 constexpr uint64_t kWindow = 30 << 10;
+
+/// An engine that has these numbers and no functions: what a plan asks it.
+inline hone_engine planned() {
+  hone_engine engine{};
+  engine.bytes = kBytes;
+  engine.link_bytes = kLinkBytes;
+  engine.is_ordered = 1;
+  engine.link_frames = kLinkFrames;
+  engine.piece_bytes = kPieceBytes;
+  engine.plan_bytes = kPlanBytes;
+  return engine;
+}
 
 } // namespace hone::grpc_engine

@@ -13,8 +13,10 @@
 
 namespace hone::rt {
 
-Result<Json> Json::parse(std::string_view text, const std::string &place) {
+Result<Json> Json::parse(std::string_view text, const std::string &place,
+                         uint64_t values) {
   JsonReader reader(text, place);
+  reader.limitTree(values);
   Json root;
   if (!reader.value(root) || !reader.finish())
     return reader.status();

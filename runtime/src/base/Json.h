@@ -24,9 +24,13 @@ public:
   enum class Kind { Null, Bool, Number, String, Array, Object };
   using Member = std::pair<std::string, Json>;
 
-  /// Parses the whole of `text`. `place` names the file in messages.
-  /// Errors: BadData with "place:line:column".
-  static Result<Json> parse(std::string_view text, const std::string &place);
+  /// In one tree, at most.
+  static constexpr uint64_t MaxValues = 250'000;
+
+  /// Parses the whole of `text`, which has at most so many values. `place`
+  /// names the file in messages. Errors: BadData with "place:line:column".
+  static Result<Json> parse(std::string_view text, const std::string &place,
+                            uint64_t values = MaxValues);
 
   Kind kind() const { return tag; }
   bool isNull() const { return tag == Kind::Null; }

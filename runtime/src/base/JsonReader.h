@@ -26,7 +26,7 @@ public:
   /// Arrays and objects inside one another.
   static constexpr int MaxDepth = 64;
   /// Values inside the trees of one reader, unless limitTree says less.
-  static constexpr uint64_t MaxTreeValues = 250'000;
+  static constexpr uint64_t MaxTreeValues = Json::MaxValues;
 
   /// How messages name a position: line and column from 1 (columns count
   /// bytes), or the byte offset, for JSON inside a binary file. `firstByte`

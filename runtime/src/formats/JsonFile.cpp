@@ -27,19 +27,9 @@ Result<MappedFile> openJsonFile(const std::string &path) {
   return file;
 }
 
-Result<Json> parseJson(std::string_view text, const std::string &place,
-                       uint64_t values) {
-  JsonReader reader(text, place);
-  reader.limitTree(values);
-  Json root;
-  if (!reader.value(root) || !reader.finish())
-    return reader.status();
-  return root;
-}
-
 Result<Json> readJsonFile(const std::string &path, uint64_t values) {
   HONE_ASSIGN(const MappedFile file, openJsonFile(path));
-  Result<Json> json = parseJson(file.bytes(), path, values);
+  Result<Json> json = Json::parse(file.bytes(), path, values);
   if (json.isOk() && !json.value().isObject())
     return badJson(ErrorCode::BadJson, path, &json.value(),
                    std::string("expected an object, found ") +

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/Json.h"
-#include "base/JsonReader.h"
 #include "base/MappedFile.h"
 #include "base/Status.h"
 
@@ -24,14 +23,10 @@ static constexpr uint64_t FewJsonValues = 10'000;
 /// Maps a file of at most MaxJsonFileBytes. Errors: NoInput, BadData, IoError.
 Result<MappedFile> openJsonFile(const std::string &path);
 
-/// As Json::parse, with at most so many values.
-Result<Json> parseJson(std::string_view text, const std::string &place,
-                       uint64_t values);
-
 /// Reads a file of at most MaxJsonFileBytes whose root is an object, with at
 /// most so many values. Errors: NoInput, BadData, IoError.
 Result<Json> readJsonFile(const std::string &path,
-                          uint64_t values = JsonReader::MaxTreeValues);
+                          uint64_t values = Json::MaxValues);
 
 /// An error at `value`, or at the file when it is null.
 Status badJson(ErrorCode code, const std::string &path, const Json *value,

@@ -60,8 +60,9 @@ static std::string quote(std::string_view name) {
   return jsonString(prefix) + (prefix.size() < name.size() ? "..." : "");
 }
 
-static Status badFile(const std::string &place, const std::string &problem) {
-  return Status(ErrorCode::BadSafetensors, place, problem, RewriteRemedy);
+static Status badFile(const std::string &place, const std::string &problem,
+                      const char *remedy = RewriteRemedy) {
+  return Status(ErrorCode::BadSafetensors, place, problem, remedy);
 }
 
 static Status badTensor(const std::string &place, std::string_view name,
@@ -361,8 +362,8 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
     headerBytes = headerBytes << 8 | static_cast<uint8_t>(file[i]);
   if (headerBytes > limit.bytes()) {
     const bool isOfFormat = limit.bytes() == HeaderLimit::OfFormat;
-    return Status(
-        ErrorCode::BadSafetensors, place + ": byte 0",
+    return badFile(
+        place + ": byte 0",
         "expected a header of at most " + std::to_string(limit.bytes()) +
             " bytes" +
             (isOfFormat ? "" : ", which is more than its tensors need") +

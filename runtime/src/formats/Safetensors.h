@@ -59,8 +59,9 @@ std::string describeShape(const std::vector<int64_t> &shape);
 /// The `__metadata__` entries, in the order of the file.
 using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
 
-/// How long a header may be. What is read of it is resident, and no plan has
-/// it: who knows which tensors a file has refuses a longer one unread.
+/// The longest header to accept. A header that was read is resident, and no
+/// plan counts it, so a reader that knows the tensors of a file refuses a
+/// longer one unread.
 class HeaderLimit {
 public:
   /// The format's own.

@@ -541,7 +541,7 @@ static Status execute(const hone_module &compiled,
     setup.trainer->shareWith(setup.ranks->shared());
   if (Status worked = work(setup, plan, outcome); !worked.isOk()) {
     const std::optional<ErrorCode> code = worked.errorCode();
-    // Whoever was refused by the others keeps nothing that is new.
+    // A program that the others refused keeps nothing new.
     if (code == ErrorCode::PeerBusy || code == ErrorCode::NotAdmitted)
       setup.output.discardData();
     return worked;

@@ -138,7 +138,7 @@ private:
 
 Result<SuspendedStep> SuspendedStep::parse(std::string_view text,
                                            const std::string &place) {
-  Result<Json> parsed = parseJson(text, place, FewJsonValues);
+  Result<Json> parsed = Json::parse(text, place, FewJsonValues);
   if (!parsed.isOk())
     return damaged(place, parsed.status().message().problem);
   Members members(parsed.value(), place);
