@@ -265,8 +265,14 @@ def StreamWeights : HonePass<"hone-stream-weights"> {
     frozen parameters is followed by a `hone.release` of them, unless the next
     call reads one of them too, and preceded, one call ahead, by a
     `hone.prefetch`; ops that read a weight piece by piece let each piece go.
-    Numbers do not change.
+    With `tables` only ops do that read named rows of a table, where nothing else
+    reads it, it is large, and the rest of the step takes a hundred times as long
+    for each row. Numbers do not change.
   }];
+  let options = [
+    Option<"tables", "tables", "bool", /*default=*/"false",
+           "let go of tables alone, whose rows cost next to nothing">
+  ];
 }
 
 def Place : HonePass<"hone-place"> {

@@ -36,12 +36,21 @@ static void buildImport(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-static void buildDerive(OpPassManager &pm, const StepOptions &options) {
+static void buildStreaming(OpPassManager &pm, const StepOptions &options,
+                           const Target *target) {
+  // Kernels of a device read a copy of the weights.
+  if (options.streamWeights)
+    pm.addPass(createStreamWeights());
+  else if (target && target->hasHostKernels())
+    pm.addPass(createStreamWeights({/*tables=*/true}));
+}
+
+static void buildDerive(OpPassManager &pm, const StepOptions &options,
+                        const Target *target) {
   if (options.generationRows > 0) {
     pm.addPass(createDeriveGeneration(
         {options.generationRows, options.generationPositions}));
-    if (options.streamWeights)
-      pm.addPass(createStreamWeights());
+    buildStreaming(pm, options, target);
     return;
   }
   buildMethods(pm, options);
@@ -63,8 +72,7 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createVerifyStep());
   if (options.offloadedInputs > 0)
     pm.addPass(createOffloadInputs({options.offloadedInputs}));
-  if (options.streamWeights)
-    pm.addPass(createStreamWeights());
+  buildStreaming(pm, options, target);
 }
 
 static void buildPlace(OpPassManager &pm, const StepOptions &options,
@@ -101,7 +109,7 @@ void hone::buildPhase(OpPassManager &pm, CompilerPhase phase,
   case CompilerPhase::Import:
     return buildImport(pm);
   case CompilerPhase::Derive:
-    return buildDerive(pm, options);
+    return buildDerive(pm, options, target);
   case CompilerPhase::Place:
     return buildPlace(pm, options, target);
   case CompilerPhase::Lower:

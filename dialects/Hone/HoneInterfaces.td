@@ -241,7 +241,9 @@ def Hone_StreamOpInterface : OpInterface<"StreamOpInterface"> {
   let methods = [
     InterfaceMethod<"Whether pieces are let go.", "bool", "getStreamed">,
     InterfaceMethod<"Asks for it.", "void", "setStreamed", (ins "bool":$streamed)>,
-    InterfaceMethod<"Rows of the weight in a piece.", "int64_t", "getPieceRows">
+    InterfaceMethod<"Rows of the weight in a piece.", "int64_t", "getPieceRows">,
+    InterfaceMethod<"Whether it reads those rows alone that an operand names.",
+      "bool", "readsNamedRows", (ins), [{}], [{ return false; }]>
   ];
 }
 

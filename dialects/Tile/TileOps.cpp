@@ -336,6 +336,17 @@ LogicalResult hone::tile::verifyStorage(Operation *op, Value matrix,
   return success();
 }
 
+LogicalResult FetchOp::verify() {
+  auto to = cast<MemRefType>(getTo().getType());
+  auto from = cast<MemRefType>(getW().getType());
+  // (C1)
+  if (from.getRank() != 2 ||
+      to.getShape() != ArrayRef<int64_t>{1, from.getDimSize(1)} ||
+      to.getElementType() != from.getElementType())
+    return emitOpError("expects a row of ") << from << " but got " << to;
+  return success();
+}
+
 LogicalResult ReadRowOp::verify() {
   if (failed(::verifyStorage(*this)))
     return failure();

@@ -282,6 +282,34 @@ def ReleaseOp : TileResidencyOp<"release"> {
   }];
 }
 
+def FetchOp : TileOp<"fetch"> {
+  let summary = "copy a part of a mapped weight's row, but map nothing of it";
+  let description = [{
+    For `j < count`,
+
+        to[0][column + j] = w[row][column + j]
+
+    `w` must be mapped from a file and not written to. Its pages do not become
+    resident.
+
+    1. (C1) `to` is one row of `w`, and of its element type.
+
+    Example:
+
+    ```mlir
+    tile.fetch %to, %w[%row, %column] size %count : memref<1x896xbf16>, memref<4864x896xbf16>
+    ```
+  }];
+  let arguments = (ins Arg<AnyBuffer, "", [MemWrite]>:$to,
+      Arg<AnyBuffer, "", [MemRead]>:$w, Index:$row, Index:$column,
+      Index:$count);
+  let assemblyFormat = [{
+    $to `,` $w `[` $row `,` $column `]` `size` $count attr-dict `:`
+    type($to) `,` type($w)
+  }];
+  let hasVerifier = 1;
+}
+
 class TileFileOp<string mnemonic> : TileOp<mnemonic> {
   let arguments = (ins AnyBuffer:$buffer, Index:$row, Index:$count,
       I64Attr:$offset);
@@ -352,7 +380,8 @@ def ReadRowOp : TileStoredOp<"read_row"> {
     `scales[r][g] * q + biases[r][g]`, rounded once. `row`, `column` and `count`
     count numbers.
 
-    `release` is a hint: what was read is not read soon, see `tile.release`.
+    `release` is a hint: what was read is not read soon, so its pages need not
+    become resident, see `tile.fetch`.
 
     Preconditions, not checked at run time: `count` numbers fit `to` and lie
     inside the row; in a packed matrix, `column` is a multiple of 16.

@@ -491,9 +491,9 @@ FailureOr<MemoryPlan> MemoryPlan::readTotals(ModuleOp module,
   }
   plan.residentWeights = WeightResidency::of(module);
   if (isLoaded) {
-    // When a run starts, they are verified and copied piece by piece.
+    // They are copied piece by piece.
     plan.residentWeights.bytes += 2 * HONE_RESIDENT_UNIT_BYTES;
-    plan.residentWeights.threadBytes += HONE_RESIDENT_UNIT_BYTES;
+    plan.residentWeights.threadBytes += 2 * HONE_RESIDENT_UNIT_BYTES;
   }
   return plan;
 }

@@ -5,9 +5,13 @@
 // tile. Two calls in a row that share a weight (a tied head and its embedding
 // in a model without layers, a recomputed layer) keep it between them.
 //
+// A table of which steps read some rows is not mapped at all where that costs
+// next to nothing: to read a row from the file takes a microsecond.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/module/WeightStorage.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -69,11 +73,76 @@ static void streamEntry(EntryOp entry, SymbolTable &symbols) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// A table below this size is hardly worth a thought.
+static constexpr int64_t kLargeTable = 1 << 20;
+/// Multiply-adds, for each row, that take a hundred times as long as to read
+/// the row from a file instead of where it is mapped.
+static constexpr int64_t kWorkOfRow = 4 << 20;
+
+namespace {
+/// What the calls of all entries read of one frozen parameter.
+struct Reading {
+  SmallVector<StreamOpInterface, 1> ofRows; ///< ops that read a few rows
+  bool isWhole = false;                     ///< another op reads it
+  int64_t elements = 0;
+  int64_t bytes = 0;
+};
+} // namespace
+
+static llvm::StringMap<Reading> readingsOf(ModuleOp module,
+                                           SymbolTable &symbols) {
+  llvm::StringMap<Reading> readings;
+  auto read = [&](StringRef prefix, ParameterOp parameter) {
+    Reading &reading = readings[(prefix + parameter.getName()).str()];
+    if (reading.bytes == 0)
+      for (const StoredTensor &stored : storedTensors(parameter))
+        reading.bytes += bytesAtRows(stored.type, 0);
+    reading.elements = parameter.getType().getNumElements();
+    for (Operation *user : parameter.getResult().getUsers()) {
+      auto op = dyn_cast<StreamOpInterface>(user);
+      if (op && op.readsNamedRows())
+        reading.ofRows.push_back(op);
+      else
+        reading.isWhole = true;
+    }
+  };
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (CallOp call : entry.getBody().getOps<CallOp>())
+      for (FlatSymbolRefAttr callee : call.getCallees())
+        for (ParameterOp parameter : symbols.lookup<BlockOp>(callee.getValue())
+                                         .getBody()
+                                         .getOps<ParameterOp>())
+          if (!parameter.getTrainable())
+            read(call.getPrefix(), parameter);
+  return readings;
+}
+
+static void streamTables(ModuleOp module, SymbolTable &symbols) {
+  llvm::StringMap<Reading> readings = readingsOf(module, symbols);
+  int64_t workOfRow = 0;
+  for (const Reading &reading : llvm::make_second_range(readings))
+    workOfRow += reading.isWhole ? reading.elements : 0;
+  if (workOfRow < kWorkOfRow)
+    return;
+  for (Reading &reading : llvm::make_second_range(readings))
+    if (!reading.isWhole && reading.bytes >= kLargeTable)
+      for (StreamOpInterface op : reading.ofRows)
+        op.setStreamed(true);
+}
+
 namespace {
 
 struct StreamWeights : impl::StreamWeightsBase<StreamWeights> {
+  using StreamWeightsBase::StreamWeightsBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    if (tables)
+      return streamTables(getOperation(), symbols);
     // What trains is in no file.
     getOperation().walk([](StreamOpInterface op) {
       op.setStreamed(llvm::any_of(op->getOperands(), [](Value operand) {

@@ -16,6 +16,11 @@
 using namespace mlir;
 
 namespace hone {
+
+/// Of each thread: the part that it verifies, and the last one before it.
+static constexpr int64_t kVerified = 2 * HONE_RESIDENT_UNIT_BYTES;
+static_assert(HONE_RESIDENT_UNIT_BYTES % HONE_DIGEST_PART_BYTES == 0);
+
 namespace {
 
 /// The tensors of the weights file that calls read, in the file's order, each
@@ -59,7 +64,7 @@ private:
   /// A frozen parameter of a block.
   struct Frozen {
     ParameterOp op;
-    std::optional<WeightResidency> piece; ///< if it is read piece by piece
+    std::optional<int64_t> pieceBytes; ///< if it is read piece by piece
   };
   using TensorsOfBlock = SmallVector<ResidentTensors::Tensors>;
 
@@ -124,22 +129,25 @@ void ResidentTensors::set(ArrayRef<Tensor *> list, bool isResident) {
 }
 
 /// Rows of `parameter` that are read before they are let go again, if ops that
-/// do so are its only readers.
+/// do so are its only readers. Rows that are named are not mapped at all.
 static std::optional<int64_t> rowsOfPiece(ParameterOp parameter) {
   int64_t rows = 0;
   for (Operation *user : parameter.getResult().getUsers()) {
     auto stream = dyn_cast<StreamOpInterface>(user);
     if (!stream || !stream.getStreamed())
       return std::nullopt;
-    rows = std::max(rows, stream.getPieceRows());
+    if (!stream.readsNamedRows())
+      rows = std::max(rows, stream.getPieceRows());
   }
   return rows;
 }
 
 Simulation::Simulation(ModuleOp module) : symbols(module) {
   for (EntryOp entry : module.getOps<EntryOp>())
-    if (!entry.getBody().getOps<ReleaseOp>().empty())
+    if (!entry.getBody().getOps<ReleaseOp>().empty()) {
       unit = HONE_RESIDENT_UNIT_BYTES;
+      most.threadBytes = kVerified;
+    }
   for (EntryOp entry : module.getOps<EntryOp>())
     for (CallOp call : entry.getBody().getOps<CallOp>())
       for (FlatSymbolRefAttr callee : call.getCallees())
@@ -157,7 +165,7 @@ ArrayRef<Simulation::Frozen> Simulation::frozenOf(StringRef block) {
       Frozen &added = list->second.emplace_back();
       added.op = parameter;
       if (std::optional<int64_t> rows = rowsOfPiece(parameter))
-        added.piece = {bytesOf(parameter, *rows), bytesOf(parameter, 1)};
+        added.pieceBytes = *rows > 0 ? bytesOf(parameter, *rows) : 0;
     }
   return list->second;
 }
@@ -182,22 +190,20 @@ int64_t Simulation::bytesOf(ParameterOp parameter, int64_t rows) const {
 }
 
 void Simulation::call(CallOp op) {
-  WeightResidency now;
-  now.threadBytes = unit; // hone_release lets a thread's last one wait
+  int64_t bytes = unit; // hone_release lets the last one wait
   for (FlatSymbolRefAttr callee : op.getCallees())
     for (auto [parameter, list] :
          llvm::zip_equal(frozenOf(callee.getValue()),
                          tensorsOf(callee.getValue(), op.getPrefix()))) {
-      if (parameter.piece) {
-        now.bytes += parameter.piece->bytes;
-        now.threadBytes += parameter.piece->threadBytes;
+      if (parameter.pieceBytes) {
+        bytes += *parameter.pieceBytes;
+        most.threadBytes = kVerified;
       } else {
         resident.load(list);
       }
     }
-  now.bytes += resident.bytes + 2 * unit * resident.ranges;
-  most.bytes = std::max(most.bytes, now.bytes);
-  most.threadBytes = std::max(most.threadBytes, now.threadBytes);
+  bytes += resident.bytes + 2 * unit * resident.ranges;
+  most.bytes = std::max(most.bytes, bytes);
 }
 
 void Simulation::run(EntryOp entry) {

@@ -13,8 +13,9 @@ namespace hone {
 
 /// Most bytes of the weights file that are resident at one time.
 struct WeightResidency {
-  int64_t bytes = 0;
-  /// More for each thread: single rows that threads let go on their own.
+  int64_t bytes = 0; ///< in a step
+  /// For each thread, before the first step: parts of the file that it verifies.
+  /// None where all that is read stays.
   int64_t threadBytes = 0;
 
   static WeightResidency of(mlir::ModuleOp module);

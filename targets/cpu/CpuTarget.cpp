@@ -49,6 +49,7 @@ private:
 void CpuTarget::buildSizingPipeline(OpPassManager &pm) const {
   // With one instruction, and no matrix unit, which stores sums alone.
   bool rounds = cpu.bfloat16Dots && !cpu.bfloat16Unit;
+  pm.addPass(createFetchRows());
   pm.addPass(createExpandProducts({/*roundingKernels=*/rounds}));
   // From here on all private buffers are there.
   pm.addPass(createSizeScratch());

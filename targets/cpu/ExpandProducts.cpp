@@ -455,14 +455,9 @@ void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
 
 static void expandRow(tile::ReadRowOp op) {
   ScalarBuilder b(op.getLoc(), op);
-  Value one = b.index(1);
   cpu::FillOp::create(b, op.getTo(), op.getW(), op.getRow(), op.getColumn(),
-                      one, op.getCount(), /*transpose=*/false, op.getScales(),
-                      op.getBiases(), op.getBitsAttr());
-  for (Value tensor :
-       {Value(op.getW()), Value(op.getScales()), Value(op.getBiases())})
-    if (op.getRelease() && tensor)
-      tile::ReleaseOp::create(b, tensor, op.getRow(), one);
+                      b.index(1), op.getCount(), /*transpose=*/false,
+                      op.getScales(), op.getBiases(), op.getBitsAttr());
   op.erase();
 }
 

@@ -72,17 +72,64 @@ struct ConvertMemoryCast
   }
 };
 
-/// What the runtime knows a caller by: its frame and, in a task, its thread.
-static std::pair<Value, Value> runnerOf(OpBuilder &b, Operation *op) {
+/// What the runtime knows a caller by.
+static Value frameOf(OpBuilder &b, Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   Value first = function.getArgument(0);
   if (!isTask(function))
-    return {first,
-            LLVM::ConstantOp::create(b, op->getLoc(), b.getI64IntegerAttr(0))};
+    return first;
   // The closure begins with the frame.
-  Value frame = LLVM::LoadOp::create(b, op->getLoc(), first.getType(), first);
-  return {frame, function.getArgument(2)};
+  return LLVM::LoadOp::create(b, op->getLoc(), first.getType(), first);
 }
+
+/// `count` rows of a buffer in bytes.
+static Value bytesOfRows(OpBuilder &b, Location loc, MemRefType type,
+                         Value count) {
+  const int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  return LLVM::MulOp::create(
+      b, loc, count,
+      LLVM::ConstantOp::create(
+          b, loc, b.getI64IntegerAttr(bits / 8 / type.getDimSize(0))));
+}
+
+static Value byteAt(OpBuilder &b, Location loc, Value buffer, Value bytes) {
+  Value start = MemRefDescriptor(buffer).alignedPtr(b, loc);
+  return LLVM::GEPOp::create(b, loc, start.getType(), b.getI8Type(), start,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+static LogicalResult callRuntime(Operation *op, StringRef callee,
+                                 ArrayRef<Value> arguments,
+                                 ConversionPatternRewriter &rewriter) {
+  FailureOr<LLVM::LLVMFuncOp> function =
+      LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), callee,
+                             llvm::to_vector(ValueRange(arguments).getTypes()),
+                             LLVM::LLVMVoidType::get(rewriter.getContext()));
+  if (failed(function))
+    return failure();
+  rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function, arguments);
+  return success();
+}
+
+struct ConvertFetch : public ConvertOpToLLVMPattern<tile::FetchOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::FetchOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getW().getType());
+    auto column = MemRefType::get({type.getDimSize(1)}, type.getElementType());
+    Value skipped = bytesOfRows(rewriter, loc, column, adaptor.getColumn());
+    Value to = byteAt(rewriter, loc, adaptor.getTo(), skipped);
+    Value row = bytesOfRows(rewriter, loc, type, adaptor.getRow());
+    Value from = byteAt(rewriter, loc, adaptor.getW(),
+                        LLVM::AddOp::create(rewriter, loc, row, skipped));
+    Value bytes = bytesOfRows(rewriter, loc, column, adaptor.getCount());
+    return callRuntime(op, "hone_fetch",
+                       {frameOf(rewriter, op), to, from, bytes}, rewriter);
+  }
+};
 
 /// Statements about a buffer, or rows of it, become calls of the runtime.
 template <typename BufferOp>
@@ -95,24 +142,13 @@ struct ConvertRuntimeCall : public ConvertOpToLLVMPattern<BufferOp> {
   LogicalResult
   matchAndRewrite(BufferOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto [frame, thread] = runnerOf(rewriter, op);
-    SmallVector<Value> arguments = {frame};
-    if constexpr (std::is_same_v<BufferOp, tile::ReleaseOp>)
-      arguments.push_back(thread);
+    SmallVector<Value> arguments = {frameOf(rewriter, op)};
     if constexpr (std::is_same_v<BufferOp, tile::AwaitOp>)
       arguments.push_back(MemRefDescriptor(adaptor.getBuffer())
                               .alignedPtr(rewriter, op.getLoc()));
     else
       appendRows(op, adaptor, rewriter, arguments);
-    auto module = op->template getParentOfType<ModuleOp>();
-    FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
-        rewriter, module, callee,
-        llvm::to_vector(ValueRange(arguments).getTypes()),
-        LLVM::LLVMVoidType::get(rewriter.getContext()));
-    if (failed(function))
-      return failure();
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function, arguments);
-    return success();
+    return callRuntime(op, callee, arguments, rewriter);
   }
 
   /// Where the rows begin, their bytes, and where they are in a file.
@@ -121,19 +157,10 @@ struct ConvertRuntimeCall : public ConvertOpToLLVMPattern<BufferOp> {
                          SmallVectorImpl<Value> &arguments) {
     Location loc = op.getLoc();
     auto type = cast<MemRefType>(op.getBuffer().getType());
-    int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
-    Value rowBytes = LLVM::ConstantOp::create(
-        rewriter, loc,
-        rewriter.getI64IntegerAttr(bits / 8 / type.getDimSize(0)));
-    auto bytesOf = [&](Value rows) -> Value {
-      return LLVM::MulOp::create(rewriter, loc, rows, rowBytes);
-    };
-    Value buffer =
-        MemRefDescriptor(adaptor.getBuffer()).alignedPtr(rewriter, loc);
-    Value start = LLVM::GEPOp::create(
-        rewriter, loc, buffer.getType(), rewriter.getI8Type(), buffer,
-        ArrayRef<LLVM::GEPArg>{bytesOf(adaptor.getRow())});
-    arguments.append({start, bytesOf(adaptor.getCount())});
+    Value start = byteAt(rewriter, loc, adaptor.getBuffer(),
+                         bytesOfRows(rewriter, loc, type, adaptor.getRow()));
+    arguments.append(
+        {start, bytesOfRows(rewriter, loc, type, adaptor.getCount())});
     if constexpr (std::is_same_v<BufferOp, tile::OffloadOp> ||
                   std::is_same_v<BufferOp, tile::ReloadOp>)
       arguments.push_back(
@@ -212,6 +239,7 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
                                                        "hone_prefetch");
     patterns.add<ConvertRuntimeCall<tile::ReleaseOp>>(converter,
                                                       "hone_release");
+    patterns.add<ConvertFetch>(converter);
     patterns.add<ConvertRuntimeCall<tile::OffloadOp>>(converter,
                                                       "hone_offload");
     patterns.add<ConvertRuntimeCall<tile::ReloadOp>>(converter, "hone_reload");

@@ -10,6 +10,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FetchRows : Pass<"hone-host-fetch-rows", "::mlir::ModuleOp"> {
+  let summary = "read rows that are not to stay from their file";
+  let description = [{
+    Each `tile.read_row` with `release` reads a private buffer, into which
+    `tile.fetch` has copied what it reads of the weight, and of the scales and
+    biases. Numbers do not change. To map a row and let it go again would take
+    the page tables of all threads some 20 microseconds; a copy takes one.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::hone::tile::TileDialect"];
+}
+
 def SizeScratch : Pass<"hone-host-size-scratch", "::mlir::ModuleOp"> {
   let summary = "find how much scratch a thread needs";
   let description = [{
@@ -52,9 +63,8 @@ def ConvertToLLVM : Pass<"hone-host-convert-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     One conversion for all dialects. Memrefs are bare pointers in signatures,
     which static shapes and identity layouts allow. `tile.prefetch`,
-    `tile.release`, `tile.offload`, `tile.reload` and `tile.await` become calls
-    of the runtime, with the frame and, if it matters, the thread that they run
-    with.
+    `tile.release`, `tile.fetch`, `tile.offload`, `tile.reload` and `tile.await`
+    become calls of the runtime, with the frame that they run with.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -71,6 +71,7 @@ LoadedModule::load(mlir::ModuleOp module, const Target &target,
   define("hone_launch", hone_launch);
   define("hone_prefetch", hone_prefetch);
   define("hone_release", hone_release);
+  define("hone_fetch", hone_fetch);
   define("hone_offload", hone_offload);
   define("hone_reload", hone_reload);
   define("hone_await", hone_await);

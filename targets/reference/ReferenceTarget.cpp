@@ -39,6 +39,7 @@ protected:
 } // namespace
 
 void ReferenceTarget::buildSizingPipeline(OpPassManager &pm) const {
+  pm.addPass(createFetchRows());
   pm.addPass(createSizeScratch());
 }
 

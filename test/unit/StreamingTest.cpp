@@ -122,6 +122,37 @@ TEST(Streaming, ThreadsDoNotTakeEachOthersUnits) {
   EXPECT_EQ(mappedPages(file.data(), 3 * unit), 0u);
 }
 
+TEST(Streaming, WhatIsFetchedIsNotMapped) {
+  TemporaryFolder folder;
+  std::string content(fileBytes, 0);
+  for (size_t i = 0; i < fileBytes; ++i)
+    content[i] = char(i % 251);
+  platform::File open;
+  auto file = MappedFile::open(folder.write("pages", content), &open);
+  ASSERT_TRUE(file.isOk() && open.isOpen());
+  const char *base = file.value().data();
+  Streaming streaming(file.value().bytes(), 1, &open);
+  hone_frame frame = {};
+  frame.streaming = streaming.handle();
+  std::string row(3000, 0);
+  hone_fetch(&frame, row.data(), base + 4097, int64_t(row.size()));
+  EXPECT_EQ(row, content.substr(4097, row.size()));
+  EXPECT_EQ(mappedPages(base, fileBytes), 0u);
+
+  // What the file does not give, and another's memory, is read where it is.
+  Streaming withoutFile(file.value().bytes(), 1);
+  frame.streaming = withoutFile.handle();
+  row.assign(row.size(), 0);
+  hone_fetch(&frame, row.data(), base + 4097, int64_t(row.size()));
+  EXPECT_EQ(row, content.substr(4097, row.size()));
+  frame.streaming = streaming.handle();
+  hone_fetch(&frame, row.data(), content.data(), int64_t(row.size()));
+  EXPECT_EQ(row, content.substr(0, row.size()));
+  frame.streaming = nullptr;
+  hone_fetch(&frame, row.data(), content.data() + 5, int64_t(row.size()));
+  EXPECT_EQ(row, content.substr(5, row.size()));
+}
+
 // Two programs of one process: neither stops the other from streaming.
 TEST(Streaming, EachProgramLetsItsOwnFileGo) {
   MappedFile first = mapFile(), second = mapFile();
@@ -130,12 +161,12 @@ TEST(Streaming, EachProgramLetsItsOwnFileGo) {
   frames[0].streaming = ofFirst.handle();
   frames[1].streaming = ofSecond.handle();
   ASSERT_EQ(sum(first), sum(second));
-  hone_release(&frames[1], 0, first.data(), int64_t(fileBytes));
-  hone_release(&frames[2], 0, first.data(), int64_t(fileBytes));
+  hone_release(&frames[1], first.data(), int64_t(fileBytes));
+  hone_release(&frames[2], first.data(), int64_t(fileBytes));
   EXPECT_EQ(mappedPages(first.data(), fileBytes), fileBytes / 4096);
-  hone_release(&frames[0], 0, first.data(), int64_t(fileBytes));
+  hone_release(&frames[0], first.data(), int64_t(fileBytes));
   EXPECT_LE(mappedPages(first.data(), fileBytes), unit / 4096);
   EXPECT_EQ(mappedPages(second.data(), fileBytes), fileBytes / 4096);
-  hone_release(&frames[1], 0, second.data(), int64_t(fileBytes));
+  hone_release(&frames[1], second.data(), int64_t(fileBytes));
   EXPECT_LE(mappedPages(second.data(), fileBytes), unit / 4096);
 }

@@ -13,8 +13,8 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
     Hone_PositionWise, Hone_StreamOpInterface]> {
   let summary = "rows of a table by token id";
   let description = [{
-    `y[i, :] = scale * table[ids[i], :]`. With `streamed`, the resident pages of a
-    row of the table go when it has been read; for a frozen table only.
+    `y[i, :] = scale * table[ids[i], :]`. With `streamed`, rows of the table are read
+    from its file, so that no page of it is resident; for a frozen table only.
 
     1. (C1) `ids` is `[rows]`, `table` is `[vocabulary, hidden]`, `y` is
        `[rows, hidden]`.
@@ -33,7 +33,10 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
   let results = (outs Hone_Matrix:$y);
   let assemblyFormat = "$ids `,` $table (`scale` $scale^)? (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
-  let extraClassDeclaration = "int64_t getPieceRows() { return 1; }";
+  let extraClassDeclaration = [{
+    int64_t getPieceRows() { return 1; }
+    bool readsNamedRows() { return true; }
+  }];
 }
 
 def Hone_EmbeddingParameterAdjointOp : Hone_DerivedOp<

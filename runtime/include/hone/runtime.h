@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 14u
+#define HONE_ABI_VERSION 15u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -60,17 +60,19 @@ static inline uint64_t hone_peak_bytes(uint64_t arena, uint64_t process,
 /* Resident pages of files that neither are weights nor grow with the model: the
    program, its C library, and the tokens of a batch. */
 #define HONE_MAPPED_BYTES (8 * 1024 * 1024)
-/* Resident pages of files, at most: the program's `tables`, `resident` of the
-   weights, and as much again as `resident_thread` for each thread. */
+/* Resident pages of files, at most: the program's `tables`, and of the weights
+   `resident` in steps and `resident_thread` for each thread before the first
+   one. */
 static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
                                          uint64_t resident_thread,
                                          uint64_t tables, uint64_t threads) {
-  uint64_t at_a_time = resident + threads * resident_thread;
+  uint64_t at_start = threads * resident_thread;
+  uint64_t at_a_time = resident > at_start ? resident : at_start;
   return HONE_MAPPED_BYTES + tables +
          (at_a_time < weights ? at_a_time : weights);
 }
 /* Pages of a file become resident, and are let go, in units of at most this
-   size: a page table of 4 KiB pages. Each thread may hold one more of them. */
+   size: a page table of 4 KiB pages. */
 #define HONE_RESIDENT_UNIT_BYTES (2 * 1024 * 1024)
 /* On a device each weight begins at a multiple of this: kernels load 16 bytes
    at once, and a line of a cache has 128. */
@@ -114,11 +116,14 @@ void hone_launch(const hone_frame *frame, uint32_t kernel, void *closure,
 
 /* Hints about the pages of the weights file that hold [start, start + bytes):
    read them ahead; let them go, so that they stop counting as resident. Modules
-   compiled with weights.streaming call them. `thread` is that of the task, 0
-   outside of one. Errors are ignored: numbers do not depend on them. */
+   compiled with weights.streaming call them, outside of tasks. Errors are
+   ignored: numbers do not depend on them. */
 void hone_prefetch(const hone_frame *frame, const void *start, int64_t bytes);
-void hone_release(const hone_frame *frame, int64_t thread, const void *start,
-                  int64_t bytes);
+void hone_release(const hone_frame *frame, const void *start, int64_t bytes);
+/* Copies [start, start + bytes) of the weights file, of which no page becomes
+   resident. */
+void hone_fetch(const hone_frame *frame, void *to, const void *start,
+                int64_t bytes);
 
 /* Values that rest in a file, on CPUs; called outside of tasks. Begin to write
    `bytes` bytes from `start` on to the file, from `offset` on; begin to read

@@ -83,7 +83,8 @@ static Result<MappedFile> isNotRegular(const std::string &path) {
                     "give the path of the file itself");
 }
 
-Result<MappedFile> MappedFile::open(const std::string &path) {
+Result<MappedFile> MappedFile::open(const std::string &path,
+                                    platform::File *kept) {
   // Read from a file: the system would end the path there.
   if (path.find('\0') != std::string::npos)
     return cannotOpen(path, "expected a path without a zero byte, found one",
@@ -101,7 +102,10 @@ Result<MappedFile> MappedFile::open(const std::string &path) {
   // Again, on what was opened: the path may name something else by now.
   if (file.inspect(info) || info.kind != platform::FileKind::Regular)
     return isNotRegular(path);
-  return map(file, path);
+  HONE_ASSIGN(MappedFile mapped, map(file, path));
+  if (kept)
+    *kept = std::move(file);
+  return mapped;
 }
 
 Result<MappedFile> MappedFile::map(const platform::File &open,

@@ -31,7 +31,9 @@ public:
   /// Errors: NoInput when the file is missing, unreadable or not a regular
   /// file (symbolic links are followed); IoError when the system
   /// cannot open or map it (limits, memory, device).
-  static Result<MappedFile> open(const std::string &path);
+  /// With `kept` the file stays open there.
+  static Result<MappedFile> open(const std::string &path,
+                                 platform::File *kept = nullptr);
 
   /// Maps an open file, which may be closed then; `path` is its name in
   /// messages. Errors: IoError.

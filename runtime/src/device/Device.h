@@ -27,11 +27,15 @@ namespace hone::rt {
 
 class DeviceMemory;
 class Offloading;
+namespace platform {
+class File;
+}
 
 /// Frozen tensors, as the host has them.
 struct MappedWeights {
-  const void *const *addresses; ///< parallel to hone_module::weights
-  std::string_view file;        ///< the mapping that they lie in
+  const void *const *addresses;         ///< parallel to hone_module::weights
+  std::string_view file;                ///< the mapping that they lie in
+  const platform::File *open = nullptr; ///< the same file
 };
 
 /// Bytes of a device that the host is to have.

@@ -35,7 +35,7 @@ Result<hone_frame> HostDevice::load(const hone_module &module,
                                     const MappedWeights &weights) {
   HONE_ASSIGN(scratch,
               allocate(module.thread_bytes * uint64_t(pool.threads())));
-  streaming.emplace(weights.file, pool.threads());
+  streaming.emplace(weights.file, /*threads=*/1, weights.open);
   kernels = module.kernels;
   hone_frame frame = {};
   frame.device = handle();

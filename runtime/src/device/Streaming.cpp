@@ -16,6 +16,7 @@
 #include "platform/Pages.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace hone::rt {
 
@@ -25,8 +26,9 @@ static constexpr uintptr_t faultAroundBytes = 64 * 1024;
 static constexpr uintptr_t unitBytes = HONE_RESIDENT_UNIT_BYTES;
 static constexpr uintptr_t noUnit = UINTPTR_MAX;
 
-Streaming::Streaming(std::string_view mapping, unsigned threads)
-    : mapping(mapping), waiting(threads, noUnit) {}
+Streaming::Streaming(std::string_view mapping, unsigned threads,
+                     const platform::File *file)
+    : mapping(mapping), file(file), waiting(threads, noUnit) {}
 
 bool Streaming::contains(const void *start, int64_t bytes) const {
   uintptr_t begin = reinterpret_cast<uintptr_t>(mapping.data());
@@ -54,6 +56,16 @@ void Streaming::prefetch(const void *start, int64_t bytes) const {
       uintptr_t(static_cast<const char *>(start) - mapping.data());
   advise(first / page * page, first + uintptr_t(bytes),
          platform::prefetchPages);
+}
+
+void Streaming::fetch(void *to, const void *start, int64_t bytes) const {
+  uint64_t done = 0;
+  if (file && contains(start, bytes))
+    done = file->readAt(
+        to, uint64_t(bytes),
+        uint64_t(static_cast<const char *>(start) - mapping.data()));
+  memcpy(static_cast<char *>(to) + done,
+         static_cast<const char *>(start) + done, uint64_t(bytes) - done);
 }
 
 void Streaming::release(int64_t thread, const void *start, int64_t bytes) {
@@ -93,9 +105,17 @@ extern "C" void hone_prefetch(const hone_frame *frame, const void *start,
     reinterpret_cast<Streaming *>(frame->streaming)->prefetch(start, bytes);
 }
 
-extern "C" void hone_release(const hone_frame *frame, int64_t thread,
-                             const void *start, int64_t bytes) {
+extern "C" void hone_release(const hone_frame *frame, const void *start,
+                             int64_t bytes) {
   if (frame->streaming)
     reinterpret_cast<Streaming *>(frame->streaming)
-        ->release(thread, start, bytes);
+        ->release(/*thread=*/0, start, bytes);
+}
+
+extern "C" void hone_fetch(const hone_frame *frame, void *to, const void *start,
+                           int64_t bytes) {
+  if (frame->streaming)
+    reinterpret_cast<Streaming *>(frame->streaming)->fetch(to, start, bytes);
+  else
+    memcpy(to, start, uint64_t(bytes));
 }

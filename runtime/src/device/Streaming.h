@@ -8,6 +8,7 @@
 #pragma once
 
 #include "hone/runtime.h"
+#include "platform/Files.h"
 
 #include <cstdint>
 #include <string_view>
@@ -18,11 +19,14 @@ namespace hone::rt {
 class Streaming {
 public:
   /// Of a mapped file that outlives it, by threads below `threads`. Nothing
-  /// outside of the mapping is ever let go.
-  Streaming(std::string_view mapping, unsigned threads);
+  /// outside of the mapping is ever let go. `file` is the same, if it is open.
+  Streaming(std::string_view mapping, unsigned threads,
+            const platform::File *file = nullptr);
 
-  /// See hone_prefetch and hone_release.
+  /// See hone_prefetch and hone_release, which is of thread 0.
   void prefetch(const void *start, int64_t bytes) const;
+  /// See hone_fetch. What the file does not give is read where it is mapped.
+  void fetch(void *to, const void *start, int64_t bytes) const;
   void release(int64_t thread, const void *start, int64_t bytes);
   /// Lets go what threads wait with.
   void releaseWaiting();
@@ -38,6 +42,7 @@ private:
   void dropUnit(uintptr_t unit) const;
 
   std::string_view mapping;
+  const platform::File *file;
   /// By thread: the unit that it let go last, and that is still there.
   std::vector<uintptr_t> waiting;
 };

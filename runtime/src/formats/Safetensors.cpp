@@ -418,8 +418,9 @@ const std::string *SafetensorsHeader::findMetadata(std::string_view key) const {
 //===----------------------------------------------------------------------===//
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path,
-                                              HeaderLimit limit) {
-  HONE_ASSIGN(MappedFile mapped, MappedFile::open(path));
+                                              HeaderLimit limit,
+                                              platform::File *kept) {
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(path, kept));
   const MappedFile &bytes = mapped;
   HONE_ASSIGN(
       SafetensorsHeader header,

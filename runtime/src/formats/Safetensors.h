@@ -119,7 +119,8 @@ class SafetensorsFile {
 public:
   /// Errors: as MappedFile::open and SafetensorsHeader::parse.
   static Result<SafetensorsFile>
-  open(const std::string &path, HeaderLimit limit = HeaderLimit::ofFormat());
+  open(const std::string &path, HeaderLimit limit = HeaderLimit::ofFormat(),
+       platform::File *kept = nullptr);
 
   const std::string &path() const { return file.path(); }
   const std::vector<TensorInfo> &tensors() const { return header.tensors; }

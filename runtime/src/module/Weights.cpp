@@ -93,11 +93,11 @@ static Result<ModelLayout> readLayout(const SafetensorsFile &file,
 
 Result<Weights> Weights::open(const std::string &path, const Module &module) {
   // The plan has what the file's header and the program's tables take.
-  HONE_ASSIGN(SafetensorsFile file,
-              SafetensorsFile::open(
-                  path, HeaderLimit::ample(module.config().tableBytes)));
   Weights weights;
-  weights.opened = std::move(file);
+  HONE_ASSIGN(weights.opened,
+              SafetensorsFile::open(
+                  path, HeaderLimit::ample(module.config().tableBytes),
+                  weights.handle.get()));
   const SafetensorsFile &mapped = weights.opened;
   const std::pair<const char *, std::string> metadata[] = {
       {"format", "hone"},

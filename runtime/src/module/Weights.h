@@ -14,6 +14,7 @@
 #include "formats/Safetensors.h"
 #include "module/Module.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,9 @@ public:
   static Result<Weights> open(const std::string &path, const Module &module);
 
   /// As a device loads them.
-  MappedWeights mapped() const { return {addresses.data(), opened.bytes()}; }
+  MappedWeights mapped() const {
+    return {addresses.data(), opened.bytes(), handle.get()};
+  }
 
   /// The file, for what else it holds, such as the tokenizer's table.
   const SafetensorsFile &file() const { return opened; }
@@ -42,6 +45,8 @@ public:
 private:
   std::optional<ModelLayout> ofModel;
   SafetensorsFile opened;
+  /// Of `opened`; devices know it, wherever this object goes.
+  std::unique_ptr<platform::File> handle = std::make_unique<platform::File>();
   std::vector<const void *> addresses;
 };
 
