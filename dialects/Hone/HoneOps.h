@@ -40,6 +40,12 @@ namespace hone {
 /// else `type` itself. Takes and gives shaped types as well.
 mlir::Type computeType(mlir::Type type);
 
+/// tensor<f64> and tensor<i64>, the single numbers of a schedule, and
+/// tensor<4xi32>, the key of a random stream.
+mlir::RankedTensorType scalarType(mlir::MLIRContext *context);
+mlir::RankedTensorType integerType(mlir::MLIRContext *context);
+mlir::RankedTensorType randomKeyType(mlir::MLIRContext *context);
+
 /// "self_attn.q_proj" of "self_attn.q_proj.weight", of its bias, and of the
 /// tensors of its adapter; another name as it is.
 llvm::StringRef moduleOf(llvm::StringRef parameter);

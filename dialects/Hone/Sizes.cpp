@@ -18,6 +18,18 @@ Type computeType(Type type) {
   return type.isBF16() ? Float32Type::get(type.getContext()) : type;
 }
 
+RankedTensorType scalarType(MLIRContext *context) {
+  return RankedTensorType::get({}, Float64Type::get(context));
+}
+
+RankedTensorType integerType(MLIRContext *context) {
+  return RankedTensorType::get({}, IntegerType::get(context, 64));
+}
+
+RankedTensorType randomKeyType(MLIRContext *context) {
+  return RankedTensorType::get(4, IntegerType::get(context, 32));
+}
+
 /// The attribute `name` of the module that `op` is or is in.
 static std::optional<int64_t> moduleNumber(Operation *op, StringRef name) {
   auto module = dyn_cast<ModuleOp>(op);

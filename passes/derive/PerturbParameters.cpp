@@ -10,14 +10,12 @@ namespace hone {
 
 /// Appends the key and the scale to the arguments of a block or an entry.
 template <typename OpTy> static std::pair<Value, Value> addDirection(OpTy op) {
-  Builder builder(op.getContext());
+  MLIRContext *context = op.getContext();
   mlir::Block &body = op.getBody().front();
-  Value key = body.addArgument(RankedTensorType::get(4, builder.getI32Type()),
-                               op.getLoc());
-  Value scale = body.addArgument(
-      RankedTensorType::get({}, builder.getF64Type()), op.getLoc());
-  op.setFunctionType(builder.getFunctionType(
-      body.getArgumentTypes(), op.getFunctionType().getResults()));
+  Value key = body.addArgument(randomKeyType(context), op.getLoc());
+  Value scale = body.addArgument(scalarType(context), op.getLoc());
+  op.setFunctionType(FunctionType::get(context, body.getArgumentTypes(),
+                                       op.getFunctionType().getResults()));
   return {key, scale};
 }
 

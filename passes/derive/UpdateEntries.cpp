@@ -11,8 +11,7 @@ namespace hone {
 UpdateScalars::UpdateScalars(MLIRContext *context, const Optimizer &optimizer,
                              bool rounds, int64_t selectable, int64_t always,
                              int64_t scaled) {
-  auto real = Float64Type::get(context);
-  auto word = IntegerType::get(context, 32);
+  Type real = scalarType(context);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
   for (StringRef number : optimizer.numbers)
     names.push_back(number.str());
@@ -22,21 +21,23 @@ UpdateScalars::UpdateScalars(MLIRContext *context, const Optimizer &optimizer,
     int64_t layers = name == "gradient_scale" ? scaled
                      : findCounted(name)      ? selectable
                                               : 0;
-    types.push_back(layers > 0 ? RankedTensorType::get(layers, real)
-                               : RankedTensorType::get({}, real));
+    types.push_back(
+        layers > 0 ? RankedTensorType::get(layers, Float64Type::get(context))
+                   : real);
   }
   if (selectable > 0) {
     names.push_back("selected");
-    types.push_back(RankedTensorType::get(selectable, word));
+    types.push_back(
+        RankedTensorType::get(selectable, IntegerType::get(context, 32)));
     for (StringRef name : optimizer.numbers)
       if (always > 0 && findCounted(name)) {
         names.push_back((alwaysPrefix + name).str());
-        types.push_back(RankedTensorType::get({}, real));
+        types.push_back(real);
       }
   }
   if (rounds || optimizer.roundsState) {
     names.push_back("rounding_key");
-    types.push_back(RankedTensorType::get(4, word));
+    types.push_back(randomKeyType(context));
   }
 }
 
@@ -76,9 +77,8 @@ static void createUpdate(OpBuilder &builder, Location loc,
       operands.mask = value;
       operands.maskIndex = builder.getI64IntegerAttr(from.index);
     } else if (isVector) {
-      auto real = RankedTensorType::get({}, builder.getF64Type());
-      scalars.push_back(
-          ElementOp::create(builder, loc, real, value, from.index));
+      scalars.push_back(ElementOp::create(
+          builder, loc, scalarType(builder.getContext()), value, from.index));
     } else {
       scalars.push_back(value);
     }
@@ -152,8 +152,7 @@ EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
                                const ParameterTable &parameters,
                                ArrayAttr layers, Type coefficients,
                                ArrayRef<StringRef> scaled) {
-  Type key =
-      RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
+  Type key = randomKeyType(module.getContext());
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
                         /*selectable=*/0, /*always=*/0, scaled.size());
   return createUpdateEntry(
@@ -223,7 +222,7 @@ static Value createWindow(OpBuilder &builder, const ParameterTable &parameters,
 
 void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
   OpBuilder builder(gradient);
-  Type integer = RankedTensorType::get({}, builder.getI64Type());
+  Type integer = integerType(builder.getContext());
   Value condition = addArguments(gradient, integer).front();
   SmallVector<LayerUses> uses = findLayerUses(gradient, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {

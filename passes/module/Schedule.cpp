@@ -12,10 +12,8 @@ FailureOr<EntryOp> findLossEntry(ModuleOp module) {
   EntryOp found;
   for (EntryOp entry : module.getOps<EntryOp>()) {
     ArrayRef<Type> results = entry.getResultTypes();
-    auto scalar =
-        RankedTensorType::get({}, Float64Type::get(module.getContext()));
     if (entry.getPhase() != Phase::Forward || results.size() != 1 ||
-        results.front() != scalar)
+        results.front() != scalarType(module.getContext()))
       continue;
     if (!found) {
       found = entry;

@@ -408,7 +408,7 @@ LogicalResult skipForwards(EntryOp gradient, LayerFilter layers) {
 static BlockOp createBlend(EntryOp before, Type type) {
   OpBuilder builder(before);
   Location loc = before.getLoc();
-  auto number = RankedTensorType::get({}, builder.getF64Type());
+  Type number = scalarType(builder.getContext());
   auto block = BlockOp::create(
       builder, loc, "blend",
       builder.getFunctionType({type, type, number, number}, type));
@@ -428,7 +428,7 @@ void scaleLayers(EntryOp loss, LayerFilter layers) {
   if (calls.empty())
     return;
   Builder types(loss.getContext());
-  auto number = RankedTensorType::get({}, types.getF64Type());
+  Type number = scalarType(loss.getContext());
   SmallVector<Value> weights =
       addNumbers(loss, 2, calls.size(), types.getF64Type());
   SymbolTable symbols(loss->getParentOp());

@@ -90,9 +90,9 @@ Tangent LinearCrossEntropyOp::buildTangent(OpBuilder &builder,
   if (getDx() && !tangents[weight])
     return DotOp::create(builder, getLoc(), getDx(), tangents[x]).getProduct();
   return LinearCrossEntropyTangentOp::create(
-             builder, getLoc(), RankedTensorType::get({}, builder.getF64Type()),
-             getX(), getWeight(), getTargets(), tangents[x], tangents[weight],
-             getSmoothingAttr(), /*streamed=*/UnitAttr())
+             builder, getLoc(), scalarType(getContext()), getX(), getWeight(),
+             getTargets(), tangents[x], tangents[weight], getSmoothingAttr(),
+             /*streamed=*/UnitAttr())
       .getTloss();
 }
 

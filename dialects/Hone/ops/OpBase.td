@@ -64,24 +64,20 @@ def Hone_Numbers : Type<
 // The seed and the step of a RandomStream (runtime/src/base/Philox.h), each as
 // its low and high half; purpose and name are what reads it for which tensor.
 def Hone_RandomKey : Type<
-    CPred<"$_self == ::mlir::RankedTensorType::get({4}, "
-          "::mlir::IntegerType::get($_self.getContext(), 32))">,
+    CPred<"$_self == ::hone::randomKeyType($_self.getContext())">,
     "tensor<4xi32>", "::mlir::RankedTensorType">,
-  BuildableType<"::mlir::RankedTensorType::get({4}, "
-                "$_builder.getI32Type())">;
+  BuildableType<"::hone::randomKeyType($_builder.getContext())">;
 // Of random directions, one for each: what a step writes down of them.
 def Hone_Coefficients : Type<
     And<[1DTensorOf<[F32]>.predicate, HasStaticShapePred]>,
     "a known number of f32", "::mlir::RankedTensorType">;
 def Hone_Integer : Type<
-    CPred<"$_self == ::mlir::RankedTensorType::get({}, "
-          "::mlir::IntegerType::get($_self.getContext(), 64))">,
+    CPred<"$_self == ::hone::integerType($_self.getContext())">,
     "tensor<i64>", "::mlir::RankedTensorType">,
-  BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+  BuildableType<"::hone::integerType($_builder.getContext())">;
 def Hone_Scalar : Type<
-    CPred<"$_self == ::mlir::RankedTensorType::get({}, "
-          "::mlir::Float64Type::get($_self.getContext()))">,
+    CPred<"$_self == ::hone::scalarType($_self.getContext())">,
     "tensor<f64>", "::mlir::RankedTensorType">,
-  BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF64Type())">;
+  BuildableType<"::hone::scalarType($_builder.getContext())">;
 
 #endif // HONE_OP_BASE_TD

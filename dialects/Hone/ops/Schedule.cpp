@@ -156,9 +156,9 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> carried;
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Type> types;
-  auto integer = RankedTensorType::get({}, builder.getI64Type());
   if (parser.parseOperand(count) ||
-      parser.resolveOperand(count, integer, result.operands))
+      parser.resolveOperand(count, integerType(builder.getContext()),
+                            result.operands))
     return failure();
   int64_t expected = 1;
   if (succeeded(parser.parseOptionalKeyword("expected")) &&

@@ -9,7 +9,7 @@ namespace hone {
 DirectionMethod::DirectionMethod(StepModel &model, TrainedPart part)
     : model(model), part(std::move(part)) {
   Builder builder(model.module.getContext());
-  keyType = RankedTensorType::get(4, builder.getI32Type());
+  keyType = randomKeyType(builder.getContext());
   coefficientType = RankedTensorType::get(
       int64_t(this->part.settings.directions), builder.getF32Type());
 }
@@ -58,7 +58,7 @@ void DirectionMethod::readScales() {
 EntryOp DirectionMethod::createEstimate(StringRef name) const {
   OpBuilder builder = OpBuilder::atBlockEnd(model.module.getBody());
   Location loc = model.module.getLoc();
-  auto real = RankedTensorType::get({}, builder.getF64Type());
+  Type real = scalarType(builder.getContext());
   SmallVector<Type> types = {keyType, coefficientType};
   if (!scaled.empty())
     types.push_back(RankedTensorType::get(scaled.size(), builder.getF64Type()));
