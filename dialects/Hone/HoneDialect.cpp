@@ -88,7 +88,7 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
     if (!isa<ModuleOp>(op) || !value || value.getInt() < least)
       return op->emitError()
              << "expects '" << name << "' to be an integer of at least "
-             << least << " on a module";
+             << least << " on a module, but got " << attr.getValue();
   }
   if (name == getFewerRowsAttrName()) {
     auto fewer = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -100,7 +100,8 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
         }))
       return op->emitError() << "expects '" << name
                              << "' to be numbers that decrease, from below '"
-                             << getMaxRowsAttrName() << "', on a module";
+                             << getMaxRowsAttrName()
+                             << "', on a module, but got " << attr.getValue();
   }
   if (name == getLayersAttrName()) {
     auto prefixes = dyn_cast<ArrayAttr>(attr.getValue());
@@ -110,7 +111,9 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
           return isa<StringAttr>(prefix) && known.insert(prefix).second;
         }))
       return op->emitError()
-             << "expects '" << name << "' to be different strings on a module";
+             << "expects '" << name
+             << "' to be different strings on a module, but got "
+             << attr.getValue();
   }
   return success();
 }

@@ -397,7 +397,7 @@ module @repeat_c3 {
 
 // -----
 
-// expected-error @+1 {{expects 'hone.fewer_rows' to be numbers that decrease, from below 'hone.max_rows', on a module}}
+// expected-error @+1 {{expects 'hone.fewer_rows' to be numbers that decrease, from below 'hone.max_rows', on a module, but got array<i64: 8, 8>}}
 module attributes {hone.max_rows = 16 : i64, hone.fewer_rows = array<i64: 8, 8>} {
 }
 

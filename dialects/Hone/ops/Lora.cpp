@@ -357,52 +357,46 @@ Alternatives RescaleOp::getResidualAlternatives(const llvm::BitVector &active) {
 Cotangents RescaleOp::buildAdjoint(OpBuilder &builder,
                                    const AdjointRequest &request) {
   const unsigned x = getXMutable().getOperandNumber(),
-                 magnitude = getMagnitudeMutable().getOperandNumber(),
-                 lengths = getLengthsMutable().getOperandNumber();
-  auto read = [&](unsigned operand) {
-    return request.read(Residual::operand(operand));
-  };
+                 magnitude = getMagnitudeMutable().getOperandNumber();
+  if (failed(onlyActive(*this, request, andBias(*this, {x, magnitude}))))
+    return failure();
   Value dy = request.cotangents[0];
+  Value lengths = readOperand(request, getLengthsMutable());
   SmallVector<Value> cotangents(getNumOperands());
-  for (unsigned operand : request.activeOperands.set_bits()) {
-    if (operand == lengths)
-      return emitOpError("has no adjoint with respect to 'lengths'");
-    Type type = getOperand(operand).getType();
-    if (operand == x)
-      cotangents[x] = RescaleOp::create(builder, getLoc(), type, dy,
-                                        read(magnitude), read(lengths),
-                                        /*bias=*/Value());
-    else if (operand == magnitude)
-      cotangents[magnitude] = RescaleParameterAdjointOp::create(
-          builder, getLoc(), type, dy, read(x), read(lengths));
-    else
-      cotangents[operand] = BiasAdjointOp::create(builder, getLoc(), type, dy);
-  }
+  if (request.activeOperands.test(x))
+    cotangents[x] = RescaleOp::create(builder, getLoc(), getX().getType(), dy,
+                                      readOperand(request, magnitude), lengths,
+                                      /*bias=*/Value());
+  if (request.activeOperands.test(magnitude))
+    cotangents[magnitude] = RescaleParameterAdjointOp::create(
+        builder, getLoc(), getMagnitude().getType(), dy,
+        readOperand(request, x), lengths);
+  addBiasAdjoint(*this, builder, request, cotangents);
   return cotangents;
 }
 
 /// Linear in `x` and `bias`, and in `magnitude` and `bias`.
-FailureOr<Value> RescaleOp::buildTangent(OpBuilder &builder,
-                                         ArrayRef<Value> tangents) {
-  if (tangents[getLengthsMutable().getOperandNumber()])
-    return emitOpError("has no tangent with respect to 'lengths'");
-  Value tx = tangents[getXMutable().getOperandNumber()],
-        tm = tangents[getMagnitudeMutable().getOperandNumber()],
-        tb = getBias() ? tangents.back() : Value();
+Tangent RescaleOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  const unsigned x = getXMutable().getOperandNumber(),
+                 magnitude = getMagnitudeMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, andBias(*this, {x, magnitude}))))
+    return failure();
   Type type = getY().getType();
-  if (!tx && !tm)
-    return BiasTangentOp::create(builder, getLoc(), type, tb).getTy();
-  Value sum;
-  if (tx)
-    sum = RescaleOp::create(builder, getLoc(), type, tx, getMagnitude(),
-                            getLengths(), tb);
-  if (!tm)
-    return sum;
-  Value alongMagnitude = RescaleOp::create(builder, getLoc(), type, getX(), tm,
-                                           getLengths(), tx ? Value() : tb);
-  if (!sum)
-    return alongMagnitude;
-  return AddOp::create(builder, getLoc(), sum, alongMagnitude).getY();
+  // The first term adds the bias's tangent on the way.
+  Value bias = tangentOfBias(*this, tangents), sum;
+  auto addTerm = [&](Value input, Value factor) {
+    Value term = RescaleOp::create(builder, getLoc(), type, input, factor,
+                                   getLengths(), bias);
+    bias = {};
+    sum = sumOf(builder, getLoc(), sum, term);
+  };
+  if (tangents[x])
+    addTerm(tangents[x], getMagnitude());
+  if (tangents[magnitude])
+    addTerm(getX(), tangents[magnitude]);
+  if (bias)
+    sum = BiasTangentOp::create(builder, getLoc(), type, bias);
+  return sum;
 }
 
 int64_t RescaleOp::getFlops(int64_t rows) {

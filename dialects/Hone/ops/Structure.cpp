@@ -24,7 +24,9 @@ void BlockOp::build(OpBuilder &builder, OperationState &state, StringRef name,
     block.addArgument(input, state.location);
 }
 
-ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
+/// `@NAME(ARGUMENTS) -> RESULTS { ... }`
+template <typename FunctionOp>
+static ParseResult parseFunction(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
                       ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag, std::string &) {
@@ -32,8 +34,13 @@ ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
   };
   return function_interface_impl::parseFunctionOp(
       parser, result, /*allowVariadic=*/false,
-      getFunctionTypeAttrName(result.name), buildType,
-      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+      FunctionOp::getFunctionTypeAttrName(result.name), buildType,
+      FunctionOp::getArgAttrsAttrName(result.name),
+      FunctionOp::getResAttrsAttrName(result.name));
+}
+
+ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseFunction<BlockOp>(parser, result);
 }
 
 void BlockOp::print(OpAsmPrinter &printer) {
@@ -139,15 +146,7 @@ ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   result.addAttribute(getPhaseAttrName(result.name),
                       PhaseAttr::get(builder.getContext(), phase));
-  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
-                      ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(inputs, results);
-  };
-  if (function_interface_impl::parseFunctionOp(
-          parser, result, /*allowVariadic=*/false,
-          getFunctionTypeAttrName(result.name), buildType,
-          getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name)))
+  if (parseFunction<EntryOp>(parser, result))
     return failure();
   ensureTerminator(*result.regions.front(), builder, result.location);
   return success();
