@@ -15,10 +15,11 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
     Needs: one forward entry, all of whose calls run, that returns the loss, the one
     result of a call. Guarantees: an entry `@gradient` that returns it too and sends
     `scale * d(loss)/d(p)` of every trainable parameter `p` to a `hone.gradient`;
-    `scale` is its last argument. Each block that trains is derived once for each policy of
-    its layers: `@b.backward` with what it recomputes, `@b.forward` if it keeps
-    more than its inputs (with the policy at the end, as in `@b.backward.full`,
-    if layers differ), and `@b.gradient` for the block of the loss, whose two halves run back to back.
+    `scale` is its last argument. Each block that trains is derived once for each
+    policy of its layers: `@b.backward` with what it recomputes, `@b.forward` if it
+    keeps more than its inputs (with the policy at the end, as in
+    `@b.backward.full`, if layers differ), and `@b.gradient` for the block of the
+    loss, whose two halves run back to back.
     Where one part alone has a method with a backward (`hone.method`), only parameters
     of its layers have gradients: those of the others are constants, through which the
     cotangent goes by `@b.backward.held`, and below the lowest layer that trains there
@@ -206,8 +207,8 @@ def VerifyStep : HonePass<"hone-verify-step"> {
     gradient in what `train` runs, conditional or not, that every gradient is of a
     trainable parameter and has its type, and that the parameters of all layers
     have one type under one name. In an entry that updates layers, that each layer
-    is updated once, after all that adds to its gradients and before nothing that
-    reads its parameters. That no `hone.late` is left, which only parts in programs
+    is updated once, after everything that adds to its gradients or reads its
+    parameters. That no `hone.late` is left, which only parts in programs
     of their own understand. Changes nothing.
   }];
 }
@@ -286,8 +287,9 @@ def Place : HonePass<"hone-place"> {
     operand takes that operand's memory. Schedules share the memory above the
     regions: they never run at the same time. Where an entry updates layer by
     layer, or along random directions, the gradient of all parameters is after
-    the arena: only who differentiates has memory for it. So are, without `accumulates`, the gradients
-    of a layer that a step of several batches needs.
+    the arena: only a run that writes gradients has memory for it. So are,
+    without `accumulates`, the gradients of a layer that a step of several
+    batches needs.
 
     With `halvings`, everything is placed again for a half of `hone.max_rows`,
     for a quarter and so on: `hone.fewer_rows`. Offsets and sizes of these

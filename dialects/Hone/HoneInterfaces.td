@@ -174,46 +174,51 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
       "::llvm::SmallVector<::hone::StateSlot>", "getStateSlots",
       (ins "::mlir::Type":$computed)>,
     InterfaceMethod<[{
-        The key of the stream that values are rounded with; null: none are.
+        The key of the random stream that new values are rounded with; null: none
+        are rounded at random.
       }],
       "::mlir::Value", "getRounding">,
     InterfaceMethod<[{
-        The learning rate, of all parameters that have no other.
+        The learning rate of all parameters that have no other.
       }],
       "::mlir::Value", "getLearningRate">,
     InterfaceMethod<[{
-        The learning rate of B of adapters and of vectors; null: that of all.
+        The learning rate of B of adapters, and of vectors; null: that of all
+        parameters.
       }],
       "::mlir::Value", "getRateOfB">,
     InterfaceMethod<[{
-        The `hone.layer_gradient` whose layer is updated; null for all.
+        The `hone.layer_gradient` of the one layer that is updated; null: the
+        layers of `getLayersAttr` are.
       }],
       "::mlir::Value", "getLayerGradient", (ins), [{
         return $_op.getGradient();
       }]>,
     InterfaceMethod<[{
-        Those of the random directions whose sum is the gradient, which then is in
-        no memory; null where it is.
+        The coefficients of the random directions whose sum is the gradient; null:
+        the gradient is in memory.
       }],
       "::mlir::Value", "getDirectionCoefficients", (ins), [{
         return $_op.getCoefficients();
       }]>,
     InterfaceMethod<[{
-        The key of their stream.
+        The key of the stream of these directions.
       }],
       "::mlir::Value", "getDirectionKey", (ins), [{
         return $_op.getKey();
       }]>,
     InterfaceMethod<[{
-        The prefixes of the layers that are updated; null for all, or one.
+        The prefixes of the layers that are updated; null: all layers are, or the
+        one of `getLayerGradient`.
       }],
       "::mlir::ArrayAttr", "getLayersAttr">,
     InterfaceMethod<[{
-        Whose element `getMaskIndex` must not be zero for the update to be done;
-        null: it always is.
+        The mask whose element `getMaskIndex` must not be zero for the update to be
+        done; null: it always is.
       }],
       "::mlir::Value", "getMask">,
-    InterfaceMethod<"", "::std::optional<int64_t>", "getMaskIndex">
+    InterfaceMethod<"The element of the mask that decides.",
+      "::std::optional<int64_t>", "getMaskIndex">
   ];
 }
 
@@ -223,7 +228,7 @@ def Hone_ItemOpInterface : OpInterface<"ItemOpInterface"> {
     An item of a schedule that can be in a later stage of a repeat.
   }];
   let methods = [
-    InterfaceMethod<"Ticks between the begin of an iteration and this item.",
+    InterfaceMethod<"Ticks from the start of an iteration to this item.",
       "int64_t", "getItemStage", (ins), [{
         return static_cast<int64_t>($_op.getStage());
       }]>,

@@ -55,12 +55,7 @@ def Hone_GatedActivationOp : Hone_DifferentiableOp<"gated_activation", [
   let summary = "activation(gate) * up";
   let description = [{
     `y = f(gate) * up` (Shazeer 2020, eqs. 5 and 6, without the projections, which
-    are ops of their own), where `f` is
-
-      * `relu`: `max(x, 0)`;
-      * `gelu`: `x * 0.5 * (1 + erf(x / sqrt(2)))`;
-      * `gelu_tanh`: `x * 0.5 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`;
-      * `silu`: `x / (1 + exp(-x))`.
+    are ops of their own), where `f` is that of `hone.activation`.
 
     1. (C1) all operands and the result have one type.
 

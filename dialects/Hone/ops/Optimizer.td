@@ -12,9 +12,10 @@ include "dialects/Hone/ops/OpBase.td"
 
 // `rule`: what the rule takes beside `gradient_scale`, `learning_rate` and
 // `weight_decay`. `gradient` restricts it to one layer, `layers` to some; with
-// `when` it is done only if that element of the mask is not zero. With `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
-// formed where it is read. `rate_of_b` is in place of `learning_rate` for B of
-// adapters and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
+// `when` it is done only if that element of the mask is not zero. With `along`,
+// the gradient is in no memory: it is that of `hone.estimate_gradient`, formed
+// where it is read. `rate_of_b` is in place of `learning_rate` for B of adapters
+// and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
 // exactly when parameters or what the optimizer remembers are rounded at random
 // to bfloat16: each new value is computed in the type of the gradient and
 // becomes one of its two neighbours, the upper one with the probability

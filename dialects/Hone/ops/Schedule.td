@@ -219,7 +219,7 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [
 
 def Hone_YieldOp : Hone_Op<"yield", [Pure, Terminator, HasParent<"RepeatOp">]> {
   let summary = "what the next iteration begins with";
-    let arguments = (ins Variadic<Hone_Boundary>:$operands);
+  let arguments = (ins Variadic<Hone_Boundary>:$operands);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; (void)$_state; }]>];
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
 }
@@ -440,7 +440,7 @@ class Hone_VectorOp<string mnemonic, list<Trait> traits = []> :
 
 def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
   let summary = "sets the gradient of every parameter to zero";
-    let assemblyFormat = "attr-dict";
+  let assemblyFormat = "attr-dict";
 }
 
 def Hone_ZeroStateOp : Hone_VectorOp<"zero_state"> {

@@ -332,11 +332,12 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
     what the optimizer remembers, each named input of the first batch in flight,
-    where the batches of a step but the first have one layer's gradients
-    (`accumulation`), and each `hone.cache` of each layer. Where layers are updated one by one, `gradient` stands after
-    the arena, and where a spec does not accumulate `accumulation` does: only a
-    run that asks for them has memory for them. What stands there is elsewhere
-    in placements for fewer rows: `fewer` has its offset in each.
+    one layer's gradients of a batch that is folded (`accumulation`), and each
+    `hone.cache` of each layer. Where layers are updated one by one, `gradient`
+    stands after the arena, and so does `accumulation` where a spec does not
+    accumulate: only a run that asks for them has memory for them. What stands
+    there is elsewhere in placements for fewer rows: `fewer` has its offset in
+    each.
 
     Of the optimizer's memory, `of` says the type of the elements.
 
