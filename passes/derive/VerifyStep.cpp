@@ -19,6 +19,45 @@ namespace hone {
 
 namespace {
 
+/// Follows an entry whose layers have gradients of their own: these are there
+/// from before the first sink until they are used, by one update or one fold;
+/// no parameter is read after its update.
+class WindowCheck {
+public:
+  WindowCheck(EntryOp entry, const ParameterTable &parameters)
+      : entry(entry), parameters(parameters), symbols(entry->getParentOp()),
+        states(parameters.layers().size(), State::Untouched) {}
+
+  LogicalResult check();
+
+private:
+  enum class State { Untouched, Gradient, Folded, Updated };
+
+  LogicalResult visit(Operation &op);
+  LogicalResult begin(LayerGradientOp window);
+  /// `op` uses the gradients of `window`, whose state is `end` from then on.
+  LogicalResult close(Operation *op, LayerGradientOp window, State end,
+                      StringRef problem);
+  LogicalResult visitCall(CallOp call);
+  /// `call` reads the parameter `name` of its layer, or adds to its gradient.
+  LogicalResult use(CallOp call, StringRef name, bool isSink) const;
+
+  State &stateOf(LayerGradientOp window) {
+    return states[parameters.findLayer(window.getPrefix()) -
+                  parameters.layers().data()];
+  }
+  static LogicalResult broken(Operation *op, StringRef problem,
+                              StringRef prefix) {
+    return op->emitOpError(problem)
+           << " of the layer '" << prefix << "'; broken by hone-schedule-step";
+  }
+
+  EntryOp entry;
+  const ParameterTable &parameters;
+  SymbolTable symbols;
+  SmallVector<State> states; ///< by layer of `parameters`
+};
+
 struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -124,11 +163,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   static LogicalResult checkUpdates(ModuleOp module,
                                     const ParameterTable &parameters) {
     llvm::DenseSet<int64_t> updated;
-    for (EntryOp entry : module.getOps<EntryOp>()) {
+    for (EntryOp entry : module.getOps<EntryOp>())
       if (!entry.getBody().getOps<LayerGradientOp>().empty() &&
-          failed(checkWindows(entry, parameters)))
+          failed(WindowCheck(entry, parameters).check()))
         return failure();
-    }
     for (EntryOp entry : entriesOfStep(module))
       for (auto update : entry.getBody().getOps<UpdateOpInterface>())
         updated.insert_range(layersOf(update, parameters));
@@ -223,92 +261,101 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     }
     return success();
   }
-
-  /// Each layer's gradients are there from before the first sink until they are
-  /// used, by one update or one fold; no parameter is read after its update.
-  static LogicalResult checkWindows(EntryOp step,
-                                    const ParameterTable &parameters) {
-    SymbolTable symbols(step->getParentOp());
-    enum class State { Untouched, Gradient, Folded, Updated };
-    SmallVector<State> states(parameters.layers().size(), State::Untouched);
-    auto broken = [&](Operation *op, StringRef problem, StringRef prefix) {
-      return LogicalResult(op->emitOpError(problem)
-                           << " of the layer '" << prefix
-                           << "'; broken by hone-schedule-step");
-    };
-    auto stateOf = [&](StringRef prefix) -> State & {
-      return states[parameters.findLayer(prefix) - parameters.layers().data()];
-    };
-    auto close = [&](Operation *op, LayerGradientOp window, State end,
-                     StringRef problem) {
-      State &state = stateOf(window.getPrefix());
-      if (state != State::Gradient)
-        return broken(op, problem, window.getPrefix());
-      state = end;
-      return success();
-    };
-    auto checkUse = [&](CallOp call, StringRef name, bool isSink) {
-      const Parameter *parameter = parameters.find(call.getPrefix(), name);
-      if (!parameter->trainable)
-        return success();
-      StringRef prefix = parameters.layers()[parameter->layer].prefix;
-      State state = states[parameter->layer];
-      if (state == State::Updated)
-        return broken(call, "stands after the update", prefix);
-      if (isSink && state == State::Folded)
-        return broken(call, "stands after the fold", prefix);
-      if (isSink && state != State::Gradient)
-        return broken(call, "stands before the 'hone.layer_gradient'", prefix);
-      return success();
-    };
-    for (Operation &op : step.getBody().front()) {
-      LogicalResult isRight = success();
-      if (auto window = dyn_cast<LayerGradientOp>(op)) {
-        const TrainableLayer *layer = parameters.findLayer(window.getPrefix());
-        if (!layer)
-          return broken(window, "expects parameters that train",
-                        window.getPrefix());
-        auto type = RankedTensorType::get(layer->elements,
-                                          parameters.gradientElement());
-        if (window.getGradient().getType() != type)
-          return window.emitOpError("expects the type ")
-                 << type << " of the layer's gradients but got "
-                 << window.getGradient().getType();
-        // It is read again by the fold.
-        if (window.getCondition() && !isa<BlockArgument>(window.getCondition()))
-          return window.emitOpError("expects a condition that is an argument "
-                                    "of the entry");
-        State &state = stateOf(window.getPrefix());
-        if (state != State::Untouched)
-          return broken(window, "is not the first", window.getPrefix());
-        state = State::Gradient;
-      } else if (auto update = dyn_cast<UpdateOpInterface>(op)) {
-        isRight = close(
-            update, update.getLayerGradient().getDefiningOp<LayerGradientOp>(),
-            State::Updated, "is not the only update");
-      } else if (auto fold = dyn_cast<FoldGradientOp>(op)) {
-        isRight = close(fold, fold.getLayerGradient(), State::Folded,
-                        "is not the only fold");
-      } else if (auto call = dyn_cast<CallOp>(op)) {
-        auto check = [&](StringRef name, bool isSink) {
-          if (succeeded(isRight))
-            isRight = checkUse(call, name, isSink);
-        };
-        for (FlatSymbolRefAttr callee : call.getCallees()) {
-          auto block = symbols.lookup<BlockOp>(callee.getValue());
-          block.walk([&](ParameterOp op) { check(op.getName(), false); });
-          block.walk([&](GradientOp op) { check(op.getOf(), true); });
-        }
-      }
-      if (failed(isRight))
-        return failure();
-    }
-    for (auto [layer, state] : llvm::zip_equal(parameters.layers(), states))
-      if (state == State::Gradient)
-        return broken(step, "expects an update or a fold", layer.prefix);
-    return success();
-  }
 };
 
 } // namespace
+
+LogicalResult WindowCheck::begin(LayerGradientOp window) {
+  const TrainableLayer *layer = parameters.findLayer(window.getPrefix());
+  if (!layer)
+    return broken(window, "expects parameters that train", window.getPrefix());
+  auto type =
+      RankedTensorType::get(layer->elements, parameters.gradientElement());
+  if (window.getGradient().getType() != type)
+    return window.emitOpError("expects the type ")
+           << type << " of the layer's gradients but got "
+           << window.getGradient().getType();
+  // It is read again by the fold.
+  if (window.getCondition() && !isa<BlockArgument>(window.getCondition()))
+    return window.emitOpError("expects a condition that is an argument of the "
+                              "entry");
+  State &state = stateOf(window);
+  if (state != State::Untouched)
+    return broken(window, "is not the first", window.getPrefix());
+  state = State::Gradient;
+  return success();
+}
+
+LogicalResult WindowCheck::close(Operation *op, LayerGradientOp window,
+                                 State end, StringRef problem) {
+  State &state = stateOf(window);
+  if (state != State::Gradient)
+    return broken(op, problem, window.getPrefix());
+  state = end;
+  return success();
+}
+
+LogicalResult WindowCheck::use(CallOp call, StringRef name, bool isSink) const {
+  const Parameter *parameter = parameters.find(call.getPrefix(), name);
+  if (!parameter->trainable)
+    return success();
+  StringRef prefix = parameters.layers()[parameter->layer].prefix;
+  State state = states[parameter->layer];
+  if (state == State::Updated)
+    return broken(call, "stands after the update", prefix);
+  if (isSink && state == State::Folded)
+    return broken(call, "stands after the fold", prefix);
+  if (isSink && state != State::Gradient)
+    return broken(call, "stands before the 'hone.layer_gradient'", prefix);
+  return success();
+}
+
+LogicalResult WindowCheck::visitCall(CallOp call) {
+  for (FlatSymbolRefAttr callee : call.getCallees()) {
+    WalkResult walked =
+        symbols.lookup<BlockOp>(callee.getValue()).walk([&](Operation *op) {
+          LogicalResult isRight = success();
+          if (auto parameter = dyn_cast<ParameterOp>(op))
+            isRight = use(call, parameter.getName(), /*isSink=*/false);
+          else if (auto sink = dyn_cast<GradientOp>(op))
+            isRight = use(call, sink.getOf(), /*isSink=*/true);
+          return succeeded(isRight) ? WalkResult::advance()
+                                    : WalkResult::interrupt();
+        });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult WindowCheck::visit(Operation &op) {
+  if (auto window = dyn_cast<LayerGradientOp>(op))
+    return begin(window);
+  if (auto update = dyn_cast<UpdateOpInterface>(op)) {
+    if (!update.getLayerGradient())
+      return update->emitOpError("expects a 'hone.layer_gradient' to update "
+                                 "from, as other layers of the entry have; "
+                                 "broken by hone-schedule-step");
+    return close(update,
+                 update.getLayerGradient().getDefiningOp<LayerGradientOp>(),
+                 State::Updated, "is not the only update");
+  }
+  if (auto fold = dyn_cast<FoldGradientOp>(op))
+    return close(fold, fold.getLayerGradient(), State::Folded,
+                 "is not the only fold");
+  if (auto call = dyn_cast<CallOp>(op))
+    return visitCall(call);
+  return success();
+}
+
+LogicalResult WindowCheck::check() {
+  for (Operation &op : entry.getBodyBlock())
+    if (failed(visit(op)))
+      return failure();
+  for (auto [layer, state] : llvm::zip_equal(parameters.layers(), states))
+    if (state == State::Gradient)
+      return broken(entry, "expects an update or a fold", layer.prefix);
+  return success();
+}
+
 } // namespace hone

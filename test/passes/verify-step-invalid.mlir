@@ -173,6 +173,25 @@ module @layer_is_not_updated {
 
 // -----
 
+module @update_is_of_no_layer {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %s: tensor<f64>) {
+    %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    // expected-error @+1 {{'hone.sgd' op expects a 'hone.layer_gradient' to update from, as other layers of the entry have; broken by hone-schedule-step}}
+    hone.sgd %s, %s, %s
+  }
+}
+
+// -----
+
 module @layer_is_updated_twice {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
