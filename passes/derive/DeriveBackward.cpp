@@ -45,6 +45,12 @@ public:
   LogicalResult writeGradientEntry();
 
 private:
+  /// To the loss, whose call, with `scale`, also begins the backward.
+  LogicalResult writeForward(OpBuilder &builder, Value scale);
+  /// In reverse order of the calls.
+  LogicalResult writeBackward(OpBuilder &builder);
+  /// The call of what is derived of `lossCall`.
+  LogicalResult writeLossCall(OpBuilder &builder, Value scale);
   BlockOp blockOf(CallOp call) {
     return symbols.lookup<BlockOp>(call.getBlock());
   }
@@ -74,6 +80,8 @@ private:
   FusedDerivation fused;
   /// Values of the loss to values of the gradient.
   IRMapping mapping;
+  /// Active calls of the loss to those of the gradient that have their results.
+  llvm::DenseMap<Operation *, CallOp> forwardCalls;
   /// Values of the loss that no backward finds in memory.
   llvm::DenseSet<Value> recomputed;
   /// Values of the loss that are kept in bfloat16; to what is kept, once it is.
@@ -315,53 +323,51 @@ Value EntryDerivation::restore(Value value, OpBuilder &builder) {
   return mapping.lookup(value);
 }
 
-LogicalResult EntryDerivation::writeGradientEntry() {
-  OpBuilder builder(loss.getContext());
-  builder.setInsertionPointAfter(loss);
-  auto scalar = RankedTensorType::get({}, builder.getF64Type());
-  SmallVector<Type> inputs(loss.getArgumentTypes());
-  inputs.push_back(scalar);
-  auto entry = EntryOp::create(builder, loss.getLoc(), gradientName(),
-                               Phase::Gradient, inputs, loss.getResultTypes());
-  entry.setPartAttr(loss.getPartAttr());
-  mapping.map(loss.getBodyBlock().getArguments(),
-              entry.getBodyBlock().getArguments().drop_back());
-  builder.setInsertionPointToEnd(&entry.getBodyBlock());
+/// The operands of `call` as `mapping` has them.
+static SmallVector<Value> mappedOperands(CallOp call,
+                                         const IRMapping &mapping) {
+  return llvm::map_to_vector(call.getOperands(), [&](Value operand) {
+    return mapping.lookup(operand);
+  });
+}
 
-  // Forward, to the loss, whose call also begins the backward.
-  llvm::DenseMap<CallOp, CallOp> forwardCalls;
-  auto operandsOf = [&](CallOp call) {
-    return llvm::map_to_vector(call.getOperands(), [&](Value operand) {
-      return mapping.lookup(operand);
-    });
-  };
-  for (Operation &op : loss.getBody().front().without_terminator()) {
+LogicalResult EntryDerivation::writeLossCall(OpBuilder &builder, Value scale) {
+  SmallVector<Value> operands = mappedOperands(lossCall, mapping);
+  operands.push_back(scale);
+  CallOp gradient = createCall(builder, lossCall, fused.gradient, operands);
+  mapping.map(lossCall.getResult(0), gradient.getResult(0));
+  for (auto [position, index] : llvm::enumerate(fused.activeArguments))
+    if (failed(setCotangent(lossCall.getOperand(index),
+                            gradient.getResult(1 + position), lossCall)))
+      return failure();
+  return success();
+}
+
+LogicalResult EntryDerivation::writeForward(OpBuilder &builder, Value scale) {
+  for (Operation &op : loss.getBodyBlock().without_terminator()) {
     auto call = dyn_cast<CallOp>(op);
     if (call && call == lossCall) {
-      auto operands = operandsOf(call);
-      operands.push_back(entry.getBodyBlock().getArguments().back());
-      CallOp gradient = createCall(builder, call, fused.gradient, operands);
-      mapping.map(call.getResult(0), gradient.getResult(0));
-      for (auto [position, index] : llvm::enumerate(fused.activeArguments))
-        if (failed(setCotangent(call.getOperand(index),
-                                gradient.getResult(1 + position), call)))
-          return failure();
-    } else if (call && activity.isActive(call)) {
-      CallOp forward =
-          createCall(builder, call, split[call]->forward, operandsOf(call));
+      if (failed(writeLossCall(builder, scale)))
+        return failure();
+      continue;
+    }
+    if (call && activity.isActive(call)) {
+      CallOp forward = createCall(builder, call, split[call]->forward,
+                                  mappedOperands(call, mapping));
       for (auto [from, to] :
            llvm::zip_first(call.getResults(), forward.getResults()))
         mapping.map(from, to);
       forwardCalls[call] = forward;
-      keepRounded(call, builder);
     } else {
       builder.clone(op, mapping);
-      if (call)
-        keepRounded(call, builder);
     }
+    if (call)
+      keepRounded(call, builder);
   }
+  return success();
+}
 
-  // Backward, in reverse order of the calls.
+LogicalResult EntryDerivation::writeBackward(OpBuilder &builder) {
   for (CallOp call : llvm::reverse(splitCalls)) {
     const SplitDerivation &derived = *split[call];
     SmallVector<Value> operands;
@@ -382,6 +388,24 @@ LogicalResult EntryDerivation::writeGradientEntry() {
                               backward.getResult(position), call)))
         return failure();
   }
+  return success();
+}
+
+LogicalResult EntryDerivation::writeGradientEntry() {
+  OpBuilder builder(loss.getContext());
+  builder.setInsertionPointAfter(loss);
+  SmallVector<Type> inputs(loss.getArgumentTypes());
+  inputs.push_back(scalarType(loss.getContext()));
+  auto entry = EntryOp::create(builder, loss.getLoc(), gradientName(),
+                               Phase::Gradient, inputs, loss.getResultTypes());
+  entry.setPartAttr(loss.getPartAttr());
+  mlir::Block &body = entry.getBodyBlock();
+  mapping.map(loss.getBodyBlock().getArguments(),
+              body.getArguments().drop_back());
+  builder.setInsertionPointToEnd(&body);
+  if (failed(writeForward(builder, body.getArguments().back())) ||
+      failed(writeBackward(builder)))
+    return failure();
   ReturnOp::create(builder, loss.getLoc(),
                    mapping.lookup(lossCall.getResult(0)));
   return success();

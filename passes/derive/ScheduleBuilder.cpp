@@ -11,8 +11,8 @@ ScheduleBuilder::ScheduleBuilder(ModuleOp module, Purpose purpose)
       builder(OpBuilder::atBlockEnd(module.getBody())) {
   auto schedule = ScheduleOp::create(builder, loc, purpose);
   builder.setInsertionPointToEnd(&schedule.getBody().front());
-  real = RankedTensorType::get({}, builder.getF64Type());
-  integer = RankedTensorType::get({}, builder.getI64Type());
+  real = scalarType(module.getContext());
+  integer = integerType(module.getContext());
 }
 
 Value ScheduleBuilder::setting(StringRef name, Type type) {
@@ -24,14 +24,17 @@ Value ScheduleBuilder::setting(StringRef name, Type type) {
 
 Value ScheduleBuilder::scalar(StringRef name, ValueRange operands, Type type) {
   Type result = type ? type : real;
-  FailureOr<func::FuncOp> function =
-      getScalarFunction(module, name, operands.getTypes(), result);
+  return call(getScalarFunction(module, name, operands.getTypes(), result),
+              name, operands, result);
+}
+
+Value ScheduleBuilder::call(FailureOr<func::FuncOp> function, StringRef name,
+                            ValueRange operands, Type type) {
   if (failed(function)) {
     hasFailed = true;
-    return SettingOp::create(builder, loc, result, name);
+    return SettingOp::create(builder, loc, type, name);
   }
-  return ScalarOp::create(builder, loc, result, function->getSymName(),
-                          operands)
+  return ScalarOp::create(builder, loc, type, function->getSymName(), operands)
       .getResult(0);
 }
 
@@ -123,39 +126,24 @@ Value ScheduleBuilder::learningRate(StringRef part) {
 
 Value ScheduleBuilder::constants(StringRef name, ArrayRef<double> numbers) {
   auto type = RankedTensorType::get(numbers.size(), builder.getF64Type());
-  auto function = module.lookupSymbol<func::FuncOp>(("scalar." + name).str());
-  if (!function) {
-    auto made = getConstants(module, name, numbers);
-    if (failed(made)) {
-      hasFailed = true;
-      return SettingOp::create(builder, loc, type, name);
-    }
-    function = *made;
-  }
-  return ScalarOp::create(builder, loc, type, function.getSymName(),
-                          ValueRange())
-      .getResult(0);
+  auto known = module.lookupSymbol<func::FuncOp>(("scalar." + name).str());
+  return call(known ? known : getConstants(module, name, numbers), name, {},
+              type);
 }
 
 Value ScheduleBuilder::layerNorms(StringRef name,
                                   ArrayRef<ParameterRange> ranges,
                                   Value squares) {
   auto type = RankedTensorType::get(ranges.size(), builder.getF64Type());
-  auto function =
-      getLayerNorms(module, name, ranges,
-                    cast<RankedTensorType>(squares.getType()).getDimSize(0));
-  if (failed(function)) {
-    hasFailed = true;
-    return SettingOp::create(builder, loc, type, name);
-  }
-  return ScalarOp::create(builder, loc, type, function->getSymName(), squares)
-      .getResult(0);
+  int64_t parameters = cast<RankedTensorType>(squares.getType()).getDimSize(0);
+  return call(getLayerNorms(module, name, ranges, parameters), name, squares,
+              type);
 }
 
 Value ScheduleBuilder::stepKey() {
   return scalar("step_key",
                 {integerSetting("seed"), integerSetting("completed")},
-                RankedTensorType::get(4, builder.getI32Type()));
+                randomKeyType(module.getContext()));
 }
 
 LogicalResult checkNamesAreFree(ModuleOp module, ArrayRef<std::string> names) {

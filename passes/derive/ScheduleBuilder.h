@@ -94,6 +94,10 @@ public:
   bool hasFailed = false;
 
 private:
+  /// What `function` makes of `operands`; a setting `name` after a failure.
+  Value call(mlir::FailureOr<mlir::func::FuncOp> function, llvm::StringRef name,
+             ValueRange operands, Type type);
+
   llvm::StringMap<Value> settings;
 };
 

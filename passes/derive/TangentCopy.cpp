@@ -16,10 +16,6 @@ using namespace mlir;
 
 namespace hone {
 
-static Type keyType(MLIRContext *context) {
-  return RankedTensorType::get(4, IntegerType::get(context, 32));
-}
-
 FailureOr<TangentBlock> TangentCopies::copyOf(BlockOp block,
                                               const llvm::BitVector &active,
                                               Moves moves) {
@@ -40,6 +36,53 @@ FailureOr<TangentBlock> TangentCopies::copyOf(BlockOp block,
   return made;
 }
 
+/// Clones `op`, and writes its tangent after it if an operand has one.
+/// `tangents` are of the copy's values, as `values` maps them.
+static LogicalResult writeWithTangent(OpBuilder &builder, Operation &op,
+                                      IRMapping &values,
+                                      llvm::DenseMap<Value, Value> &tangents) {
+  SmallVector<Value> directions;
+  for (Value operand : op.getOperands())
+    directions.push_back(tangents.lookup(values.lookup(operand)));
+  bool isActive = !op.hasTrait<Detached>() &&
+                  llvm::any_of(directions, [](Value v) { return bool(v); });
+  Operation *made = cloneWithAuxiliary(builder, &op, values, isActive);
+  if (!isActive)
+    return success();
+  auto tangent = dyn_cast<TangentOpInterface>(made);
+  if (!tangent)
+    return op.emitOpError("has no derivative rule (TangentOpInterface), but "
+                          "depends on trainable parameters");
+  FailureOr<Value> built = tangent.buildTangent(builder, directions);
+  if (failed(built))
+    return failure();
+  tangents[made->getResult(0)] = *built;
+  return success();
+}
+
+/// Ends `copy` with the values that `original` returns, then their tangents.
+/// Returns which of them have one.
+static llvm::BitVector
+returnWithTangents(BlockOp copy, ReturnOp original, const IRMapping &values,
+                   const llvm::DenseMap<Value, Value> &tangents) {
+  SmallVector<Value> returned, slopes;
+  llvm::BitVector active;
+  for (Value value : original.getOperands()) {
+    returned.push_back(values.lookup(value));
+    Value slope = tangents.lookup(returned.back());
+    active.push_back(bool(slope));
+    if (slope)
+      slopes.push_back(slope);
+  }
+  llvm::append_range(returned, slopes);
+  mlir::Block &body = copy.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  ReturnOp::create(builder, copy.getLoc(), returned);
+  copy.setFunctionType(builder.getFunctionType(
+      body.getArgumentTypes(), ValueRange(returned).getTypes()));
+  return active;
+}
+
 FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
                                                 const llvm::BitVector &active,
                                                 Moves moves, StringRef name) {
@@ -57,60 +100,33 @@ FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
   auto copy =
       BlockOp::create(builder, block.getLoc(), name,
                       builder.getFunctionType(block.getArgumentTypes(), {}));
-  mlir::Block &body = copy.getBody().front();
+  mlir::Block &original = block.getBody().front(),
+              &body = copy.getBody().front();
   IRMapping values;
-  llvm::DenseMap<Value, Value> inside;
-  for (auto [from, to] : llvm::zip_equal(block.getBody().front().getArguments(),
-                                         body.getArguments()))
-    values.map(from, to);
+  values.map(original.getArguments(), body.getArguments());
+  llvm::DenseMap<Value, Value> tangents;
   for (unsigned index : active.set_bits()) {
     Value argument = body.getArgument(index);
-    inside[argument] = body.addArgument(argument.getType(), copy.getLoc());
+    tangents[argument] = body.addArgument(argument.getType(), copy.getLoc());
   }
-  Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
-  Value scale;
+  MLIRContext *context = builder.getContext();
+  Value key = body.addArgument(randomKeyType(context), copy.getLoc()), scale;
   if (moves == Moves::Scaled)
-    scale = body.addArgument(RankedTensorType::get({}, builder.getF64Type()),
-                             copy.getLoc());
+    scale = body.addArgument(scalarType(context), copy.getLoc());
   builder.setInsertionPointToEnd(&body);
-  mlir::Block &original = block.getBody().front();
   for (Operation &op : original.without_terminator()) {
-    SmallVector<Value> directions;
-    for (Value operand : op.getOperands())
-      directions.push_back(inside.lookup(values.lookup(operand)));
-    bool isActive = !op.hasTrait<Detached>() &&
-                    llvm::any_of(directions, [](Value v) { return bool(v); });
-    Operation *made = cloneWithAuxiliary(builder, &op, values, isActive);
-    auto parameter = dyn_cast<ParameterOp>(made);
-    if (parameter && isMoved(parameter))
-      inside[parameter.getResult()] =
-          DirectionOp::create(builder, parameter.getLoc(), parameter.getType(),
-                              parameter.getResult(), key, scale);
-    if (!isActive)
-      continue;
-    auto tangent = dyn_cast<TangentOpInterface>(made);
-    if (!tangent)
-      return op.emitOpError("has no derivative rule (TangentOpInterface), but "
-                            "depends on trainable parameters");
-    FailureOr<Value> built = tangent.buildTangent(builder, directions);
-    if (failed(built))
+    if (failed(writeWithTangent(builder, op, values, tangents)))
       return failure();
-    inside[made->getResult(0)] = *built;
+    if (auto parameter = dyn_cast<ParameterOp>(op);
+        parameter && isMoved(parameter)) {
+      Value moved = values.lookup(parameter.getResult());
+      tangents[moved] = DirectionOp::create(builder, op.getLoc(),
+                                            moved.getType(), moved, key, scale);
+    }
   }
-  SmallVector<Value> returned, slopes;
-  TangentBlock result{copy, llvm::BitVector()};
-  for (Value value : original.getTerminator()->getOperands()) {
-    returned.push_back(values.lookup(value));
-    Value slope = inside.lookup(returned.back());
-    result.activeResults.push_back(bool(slope));
-    if (slope)
-      slopes.push_back(slope);
-  }
-  llvm::append_range(returned, slopes);
-  ReturnOp::create(builder, block.getLoc(), returned);
-  copy.setFunctionType(builder.getFunctionType(
-      body.getArgumentTypes(), ValueRange(returned).getTypes()));
-  return result;
+  return TangentBlock{
+      copy, returnWithTangents(copy, cast<ReturnOp>(original.getTerminator()),
+                               values, tangents)};
 }
 
 LogicalResult TangentCopies::writeCall(CallOp call, OpBuilder &builder,
@@ -158,8 +174,8 @@ FailureOr<EntryOp> TangentCopies::create(EntryOp entry, StringRef name,
   auto copy = cast<EntryOp>(builder.clone(*entry));
   copy.setSymName(name);
   mlir::Block &body = copy.getBodyBlock();
-  Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
-  auto real = RankedTensorType::get({}, builder.getF64Type());
+  Value key =
+      body.addArgument(randomKeyType(builder.getContext()), copy.getLoc());
   llvm::StringMap<Value> scales;
   if (!scaled.empty()) {
     auto type = RankedTensorType::get(scaled.size(), builder.getF64Type());
@@ -167,7 +183,8 @@ FailureOr<EntryOp> TangentCopies::create(EntryOp entry, StringRef name,
     builder.setInsertionPointToStart(&body);
     for (auto [index, prefix] : llvm::enumerate(scaled))
       scales[prefix] =
-          ElementOp::create(builder, copy.getLoc(), real, numbers, index);
+          ElementOp::create(builder, copy.getLoc(),
+                            scalarType(builder.getContext()), numbers, index);
   }
   llvm::DenseMap<Value, Value> tangents; // of the copy's values
   for (CallOp call : llvm::make_early_inc_range(body.getOps<CallOp>()))
