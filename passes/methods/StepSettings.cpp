@@ -296,11 +296,8 @@ static std::optional<Problem> findProblemOf(const rt::Settings &settings,
   return std::nullopt;
 }
 
-std::optional<Problem> findMethodProblem(
-    const rt::Settings &settings, IsGiven isGiven,
-    function_ref<LayerCounts(const rt::MethodSettings &own)> layers) {
-  if (auto problem = findProblemOfComparison(settings, isGiven))
-    return problem;
+/// Of a step as a whole: that parts, ranks and updates go together.
+static std::optional<Problem> findProblemOfStep(const rt::Settings &settings) {
   const rt::TrainSettings &train = settings.train;
   if (settings.hasParts() && train.optimizer_in_backward)
     return Problem{train.optimizer_in_backward,
@@ -319,11 +316,12 @@ std::optional<Problem> findMethodProblem(
                    "its own batches, but found " +
                        train.compare.text(),
                    "remove it, or " + train.data_parallel.key()};
-  for (const rt::MethodSettings *own : settings.methods())
-    if (auto problem =
-            findProblemOf(settings, *own, isGiven,
-                          layers ? std::optional(layers(*own)) : std::nullopt))
-      return problem;
+  return std::nullopt;
+}
+
+/// That all parts with a warm-up can have it in one backward.
+static std::optional<Problem>
+findProblemOfWarmups(const rt::Settings &settings) {
   const rt::Integer *below = nullptr;
   for (const auto &part : settings.parts) {
     const rt::Integer &own = part->selection_warmup;
@@ -346,10 +344,26 @@ std::optional<Problem> findMethodProblem(
                          ", since one backward is of all layers in a warm-up, "
                          "but found " +
                          own.text(),
-                     "set " + train.selection_warmup.key() + " for both"};
+                     "set " + settings.train.selection_warmup.key() +
+                         " for both"};
     below = &own;
   }
   return std::nullopt;
+}
+
+std::optional<Problem> findMethodProblem(
+    const rt::Settings &settings, IsGiven isGiven,
+    function_ref<LayerCounts(const rt::MethodSettings &own)> layers) {
+  if (auto problem = findProblemOfComparison(settings, isGiven))
+    return problem;
+  if (auto problem = findProblemOfStep(settings))
+    return problem;
+  for (const rt::MethodSettings *own : settings.methods())
+    if (auto problem =
+            findProblemOf(settings, *own, isGiven,
+                          layers ? std::optional(layers(*own)) : std::nullopt))
+      return problem;
+  return findProblemOfWarmups(settings);
 }
 
 } // namespace hone

@@ -109,71 +109,83 @@ FailureOr<EntryOp> BackwardMethod::findGradient() {
   return copy;
 }
 
-LogicalResult BackwardMethod::createEntries() {
-  FailureOr<EntryOp> found = findGradient();
-  if (failed(found))
-    return failure();
-  gradient = *found;
-  if (failed(selectLayers()))
-    return failure();
-  const std::string zeroName =
-      parts.front().trained.symbol(vectorEntryName<ZeroGradientOp>());
-  std::vector<std::string> names = {zeroName};
-  const std::string update = stringifyPhase(Phase::Update).str();
+/// What entries that update are called.
+static StringRef updateName() { return stringifyPhase(Phase::Update); }
+
+std::string BackwardMethod::zeroName() const {
+  return parts.front().trained.symbol(vectorEntryName<ZeroGradientOp>());
+}
+
+std::vector<std::string> BackwardMethod::entryNames() const {
+  std::vector<std::string> names = {zeroName()};
   for (EntryOp entry : {gradient, ofAll})
     if (entry && options.inBackward)
-      names.push_back(entry.getSymName().str() + "." + update);
+      names.push_back((entry.getSymName() + "." + updateName()).str());
   for (const Part &part : parts) {
     if (!options.inBackward)
-      names.push_back(part.trained.symbol(update));
+      names.push_back(part.trained.symbol(updateName()));
     if (!part.trained.name.empty())
       names.push_back(
           part.trained.symbol(vectorEntryName<GradientSquaresOp>()));
     if (part.selection)
       llvm::append_range(names, part.selection->names());
   }
-  if (failed(checkNamesAreFree(model.module, names)))
-    return failure();
+  return names;
+}
 
-  const ParameterTable &parameters = model.parameters;
-  zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {}, zeroName);
-  if (options.inBackward) {
-    const Part &all = parts.front();
-    auto createCopy = [&](EntryOp entry) {
-      return createUpdatingCopy(entry, all.trained.optimizer(), parameters,
-                                all.conditionalLayers(), all.alwaysLayers());
-    };
-    updating = createCopy(gradient);
-    if (ofAll)
-      updatingAll = createCopy(ofAll);
-  }
+void BackwardMethod::createUpdatingEntries() {
+  const Part &all = parts.front();
+  auto createCopy = [&](EntryOp entry) {
+    return createUpdatingCopy(entry, all.trained.optimizer(), model.parameters,
+                              all.conditionalLayers(), all.alwaysLayers());
+  };
+  updating = createCopy(gradient);
+  if (ofAll)
+    updatingAll = createCopy(ofAll);
+}
+
+void BackwardMethod::createPartEntries(Part &part) {
+  ArrayAttr prefixes = part.trained.prefixes(model);
+  std::string squares =
+      part.trained.symbol(vectorEntryName<GradientSquaresOp>());
+  part.squares = findEntry(model.module, squares);
+  if (!part.squares)
+    part.squares = createVectorEntry<GradientSquaresOp>(
+        model.module, {}, model.perParameter(prefixes), squares, prefixes);
+  if (part.selection)
+    part.selection->createEntries(model);
+  if (options.inBackward)
+    return;
+  const Optimizer optimizer = part.trained.optimizer();
+  std::string update = part.trained.symbol(updateName());
+  ArrayRef<StringRef> conditional = part.conditionalLayers();
+  part.update = conditional.empty()
+                    ? createUpdateEntry(model.module, update, optimizer,
+                                        model.parameters, prefixes)
+                    : createSelectedUpdateEntry(model.module, update, optimizer,
+                                                model.parameters, conditional,
+                                                part.alwaysLayers());
+}
+
+LogicalResult BackwardMethod::createEntries() {
+  FailureOr<EntryOp> found = findGradient();
+  if (failed(found))
+    return failure();
+  gradient = *found;
+  if (failed(selectLayers()) ||
+      failed(checkNamesAreFree(model.module, entryNames())))
+    return failure();
+  zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {}, zeroName());
+  // Of the entry without the argument that accumulation adds: such a step has
+  // one batch.
+  if (options.inBackward)
+    createUpdatingEntries();
   for (EntryOp entry : {gradient, ofAll})
     if (entry)
-      accumulateByLayer(entry, parameters);
-  if (!updates())
-    return success();
-  for (Part &part : parts) {
-    ArrayAttr prefixes = part.trained.prefixes(model);
-    std::string name =
-        part.trained.symbol(vectorEntryName<GradientSquaresOp>());
-    part.squares = findEntry(model.module, name);
-    if (!part.squares)
-      part.squares = createVectorEntry<GradientSquaresOp>(
-          model.module, {}, model.perParameter(prefixes), name, prefixes);
-    if (part.selection)
-      part.selection->createEntries(model);
-    if (options.inBackward)
-      continue;
-    const Optimizer optimizer = part.trained.optimizer();
-    std::string updateName = part.trained.symbol(update);
-    ArrayRef<StringRef> conditional = part.conditionalLayers();
-    part.update = conditional.empty()
-                      ? createUpdateEntry(model.module, updateName, optimizer,
-                                          parameters, prefixes)
-                      : createSelectedUpdateEntry(
-                            model.module, updateName, optimizer, parameters,
-                            conditional, part.alwaysLayers());
-  }
+      accumulateByLayer(entry, model.parameters);
+  if (updates())
+    for (Part &part : parts)
+      createPartEntries(part);
   return success();
 }
 

@@ -61,6 +61,14 @@ private:
   /// The gradient's entry; of what is compared, a copy.
   mlir::FailureOr<EntryOp> findGradient();
   mlir::LogicalResult selectLayers();
+  /// Of the entry that zeroes the gradient.
+  std::string zeroName() const;
+  /// Of all entries that createEntries() adds.
+  std::vector<std::string> entryNames() const;
+  /// Copies of the gradient's entry that update.
+  void createUpdatingEntries();
+  /// What a step runs of `part` after the gradient's entry.
+  void createPartEntries(Part &part);
   /// What evaluation runs has the layers of `part` scaled.
   mlir::LogicalResult scaleEvaluation(const Part &part);
 
