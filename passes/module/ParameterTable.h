@@ -82,6 +82,10 @@ public:
   std::optional<ThetaSlice> slice(mlir::ArrayAttr prefixes) const;
   /// Length of theta.
   int64_t trainableElements() const { return elements; }
+  /// Bytes of a vector of that length; 0 for a null `element`.
+  int64_t vectorBytes(mlir::Type element) const {
+    return element ? elements * element.getIntOrFloatBitWidth() / 8 : 0;
+  }
   /// Element type of theta as it is stored, and of gradients and optimizer
   /// state; null if nothing is trainable.
   mlir::Type thetaElement() const;

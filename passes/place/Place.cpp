@@ -23,13 +23,6 @@ namespace hone {
 #define GEN_PASS_DEF_PLACE
 #include "passes/Passes.h.inc"
 
-/// Of a vector over all trainable elements.
-static int64_t vectorBytes(const ParameterTable &parameters, Type element) {
-  if (!element)
-    return 0;
-  return parameters.trainableElements() * element.getIntOrFloatBitWidth() / 8;
-}
-
 namespace {
 
 /// Collects the buffers of one body and writes their offsets back as
@@ -156,39 +149,15 @@ struct Place : impl::PlaceBase<Place> {
     };
     if (accumulates)
       addAccumulation();
-    std::vector<SchedulePlacement> schedules;
-    int64_t batches = 1, scalarBytes = 0;
-    for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
-      schedules.emplace_back(Schedule(schedule), rows);
-      batches = std::max(batches, schedules.back().batchSlots());
-      scalarBytes = std::max(scalarBytes, schedules.back().scalarBytes());
-    }
-    int64_t batchBase = regions.end();
-    if (failed(placeInputs(module, *most, regions)))
+    auto arena = placeSchedules(module, rows, regions);
+    if (failed(arena))
       return signalPassFailure();
-    int64_t batchBytes = regions.end() - batchBase;
-    regions.skip((batches - 1) * batchBytes);
-    int64_t scalarBase = regions.end();
-    if (scalarBytes > 0)
-      regions.add("scalars", MemoryClass::Batch, scalarBytes);
-    int64_t base = regions.end();
-    SmallVector<int64_t> arena(rows.size(), base);
-    auto hold = [&](ArrayRef<int64_t> bytes) {
-      for (auto [end, own] : llvm::zip_equal(arena, bytes))
-        end = std::max(end, base + own);
-    };
-    for (SchedulePlacement &schedule : schedules)
-      hold(schedule.place(base, scalarBase, batchBase, batchBytes));
-    // Without a schedule, each entry runs for itself.
-    for (EntryOp entry : module.getOps<EntryOp>())
-      if (schedules.empty())
-        hold(scratchOf(rows.size(), entry));
     setPlacedNumber(module, HoneDialect::getArenaBytesAttrName(),
-                    HoneDialect::getFewerArenaBytesAttrName(), arena);
-    regions.leaveArena(arena);
+                    HoneDialect::getFewerArenaBytesAttrName(), *arena);
+    regions.leaveArena(*arena);
     if (gradient == GradientPlace::AfterArena)
       regions.add("gradient", MemoryClass::Gradient,
-                  vectorBytes(*parameters, parameters->gradientElement()));
+                  parameters->vectorBytes(parameters->gradientElement()));
     if (!accumulates)
       addAccumulation();
   }
@@ -265,6 +234,11 @@ struct Place : impl::PlaceBase<Place> {
   /// The caches of each layer, in the order of the calls.
   static LogicalResult placeCaches(ModuleOp module, const SymbolTable &symbols,
                                    RegionBuilder &regions);
+  /// The inputs of batches, the scalars, and above them what schedules need;
+  /// returns the bytes of the arena in each placement.
+  static FailureOr<SmallVector<int64_t>>
+  placeSchedules(ModuleOp module, ArrayRef<PlacedRows> rows,
+                 RegionBuilder &regions);
   /// The inputs of one batch, of which all placements have the same: a few
   /// bytes a row.
   static LogicalResult placeInputs(ModuleOp module, int64_t rows,
@@ -396,9 +370,9 @@ Place::GradientPlace Place::findGradientPlace(ModuleOp module) {
 
 void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
                          GradientPlace gradient, RegionBuilder &regions) {
-  int64_t vector = vectorBytes(parameters, parameters.gradientElement());
+  int64_t vector = parameters.vectorBytes(parameters.gradientElement());
   regions.add("theta", MemoryClass::Adapter,
-              vectorBytes(parameters, parameters.thetaElement()));
+              parameters.vectorBytes(parameters.thetaElement()));
   if (gradient == GradientPlace::Arena)
     regions.add("gradient", MemoryClass::Gradient, vector);
   if (compares(module)) // after the gradient: see hone_module
@@ -431,6 +405,39 @@ LogicalResult Place::placeCaches(ModuleOp module, const SymbolTable &symbols,
     if (failed(forEachCall(entry, symbols, place)))
       return failure();
   return result;
+}
+
+FailureOr<SmallVector<int64_t>> Place::placeSchedules(ModuleOp module,
+                                                      ArrayRef<PlacedRows> rows,
+                                                      RegionBuilder &regions) {
+  std::vector<SchedulePlacement> schedules;
+  int64_t batches = 1, scalarBytes = 0;
+  for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
+    schedules.emplace_back(Schedule(schedule), rows);
+    batches = std::max(batches, schedules.back().batchSlots());
+    scalarBytes = std::max(scalarBytes, schedules.back().scalarBytes());
+  }
+  int64_t batchBase = regions.end();
+  if (failed(placeInputs(module, rows.front().most, regions)))
+    return failure();
+  int64_t batchBytes = regions.end() - batchBase;
+  regions.skip((batches - 1) * batchBytes);
+  int64_t scalarBase = regions.end();
+  if (scalarBytes > 0)
+    regions.add("scalars", MemoryClass::Batch, scalarBytes);
+  int64_t base = regions.end();
+  SmallVector<int64_t> arena(rows.size(), base);
+  auto hold = [&](ArrayRef<int64_t> bytes) {
+    for (auto [end, own] : llvm::zip_equal(arena, bytes))
+      end = std::max(end, base + own);
+  };
+  for (SchedulePlacement &schedule : schedules)
+    hold(schedule.place(base, scalarBase, batchBase, batchBytes));
+  // Without a schedule, each entry runs for itself.
+  if (schedules.empty())
+    for (EntryOp entry : module.getOps<EntryOp>())
+      hold(scratchOf(rows.size(), entry));
+  return arena;
 }
 
 LogicalResult Place::placeInputs(ModuleOp module, int64_t rows,

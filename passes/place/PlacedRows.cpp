@@ -52,18 +52,15 @@ int64_t bytesIn(Type type, PlacedRows rows) {
   return bytesAtRows(type, hasRows(type) ? rows.rows : rows.most);
 }
 
-int64_t poolStride(Type pool, PlacedRows rows) {
-  auto tensor = cast<RankedTensorType>(pool);
-  auto slot = RankedTensorType::get(tensor.getShape().drop_front(),
-                                    tensor.getElementType());
-  return ArenaPlan::align(bytesAtRows(slot, 1)) * rows.rows;
-}
-
 int64_t bytesIn(MemRefType whole, MemRefType fewer) {
   ArrayRef<int64_t> a = whole.getShape(), b = fewer.getShape();
   bool isOutermost =
       !a.empty() && a.size() == b.size() && a.drop_front() == b.drop_front();
   return bytesAtRows(isOutermost ? fewer : whole, 0);
+}
+
+int64_t poolStride(Type pool, PlacedRows rows) {
+  return ArenaPlan::align(bytesAtRows(PoolOp::slotType(pool), 1)) * rows.rows;
 }
 
 int64_t placedNumber(Operation *op, StringRef whole, StringRef fewer,

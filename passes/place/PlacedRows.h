@@ -38,13 +38,12 @@ int64_t tileRowsIn(int64_t tileRows, PlacedRows rows);
 
 /// Bytes of a tensor in a placement.
 int64_t bytesIn(mlir::Type type, PlacedRows rows);
+/// The same of a workspace's buffer, whose types for all rows and for those of
+/// the placement are `whole` and `fewer`.
+int64_t bytesIn(mlir::MemRefType whole, mlir::MemRefType fewer);
 
 /// Bytes from one slot of a pool, tensor<slots x rows x ...>, to the next.
 int64_t poolStride(mlir::Type pool, PlacedRows rows);
-
-/// The same of a workspace's buffer, whose types for `rows.most` and for
-/// `rows.rows` are `whole` and `fewer`.
-int64_t bytesIn(mlir::MemRefType whole, mlir::MemRefType fewer);
 
 /// A number that depends on the placement, which stands in two attributes: that
 /// of placement 0, and the others. Of an op without the second it is the same

@@ -168,12 +168,9 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       return failure();
     llvm::StringMap<int64_t> needed;
     if (!parameters->trainable().empty()) {
-      auto bytesOf = [&](Type element) {
-        return parameters->trainableElements() *
-               element.getIntOrFloatBitWidth() / 8;
-      };
-      needed["theta"] = bytesOf(parameters->thetaElement());
-      needed["gradient"] = bytesOf(parameters->gradientElement());
+      needed["theta"] = parameters->vectorBytes(parameters->thetaElement());
+      needed["gradient"] =
+          parameters->vectorBytes(parameters->gradientElement());
       const OptimizerState state(module, *parameters);
       for (const StateSlot &slot : state.slots())
         needed[slot.name] = state.bytesOf(slot);

@@ -68,7 +68,7 @@ struct MemoryPlan {
   MemoryDomain domain = MemoryDomain::Host;
   int64_t deviceWeightBytes = 0; ///< of the weights, on a device
   int64_t deviceHostBytes = 0;   ///< rt::deviceHostBytes
-  int64_t tableBytes = 0;        ///< the same
+  int64_t tableBytes = 0;        ///< see LoweredSizes
   int64_t mappedTableBytes = 0;  ///< rt::mappedTableBytes
   int64_t weightBytes = 0;       ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.

@@ -30,6 +30,25 @@ static std::string timeOf(double seconds) {
   return text;
 }
 
+static void write(llvm::raw_ostream &os, const MemoryPlan::Choice &choice) {
+  auto rows = [](int64_t tile) {
+    return tile ? std::to_string(tile) : std::string("all");
+  };
+  os << "planned\n";
+  if (choice.residuals.empty())
+    os << "  rows of a tile     " << rows(choice.forwardTileRows);
+  else
+    os << "  layers keep        " << choice.residuals
+       << "\n  inputs run again   " << choice.recomputedInputs
+       << "\n  inputs in bfloat16 " << choice.roundedInputs
+       << "\n  rows of a tile     " << rows(choice.tileRows) << " backward, "
+       << rows(choice.forwardTileRows) << " forward";
+  os << "\n  weights            "
+     << (choice.streamsWeights ? "streamed" : "stay mapped") << "\n";
+  if (choice.selectionRatio)
+    os << llvm::format("  selection ratio    %.6g\n", *choice.selectionRatio);
+}
+
 std::string MemoryPlan::table(int64_t threads) const {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -75,25 +94,8 @@ std::string MemoryPlan::table(int64_t threads) const {
              " values, written to a file and read in each batch");
   if (!onDevice)
     writeMore();
-  if (choice) {
-    auto rows = [](int64_t tile) {
-      return tile ? std::to_string(tile) : std::string("all");
-    };
-    os << "planned\n";
-    if (choice->residuals.empty())
-      os << "  rows of a tile     " << rows(choice->forwardTileRows);
-    else
-      os << "  layers keep        " << choice->residuals
-         << "\n  inputs run again   " << choice->recomputedInputs
-         << "\n  inputs in bfloat16 " << choice->roundedInputs
-         << "\n  rows of a tile     " << rows(choice->tileRows) << " backward, "
-         << rows(choice->forwardTileRows) << " forward";
-    os << "\n  weights            "
-       << (choice->streamsWeights ? "streamed" : "stay mapped") << "\n";
-    if (choice->selectionRatio)
-      os << llvm::format("  selection ratio    %.6g\n",
-                         *choice->selectionRatio);
-  }
+  if (choice)
+    write(os, *choice);
   if (seconds > 0)
     os << "  estimated step     " << timeOf(seconds) << "\n";
   if (!profileDigest.empty())
@@ -129,6 +131,38 @@ static llvm::json::Array kernelsOf(llvm::ArrayRef<KernelCounts> counted) {
   return kernels;
 }
 
+static void write(llvm::json::Object &plan, const MemoryPlan::Choice &choice) {
+  plan["residuals"] = choice.residuals;
+  plan["recomputed_inputs"] = choice.recomputedInputs;
+  plan["rounded_inputs"] = choice.roundedInputs;
+  plan["tile_rows"] = choice.tileRows;
+  plan["forward_tile_rows"] = choice.forwardTileRows;
+  plan["streams_weights"] = choice.streamsWeights;
+  if (choice.smallestBytes)
+    plan["smallest_bytes"] = choice.smallestBytes;
+  if (choice.selectionRatio)
+    plan["selection_ratio"] = *choice.selectionRatio;
+}
+
+static llvm::json::Array placementsOf(const MemoryPlan &plan,
+                                      std::optional<int64_t> threads) {
+  llvm::json::Array placements;
+  for (const auto &[index, placed] : llvm::enumerate(plan.fewer)) {
+    llvm::json::Object placement{{"rows", placed.batchRows},
+                                 {"arena_bytes", placed.arenaBytes},
+                                 {"classes", classesOf(placed.rows)}};
+    if (threads) {
+      const int64_t budgeted = plan.peakWithFewer(index, *threads);
+      placement["peak_bytes"] =
+          plan.isOnDevice() ? plan.peak(*threads) : budgeted;
+      if (plan.isOnDevice())
+        placement["device_bytes"] = budgeted;
+    }
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
 std::string MemoryPlan::json(std::optional<int64_t> threads) const {
   llvm::json::Object plan{
       {"classes", classesOf(rows)},
@@ -160,34 +194,10 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
     plan["offload_file_bytes"] = offloaded.file;
     plan["offloaded_bytes"] = offloaded.perBatch;
   }
-  if (choice) {
-    plan["residuals"] = choice->residuals;
-    plan["recomputed_inputs"] = choice->recomputedInputs;
-    plan["rounded_inputs"] = choice->roundedInputs;
-    plan["tile_rows"] = choice->tileRows;
-    plan["forward_tile_rows"] = choice->forwardTileRows;
-    plan["streams_weights"] = choice->streamsWeights;
-    if (choice->smallestBytes)
-      plan["smallest_bytes"] = choice->smallestBytes;
-    if (choice->selectionRatio)
-      plan["selection_ratio"] = *choice->selectionRatio;
-  }
-  llvm::json::Array placements;
-  for (const auto &[index, placed] : llvm::enumerate(fewer)) {
-    llvm::json::Object placement{{"rows", placed.batchRows},
-                                 {"arena_bytes", placed.arenaBytes},
-                                 {"classes", classesOf(placed.rows)}};
-    if (threads) {
-      const bool onDevice = isOnDevice();
-      placement["peak_bytes"] =
-          onDevice ? peak(*threads) : peakWithFewer(index, *threads);
-      if (onDevice)
-        placement["device_bytes"] = peakWithFewer(index, *threads);
-    }
-    placements.push_back(std::move(placement));
-  }
-  if (!placements.empty())
-    plan["fewer"] = std::move(placements);
+  if (choice)
+    write(plan, *choice);
+  if (!fewer.empty())
+    plan["fewer"] = placementsOf(*this, threads);
   if (threads) {
     if (isOnDevice())
       plan["device_bytes"] = devicePeak();
