@@ -347,13 +347,25 @@ static Status checkOptimizers(const Spec &spec) {
 
 Status hone::checkTrainedWeights(const Spec &spec) {
   const rt::Word &dtype = spec.weights.dtype;
-  if (spec.lora.none && (dtype == "int8" || dtype == "int4"))
-    return disagree(
-        spec, dtype.key(),
-        "expected float32 or bfloat16, since with lora: none the weights train "
-        "and an update is smaller than the steps that " +
-            dtype + " has, but found " + dtype,
-        "set weights.dtype to bfloat16, or train adapters");
+  if (!spec.lora.none)
+    return Status::ok();
+  bool isFloat64 = spec.train.compute_dtype == "float64";
+  if (dtype == "int8" || dtype == "int4")
+    return disagree(spec, dtype.key(),
+                    std::string("expected ") +
+                        (isFloat64 ? "float64" : "float32 or bfloat16") +
+                        ", since with lora: none the weights train "
+                        "and an update is smaller than the steps that " +
+                        dtype + " has, but found " + dtype,
+                    std::string("set weights.dtype to ") +
+                        (isFloat64 ? "float64" : "bfloat16") +
+                        ", or train adapters");
+  // Updates that round compute in float32.
+  if (isFloat64 && dtype == "bfloat16")
+    return disagree(spec, dtype.key(),
+                    "expected float64, as train.compute_dtype, since with "
+                    "lora: none the weights train, but found bfloat16",
+                    "leave weights.dtype out, or train adapters");
   return Status::ok();
 }
 
