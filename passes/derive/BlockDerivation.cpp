@@ -385,7 +385,9 @@ static FailureOr<Residuals> chooseResiduals(BlockOp block,
                              "'full' cannot keep it twice");
   for (Operation *op : demand.auxiliaries()) {
     Type type = cast<AdjointOpInterface>(op).getAuxiliaryType();
-    (policy.keepsAuxiliary(trains(op, activity), isNarrow(type))
+    // An op whose result is kept does not run again, however wide this is.
+    bool runsOnce = llvm::is_contained(residuals.kept, op->getResult(0));
+    (runsOnce || policy.keepsAuxiliary(trains(op, activity), isNarrow(type))
          ? residuals.keptAuxiliaries
          : residuals.recomputedAuxiliaries)
         .push_back(op);
