@@ -25,6 +25,10 @@ admits() {
 
 ends 74 hone-keys init "$keys" >/dev/full
 grep -q 'standard output: cannot be written' "$work/log"
+for asked in --help --version; do
+  ends 74 hone-keys $asked >/dev/full
+  grep -q 'standard output: cannot be written$' "$work/log"
+done
 ends 74 hone-keys issue "$keys" full >/dev/full
 ends 0 hone-keys issue "$keys" closed >&-
 # Its reader has left.
