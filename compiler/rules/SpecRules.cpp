@@ -519,6 +519,12 @@ static Status checkPlanned(const Spec &spec) {
         spec, "train.kept_dtype",
         "with compute_dtype bfloat16 kept values are bfloat16 already",
         "remove train.kept_dtype");
+  if (spec.train.compute_dtype == "float64" &&
+      spec.train.kept_dtype == "bfloat16")
+    return disagree(spec, "train.kept_dtype",
+                    "only float32 values are kept rounded, but compute_dtype "
+                    "is float64",
+                    "remove train.kept_dtype");
   if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
     return disagree(
         spec, "train.kept_dtype",
