@@ -1,11 +1,13 @@
 //===- PartExtraction.cpp - What one part of a model does by itself -------===//
 //
 // What a run of a part makes and another part reads becomes a message; so do
-// batches and the counts of a step, which the part that has the data makes. All
-// else that belongs to no part, such as numbers, checks and updates, every part
-// does for itself, on the parameters that it has: each knows at the same item
-// what the others know. But what only late values are made of is the last
-// part's alone: it says them, and nobody below waits for them.
+// batches and the counts of a step, which the part that has the data makes. A
+// message goes from part to part, in the order of their layers, up to the last
+// one that reads it: nobody meets any but its neighbours. All else that belongs
+// to no part, such as numbers, checks and updates, every part does for itself,
+// on the parameters that it has: each knows at the same item what the others
+// know. But what only late values are made of is the last part's alone: it says
+// them, and nobody below waits for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,20 +54,20 @@ private:
   LogicalResult extract(ScheduleOp schedule);
   /// Whether `reader` reads `value` where `user` has it.
   bool reads(StringRef reader, Operation *user, Value value) const;
-  /// How many parts there are above.
-  int64_t distance(StringRef from) const {
-    return parts.end() - llvm::find(parts, from) - 1;
+  int64_t placeOf(StringRef name) const {
+    return llvm::find(parts, name) - parts.begin();
   }
-  /// Gives a batch on from part to part, as hidden states go, so that each
-  /// waits for its neighbours alone.
-  void relay(LoadOp load, ScheduleOp schedule);
-  /// The values of a step before, from the last part.
+  /// How many parts there are above this one.
+  int64_t countAbove() const { return parts.size() - placeOf(part) - 1; }
+  bool isFirst() const { return part == parts.front(); }
+  bool isLast() const { return part == parts.back(); }
+  StringRef before() const { return parts[placeOf(part) - 1]; }
+  StringRef after() const { return parts[placeOf(part) + 1]; }
+  /// The values of a step before, which each part has from the one after it in
+  /// the step that follows.
   void exchangeLate(LateOp late);
-  /// Sends what the last part has, and reports it for as many steps as another
-  /// part may still wait for it.
-  void sendLate(OpBuilder &builder, Value value, const std::string &channel);
   Value integer(OpBuilder &builder, Location loc, int64_t number);
-  /// Sends, or receives, what `op` makes.
+  /// Receives what `op` makes, sends it on, or both.
   void exchange(Operation *op, ScheduleOp schedule);
   /// Sends `value`, and waits where its memory is needed again.
   void send(OpBuilder &builder, Value value, StringRef to, StringRef channel,
@@ -75,24 +77,29 @@ private:
                 int64_t stage);
   /// After a receive, before the first item that reads `value`.
   void waitBeforeUse(Value value, int64_t stage);
-  /// The inputs of `batch` that entries of `reader` read, with their types.
-  DictionaryAttr inputsFor(StringRef reader, Value batch) const;
+  /// The inputs of `batch` that entries of the part at `place` and of those
+  /// after it read, with their types.
+  DictionaryAttr inputsFrom(int64_t place, Value batch) const;
 
   /// Erases functions of numbers that are other parts' alone.
   void eraseUncalled();
 
-  /// What each part has of a vector over parameters, as one of all. Two parts
-  /// give each other their own; of more, the last one is given all and says the
-  /// whole, so that no part needs a link to each other one.
+  /// What the parts from `first` to before `end` have of a vector over
+  /// parameters, in the whole model's order.
+  struct Share {
+    int64_t first, end;
+    Value numbers;
+    bool has(int64_t place) const { return first <= place && place < end; }
+  };
+  /// Makes one vector of what each part has. Both ways along the chain each
+  /// part adds its own to what it is given and gives that on.
   LogicalResult gather(RunOp run, ScheduleOp schedule);
-  bool isDirect() const { return parts.size() == 2; }
-  /// Whether this part makes one vector of them.
-  bool gathers() const { return isDirect() || part == parts.back(); }
-  /// Whether `from` gives `to` what it has of such a vector.
-  bool gives(StringRef from, StringRef to) const {
-    return from != to && (isDirect() || to == parts.back());
-  }
-  func::FuncOp gatherFunction(EntryOp entry, ArrayRef<StringRef> owners);
+  /// Several shares as one; `suffix` tells its function from others of the
+  /// entry that `run` runs.
+  Value merge(OpBuilder &builder, RunOp run, ArrayRef<StringRef> owners,
+              ArrayRef<Share> shares, StringRef suffix);
+  func::FuncOp mergeFunction(ArrayRef<StringRef> owners, ArrayRef<Share> shares,
+                             const Twine &suffix);
   /// Entries of all parts are of the layers and parameters that are here; false
   /// if nothing is left of one.
   bool narrow(EntryOp entry);
@@ -109,7 +116,7 @@ private:
   StringRef part;
   llvm::SetVector<StringRef> parts;
   std::optional<ParameterTable> table;
-  SmallVector<StringRef> owners;
+  SmallVector<StringRef> owners;     ///< of trainable parameters
   std::optional<CommonItems> common; ///< of the schedule, if it has late values
 };
 
@@ -286,12 +293,12 @@ Value PartExtraction::receive(OpBuilder &builder, Location loc, Type type,
                            batchFor(type, batch), inputs, /*behind=*/0, stage);
 }
 
-DictionaryAttr PartExtraction::inputsFor(StringRef reader, Value batch) const {
+DictionaryAttr PartExtraction::inputsFrom(int64_t place, Value batch) const {
   SymbolTable symbols(module);
   NamedAttrList inputs;
   for (Operation *user : batch.getUsers()) {
     auto run = dyn_cast<RunOp>(user);
-    if (!run || ownerOf(run) != reader)
+    if (!run || ownerOf(run).empty() || placeOf(ownerOf(run)) < place)
       continue;
     for (EntryOp entry : entriesOf(run, symbols))
       (void)forEachCall(entry, symbols, [&](CallOp, BlockOp block) {
@@ -315,9 +322,8 @@ static std::string channelOf(Operation *op, unsigned result,
 }
 
 void PartExtraction::exchange(Operation *op, ScheduleOp schedule) {
-  if (auto load = dyn_cast<LoadOp>(op); load && common)
-    return relay(load, schedule);
   StringRef owner = ownerOf(op);
+  const int64_t from = placeOf(owner), own = placeOf(part);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   auto run = dyn_cast<RunOp>(op);
@@ -325,53 +331,36 @@ void PartExtraction::exchange(Operation *op, ScheduleOp schedule) {
   auto item = dyn_cast<ItemOpInterface>(op);
   int64_t stage = item ? item.getItemStage() : 0;
   for (OpResult result : op->getResults()) {
-    SmallVector<StringRef> readers = readersOf(result, owner);
-    std::string channel = channelOf(op, result.getResultNumber(), schedule);
-    auto inputs = [&](StringRef reader) {
-      return isa<LoadOp>(op) ? inputsFor(reader, result) : DictionaryAttr();
-    };
-    if (owner == part) {
-      for (StringRef reader : readers)
-        send(builder, result, reader, channel, batch, inputs(reader), stage);
-    } else if (llvm::is_contained(readers, part)) {
-      Value arrived = receive(builder, op->getLoc(), result.getType(), owner,
-                              channel, batch, inputs(part), stage);
-      result.replaceAllUsesWith(arrived);
+    int64_t lowest = from, highest = from; // of those that it comes to
+    for (StringRef reader : readersOf(result, owner)) {
+      lowest = std::min(lowest, placeOf(reader));
+      highest = std::max(highest, placeOf(reader));
     }
+    if (own < lowest || own > highest)
+      continue;
+    std::string channel = channelOf(op, result.getResultNumber(), schedule);
+    // Of a batch, which goes up.
+    auto inputs = [&](int64_t place) {
+      return isa<LoadOp>(op) ? inputsFrom(place, result) : DictionaryAttr();
+    };
+    const DictionaryAttr here = inputs(own), above = inputs(own + 1);
+    Value value = result;
+    if (own != from) {
+      value =
+          receive(builder, op->getLoc(), result.getType(),
+                  own < from ? after() : before(), channel, batch, here, stage);
+      result.replaceAllUsesWith(value);
+    }
+    if (from <= own && own < highest)
+      send(builder, value, after(), channel, batch, above, stage);
+    if (lowest < own && own <= from)
+      send(builder, value, before(), channel, batch, {}, stage);
   }
 }
 
 //===----------------------------------------------------------------------===//
 // Late values
 //===----------------------------------------------------------------------===//
-
-void PartExtraction::relay(LoadOp load, ScheduleOp schedule) {
-  const auto *own = llvm::find(parts, part);
-  Value batch = load.getBatch();
-  // What parts from `first` on read of it.
-  auto inputsFrom = [&](const StringRef *first) {
-    NamedAttrList all;
-    for (StringRef reader : llvm::make_range(first, parts.end()))
-      for (NamedAttribute input : inputsFor(reader, batch))
-        all.set(input.getName(), input.getValue());
-    return all.getDictionary(module.getContext());
-  };
-  const std::string channel = channelOf(load, 0, schedule);
-  const DictionaryAttr here = inputsFrom(own),
-                       above = own + 1 == parts.end() ? DictionaryAttr()
-                                                      : inputsFrom(own + 1);
-  OpBuilder builder(load->getContext());
-  builder.setInsertionPointAfter(load);
-  if (own != parts.begin()) {
-    Value arrived = receive(builder, load.getLoc(), batch.getType(), own[-1],
-                            channel, /*batch=*/Value(), here, load.getStage());
-    batch.replaceAllUsesWith(arrived);
-    batch = arrived;
-  }
-  if (above)
-    send(builder, batch, own[1], channel, /*batch=*/Value(), above,
-         load.getStage());
-}
 
 Value PartExtraction::integer(OpBuilder &builder, Location loc,
                               int64_t number) {
@@ -388,39 +377,28 @@ Value PartExtraction::integer(OpBuilder &builder, Location loc,
       .getResult(0);
 }
 
-void PartExtraction::sendLate(OpBuilder &builder, Value value,
-                              const std::string &channel) {
-  for (StringRef other : llvm::ArrayRef(parts.getArrayRef()).drop_back())
-    SendOp::create(builder, value.getLoc(), value, other, channel,
-                   /*batch=*/Value(), /*inputs=*/DictionaryAttr(),
-                   distance(other));
-  WaitOp::create(builder, value.getLoc(), value);
-  // Named by how many steps ago it was sent, when a checkpoint is taken up.
-  Value before = value;
-  for (int64_t ago = 1; ago <= distance(parts.front()); ++ago) {
-    const std::string name = channel + "." + std::to_string(ago);
-    ReportOp::create(builder, value.getLoc(), before, name);
-    before = SettingOp::create(builder, value.getLoc(), value.getType(),
-                               "before." + name);
-  }
-}
-
 void PartExtraction::exchangeLate(LateOp late) {
   OpBuilder builder(late);
-  StringRef last = parts.back();
-  late.getSteps().replaceAllUsesWith(
-      integer(builder, late.getLoc(), distance(part)));
-  for (auto [index, value, arrived] :
+  Location loc = late.getLoc();
+  late.getSteps().replaceAllUsesWith(integer(builder, loc, countAbove()));
+  for (auto [index, made, arrived] :
        llvm::enumerate(late.getValues(), late.getLates())) {
     const std::string channel = "train.late." + std::to_string(index);
-    Value own = value;
-    if (part == last)
-      sendLate(builder, value, channel);
-    else
-      own = ReceiveOp::create(builder, late.getLoc(), value.getType(), last,
-                              channel, /*batch=*/Value(),
-                              /*inputs=*/DictionaryAttr(), distance(part));
-    arrived.replaceAllUsesWith(own);
+    Value value = made;
+    if (!isLast())
+      value = ReceiveOp::create(builder, loc, made.getType(), after(), channel,
+                                /*batch=*/Value(),
+                                /*inputs=*/DictionaryAttr(), /*behind=*/1);
+    if (!isFirst()) {
+      SendOp::create(builder, loc, value, before(), channel, /*batch=*/Value(),
+                     /*inputs=*/DictionaryAttr(), /*behind=*/1);
+      WaitOp::create(builder, loc, value);
+      // Under way when a checkpoint is taken up.
+      const std::string report = channel + ".1";
+      ReportOp::create(builder, loc, value, report);
+      SettingOp::create(builder, loc, value.getType(), "before." + report);
+    }
+    arrived.replaceAllUsesWith(value);
   }
   late.erase();
 }
@@ -429,21 +407,26 @@ void PartExtraction::exchangeLate(LateOp late) {
 // Vectors over parameters
 //===----------------------------------------------------------------------===//
 
-func::FuncOp PartExtraction::gatherFunction(EntryOp entry,
-                                            ArrayRef<StringRef> owners) {
-  std::string name = "scalar.gather." + entry.getSymName().str();
+func::FuncOp PartExtraction::mergeFunction(ArrayRef<StringRef> owners,
+                                           ArrayRef<Share> shares,
+                                           const Twine &suffix) {
+  std::string name = ("scalar.gather." + suffix).str();
   if (auto known = module.lookupSymbol<func::FuncOp>(name))
     return known;
   Location loc = module.getLoc();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto memory = [&](int64_t count) {
+    return MemRefType::get(count, builder.getF64Type());
+  };
   SmallVector<Type> types;
-  SmallVector<StringRef> givers;
-  for (StringRef giver : parts)
-    if (int64_t count = llvm::count(owners, giver)) {
-      givers.push_back(giver);
-      types.push_back(MemRefType::get(count, builder.getF64Type()));
-    }
-  types.push_back(MemRefType::get(owners.size(), builder.getF64Type()));
+  int64_t all = 0;
+  for (const Share &share : shares) {
+    int64_t count =
+        cast<RankedTensorType>(share.numbers.getType()).getDimSize(0);
+    types.push_back(memory(count));
+    all += count;
+  }
+  types.push_back(memory(all));
   auto function = func::FuncOp::create(builder, loc, name,
                                        builder.getFunctionType(types, {}));
   function.setPrivate();
@@ -452,33 +435,60 @@ func::FuncOp PartExtraction::gatherFunction(EntryOp entry,
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
-  // One loop for each run of parameters that one part has.
-  SmallVector<int64_t> taken(givers.size());
+  auto shareOf = [&](StringRef owner) {
+    return llvm::find_if(
+               shares,
+               [&](const Share &share) { return share.has(placeOf(owner)); }) -
+           shares.begin();
+  };
+  // One loop for each run of parameters of one share.
+  SmallVector<int64_t> taken(shares.size());
+  int64_t made = 0;
   for (size_t first = 0; first < owners.size();) {
+    const size_t from = shareOf(owners[first]);
     size_t end = first;
-    while (end < owners.size() && owners[end] == owners[first])
+    while (end < owners.size() && size_t(shareOf(owners[end])) == from)
       ++end;
-    size_t giver = llvm::find(givers, owners[first]) - givers.begin();
-    int64_t length = end - first;
+    const int64_t length = end - first;
+    first = end;
+    if (from == shares.size())
+      continue;
     auto loop =
         scf::ForOp::create(builder, loc, index(0), index(length), index(1));
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      auto at = [&](int64_t from) -> Value {
+      auto at = [&](int64_t begin) -> Value {
         return arith::AddIOp::create(builder, loc, loop.getInductionVar(),
-                                     index(from));
+                                     index(begin));
       };
-      Value sum = memref::LoadOp::create(builder, loc, body->getArgument(giver),
-                                         at(taken[giver]));
+      Value sum = memref::LoadOp::create(builder, loc, body->getArgument(from),
+                                         at(taken[from]));
       memref::StoreOp::create(builder, loc, sum, body->getArguments().back(),
-                              at(first));
+                              at(made));
     }
-    taken[giver] += length;
-    first = end;
+    taken[from] += length;
+    made += length;
   }
   func::ReturnOp::create(builder, loc);
   return function;
+}
+
+Value PartExtraction::merge(OpBuilder &builder, RunOp run,
+                            ArrayRef<StringRef> owners, ArrayRef<Share> shares,
+                            StringRef suffix) {
+  if (shares.size() == 1)
+    return shares.front().numbers;
+  func::FuncOp function =
+      mergeFunction(owners, shares, run.getEntry() + suffix);
+  auto all = cast<MemRefType>(function.getArgumentTypes().back());
+  return ScalarOp::create(
+             builder, run.getLoc(), TypeRange(numbersType(all.getDimSize(0))),
+             function.getSymName(),
+             llvm::map_to_vector(
+                 shares, [](const Share &share) { return share.numbers; }),
+             run.getStage())
+      .getResult(0);
 }
 
 LogicalResult PartExtraction::gather(RunOp run, ScheduleOp schedule) {
@@ -489,44 +499,54 @@ LogicalResult PartExtraction::gather(RunOp run, ScheduleOp schedule) {
   if (ops.empty())
     return run.emitOpError("cannot be given to a part: what it returns is of "
                            "all parameters");
-  const SmallVector<StringRef> givers = ownersOf(*ops.begin());
+  const SmallVector<StringRef> owners = ownersOf(*ops.begin());
   OpBuilder builder(run);
-  int64_t stage = run.getStage();
-  std::string channel =
+  const int64_t stage = run.getStage(), own = placeOf(part);
+  const std::string channel =
       (stringifyPurpose(schedule.getPurpose()) + "." + run.getEntry()).str();
-  Value own;
-  if (countOwn(givers) > 0) {
-    own = RunOp::create(
-              builder, run.getLoc(), TypeRange(numbersType(countOwn(givers))),
-              run.getEntry(), /*otherwise=*/nullptr, ValueRange(),
-              /*batch=*/Value(), /*condition=*/Value(), stage, run.getLane())
-              .getResult(0);
-    for (StringRef other : parts)
-      if (gives(part, other))
-        send(builder, own, other, channel, Value(), {}, stage);
-  }
-  Value all;
-  const std::string ofAll = channel + ".all";
-  if (gathers()) {
-    SmallVector<Value> pieces;
-    for (StringRef giver : parts)
-      if (int64_t count = llvm::count(givers, giver))
-        pieces.push_back(giver == part ? own
-                                       : receive(builder, run.getLoc(),
-                                                 numbersType(count), giver,
-                                                 channel, Value(), {}, stage));
-    all = ScalarOp::create(builder, run.getLoc(), run.getResultTypes(),
-                           gatherFunction(entry, givers).getSymName(), pieces,
-                           stage)
-              .getResult(0);
-    for (StringRef other : parts)
-      if (!isDirect() && other != part)
-        send(builder, all, other, ofAll, Value(), {}, stage);
-  } else {
-    all = receive(builder, run.getLoc(), run.getResult(0).getType(),
-                  parts.back(), ofAll, Value(), {}, stage);
-  }
-  run.getResult(0).replaceAllUsesWith(all);
+  SmallVector<Share> below, mine, above; // one each, or none
+  auto take = [&](SmallVector<Share> &shares, int64_t first, int64_t end,
+                  llvm::function_ref<Value(Type)> numbers) {
+    Share share{first, end, {}};
+    if (int64_t count = llvm::count_if(owners, [&](StringRef owner) {
+          return share.has(placeOf(owner));
+        })) {
+      share.numbers = numbers(numbersType(count));
+      shares.push_back(share);
+    }
+  };
+  auto receiveFrom = [&](StringRef peer) {
+    return [&, peer](Type type) {
+      return receive(builder, run.getLoc(), type, peer, channel, Value(), {},
+                     stage);
+    };
+  };
+  if (!isFirst())
+    take(below, 0, own, receiveFrom(before()));
+  if (!isLast())
+    take(above, own + 1, parts.size(), receiveFrom(after()));
+  take(mine, own, own + 1, [&](Type type) {
+    return RunOp::create(builder, run.getLoc(), TypeRange(type), run.getEntry(),
+                         /*otherwise=*/nullptr, ValueRange(),
+                         /*batch=*/Value(), /*condition=*/Value(), stage,
+                         run.getLane())
+        .getResult(0);
+  });
+  auto give = [&](StringRef peer, ArrayRef<Share> shares, StringRef suffix) {
+    if (!shares.empty())
+      send(builder, merge(builder, run, owners, shares, suffix), peer, channel,
+           Value(), {}, stage);
+  };
+  // A backward ends below, so what comes from above is here first.
+  SmallVector<Share> upper = mine, lower = below, all = below;
+  upper.append(above);
+  lower.append(mine);
+  all.append(upper);
+  if (!isFirst())
+    give(before(), upper, ".above");
+  if (!isLast())
+    give(after(), lower, ".below");
+  run.getResult(0).replaceAllUsesWith(merge(builder, run, owners, all, ""));
   run.erase();
   return success();
 }
@@ -605,7 +625,7 @@ LogicalResult PartExtraction::extract(ScheduleOp schedule) {
   }
   for (LateOp late : llvm::make_early_inc_range(lates))
     exchangeLate(late);
-  if (common && part != parts.back())
+  if (common && !isLast())
     eraseUnreadItems(schedule);
   for (Operation *op : llvm::reverse(foreign))
     op->erase();

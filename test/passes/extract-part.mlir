@@ -2,9 +2,9 @@
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
-// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part1" | FileCheck %s --check-prefix=GIVER
-// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part2" | FileCheck %s --check-prefix=GIVER
-// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part3" | FileCheck %s --check-prefix=GATHERER
+// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part1" | FileCheck %s --check-prefix=FIRST
+// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part2" | FileCheck %s --check-prefix=MIDDLE
+// RUN: hone-opt %s --hone-split-parts="after=1,2" --hone-separate-parts --hone-verify-exchanges --hone-extract-part="part=part3" | FileCheck %s --check-prefix=LAST
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 
@@ -32,9 +32,9 @@
 // LOWER-NEXT: hone.wait %[[B]]
 // LOWER-NEXT: hone.wait %[[H]]
 // LOWER-NEXT: hone.yield
-// LOWER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// LOWER: %[[THEIRS:.*]] = hone.receive from "upper" channel "train.squares" : tensor<2xf64>
+// LOWER-NEXT: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
 // LOWER-NEXT: hone.send %[[OWN]] to "upper" channel "train.squares"
-// LOWER-NEXT: %[[THEIRS:.*]] = hone.receive from "upper" channel "train.squares" : tensor<2xf64>
 // LOWER-NEXT: hone.wait %[[THEIRS]]
 // LOWER-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather.squares(%[[OWN]], %[[THEIRS]]) : {{.*}} -> tensor<3xf64>
 // LOWER-NEXT: hone.scalar @norm(%[[ALL]])
@@ -57,24 +57,58 @@
 // UPPER-NEXT: hone.wait %[[L]]
 // UPPER: hone.scalar @scalar.gather.squares(%{{.*}}, %{{.*}}) : (tensor<1xf64>, tensor<2xf64>) -> tensor<3xf64>
 
-// Of three parts the last one is given all norms, and says the whole.
+// Of three parts each meets its neighbours alone. The one in the middle gives on what
+// it is sent, also what it reads itself; and what it gives of norms is its own and
+// those that it was given.
 
-// GIVER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
-// GIVER-NEXT: hone.send %[[OWN]] to "part3" channel "train.squares"
-// GIVER-NEXT: %[[ALL:.*]] = hone.receive from "part3" channel "train.squares.all" : tensor<3xf64>
-// GIVER-NEXT: hone.wait %[[ALL]]
-// GIVER-NEXT: hone.scalar @norm(%[[ALL]])
-// GIVER-NOT: channel "train.squares
+// FIRST-NOT: "part3"
+// FIRST: hone.schedule train
+// FIRST: %[[L:.*]] = hone.receive from "part2" channel "train.part3.loss.0" : tensor<f64>
+// FIRST: %[[THEIRS:.*]] = hone.receive from "part2" channel "train.squares" : tensor<2xf64>
+// FIRST-NEXT: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// FIRST-NEXT: hone.send %[[OWN]] to "part2" channel "train.squares"
+// FIRST-NEXT: hone.wait %[[THEIRS]]
+// FIRST-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather.squares(%[[OWN]], %[[THEIRS]])
+// FIRST-NEXT: hone.scalar @norm(%[[ALL]])
 
-// GATHERER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
-// GATHERER-NEXT: %[[A:.*]] = hone.receive from "part1" channel "train.squares" : tensor<1xf64>
-// GATHERER-NEXT: %[[B:.*]] = hone.receive from "part2" channel "train.squares" : tensor<1xf64>
-// GATHERER-NEXT: hone.wait %[[A]]
-// GATHERER-NEXT: hone.wait %[[B]]
-// GATHERER-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather.squares(%[[A]], %[[B]], %[[OWN]])
-// GATHERER-NEXT: hone.send %[[ALL]] to "part1" channel "train.squares.all"
-// GATHERER-NEXT: hone.send %[[ALL]] to "part2" channel "train.squares.all"
-// GATHERER-NEXT: hone.scalar @norm(%[[ALL]])
+// MIDDLE: hone.schedule train
+// MIDDLE: %[[N:.*]] = hone.receive from "part1" channel "train.batches" : tensor<i64>
+// MIDDLE-NEXT: hone.wait %[[N]]
+// MIDDLE-NEXT: hone.send %[[N]] to "part3" channel "train.batches"
+// MIDDLE: %[[B:.*]] = hone.receive from "part1" channel "train.batch" inputs {targets = tensor<?xi32>} : !hone.batch
+// MIDDLE-NEXT: hone.wait %[[B]]
+// MIDDLE-NEXT: hone.send %[[B]] to "part3" channel "train.batch" inputs {targets = tensor<?xi32>} : !hone.batch
+// MIDDLE: %[[H:.*]] = hone.run @part2.loss(
+// MIDDLE-NEXT: hone.send %[[H]] to "part3" channel "train.part2.loss.0" on %[[B]]
+// MIDDLE-NEXT: %[[L:.*]] = hone.receive from "part3" channel "train.part3.loss.0" : tensor<f64>
+// MIDDLE-NEXT: hone.wait %[[L]]
+// MIDDLE-NEXT: hone.send %[[L]] to "part1" channel "train.part3.loss.0"
+// MIDDLE-NEXT: hone.scalar @add(%{{.*}}, %[[L]])
+// MIDDLE-NEXT: hone.wait %[[B]]
+// MIDDLE-NEXT: hone.wait %[[H]]
+// MIDDLE-NEXT: hone.wait %[[L]]
+// MIDDLE-NEXT: hone.yield
+// MIDDLE: %[[BELOW:.*]] = hone.receive from "part1" channel "train.squares" : tensor<1xf64>
+// MIDDLE-NEXT: %[[ABOVE:.*]] = hone.receive from "part3" channel "train.squares" : tensor<1xf64>
+// MIDDLE-NEXT: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// MIDDLE-NEXT: hone.wait %[[ABOVE]]
+// MIDDLE-NEXT: %[[DOWN:.*]] = hone.scalar @scalar.gather.squares.above(%[[OWN]], %[[ABOVE]]) : {{.*}} -> tensor<2xf64>
+// MIDDLE-NEXT: hone.send %[[DOWN]] to "part1" channel "train.squares"
+// MIDDLE-NEXT: hone.wait %[[BELOW]]
+// MIDDLE-NEXT: %[[UP:.*]] = hone.scalar @scalar.gather.squares.below(%[[BELOW]], %[[OWN]]) : {{.*}} -> tensor<2xf64>
+// MIDDLE-NEXT: hone.send %[[UP]] to "part3" channel "train.squares"
+// MIDDLE-NEXT: hone.scalar @scalar.gather.squares(%[[BELOW]], %[[OWN]], %[[ABOVE]]) : {{.*}} -> tensor<3xf64>
+
+// LAST-NOT: "part1"
+// LAST: hone.schedule train
+// LAST: hone.receive from "part2" channel "train.batches" : tensor<i64>
+// LAST: %[[L:.*]] = hone.run @part3.loss(
+// LAST-NEXT: hone.send %[[L]] to "part2" channel "train.part3.loss.0"
+// LAST: %[[BELOW:.*]] = hone.receive from "part2" channel "train.squares" : tensor<2xf64>
+// LAST-NEXT: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// LAST-NEXT: hone.send %[[OWN]] to "part2" channel "train.squares"
+// LAST-NEXT: hone.wait %[[BELOW]]
+// LAST-NEXT: hone.scalar @scalar.gather.squares(%[[BELOW]], %[[OWN]])
 
 // OTHER: has no part 'middle'; its parts: lower upper
 module attributes {hone.max_rows = 8 : i64} {
