@@ -101,18 +101,30 @@ starts client together2
 ends client together2 69
 echo 'that is to go on longer: 69'
 
-# One of three has left, and the other one has not, when who leads comes back. Its
+# The last one of three has left, and the one before it has not, when who leads comes back. Its
 # --timeout is longer than this test waits.
 own=(--save-every 2) both=() steps=8 patience=600
 prepare 3
-all_start together3 client middle
-starts server together3 'end 1 kill'
-ends server together3 137
-ends middle together3 0
-kill -9 "$client"
+starts client together3 'end 1 sent'
+all_start together3 middle server
 ends client together3 137
+ends server together3 0
 runs() { echo timeout 100; }
-all_start together3 client server
-all_end 0 together3 client server
+starts client together3
+all_end 0 together3 client middle
 same one3 together3 client middle server
 echo 'who leads does not wait for one that has left: 0'
+# Both of these are killed, and the last one has left.
+rm -rf "$work/together3".*
+runs() { :; }
+starts client together3 'end 1 sent'
+all_start together3 middle server
+ends client together3 137
+ends server together3 0
+kill -9 "$middle"
+ends middle together3 137
+runs() { echo timeout 100; }
+all_start together3 client middle
+all_end 0 together3 client middle
+same one3 together3 client middle server
+echo 'nor does one between them: 0'

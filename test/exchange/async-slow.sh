@@ -42,9 +42,9 @@ together() {
     until [[ -s $work/$run/relay$i ]]; do sleep 0.05; done
     place[i]=$(head -n 1 "$work/$run/relay$i")
   done
-  local meets1=(--connect "module2=localhost:${place[2]},module3=localhost:${place[3]}"
+  local meets1=(--connect "localhost:${place[2]}"
     --data "$data" --steps $steps --save-every 4)
-  local meets2=(--serve "127.0.0.1:${at[2]}" --admit "$work/keys/admitted" --connect "module3=localhost:${place[3]}")
+  local meets2=(--serve "127.0.0.1:${at[2]}" --admit "$work/keys/admitted" --connect "localhost:${place[3]}")
   local meets3=(--serve "127.0.0.1:${at[3]}" --admit "$work/keys/admitted")
   for i in 3 2 1; do
     local -n meets=meets$i

@@ -45,10 +45,10 @@ bring() {
 }
 
 meets() {
-  local there=server=localhost:${relay[server]}
+  local -A after=([client]=server [middle]=server)
+  [[ $2 == *3* ]] && after[client]=middle
   [[ $1 == server || $1 == middle ]] &&
     echo --serve "127.0.0.1:${port[$1]}" --admit "$work/keys/admitted"
-  [[ $1 == client && $2 == *3* ]] && there+=,middle=localhost:${relay[middle]}
-  [[ $1 == server ]] || echo --connect "$there"
+  [[ $1 == server ]] || echo --connect "localhost:${relay[${after[$1]}]}"
   echo --keys "$work/keys/$1"
 }

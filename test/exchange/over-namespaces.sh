@@ -63,9 +63,9 @@ runs() {
 meets() {
   local at=$address
   [[ $1 == client ]] || at=localhost
-  local there=server=$at:${port[server]}
+  local -A after=([client]=server [middle]=server)
+  [[ $2 == *3* ]] && after[client]=middle
   [[ $1 == client ]] || echo --serve "0.0.0.0:${port[$1]}" --admit "$work/keys/admitted"
-  [[ $1 == client && $2 == *3* ]] && there+=,middle=$at:${port[middle]}
-  [[ $1 == server ]] || echo --connect "$there"
+  [[ $1 == server ]] || echo --connect "$at:${port[${after[$1]}]}"
   echo --keys "$work/keys/$1"
 }

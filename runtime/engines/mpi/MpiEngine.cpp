@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr int kFrameTag = 1;
+constexpr int kFrameTag = 1, kNameTag = 2;
 constexpr size_t kNameBytes = 64;
 /// A thread that waits sleeps between these.
 constexpr microseconds kLeastSleep{10}, kMostSleep{5000};
@@ -68,9 +68,9 @@ struct World {
   std::mutex mutex;
   bool isBegun = false, isNamed = false;
   int rank = 0, ranks = 0;
-  char own[kNameBytes] = "";
   std::vector<char> names; ///< kNameBytes each, by rank
-  MPI_Request naming = MPI_REQUEST_NULL;
+  int passed = 0;          ///< names of others that are here
+  MPI_Request passing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   /// Of closed links: MPI has them still.
   std::vector<Buffer> abandoned;
   std::vector<hone_link *> links;
@@ -125,20 +125,35 @@ bool begin(World &own, std::string &why) {
 }
 
 /// Tells the others the name `self`; under the lock, again until it is true.
+/// Names go round from rank to rank: MPI's own ways connect each to most
+/// others, and keep memory for each connection.
 bool tellName(World &own, const char *self, std::string &why) {
   if (own.isNamed)
     return true;
-  if (own.naming == MPI_REQUEST_NULL && own.names.empty()) {
+  auto nameOf = [&](int rank) {
+    return own.names.data() + size_t(rank % own.ranks) * kNameBytes;
+  };
+  if (own.names.empty()) {
     own.names.resize(size_t(own.ranks) * kNameBytes);
-    snprintf(own.own, sizeof(own.own), "%s", self);
-    MPI_Iallgather(own.own, kNameBytes, MPI_BYTE, own.names.data(), kNameBytes,
-                   MPI_BYTE, MPI_COMM_WORLD, &own.naming);
+    snprintf(nameOf(own.rank), kNameBytes, "%s", self);
   }
-  int isDone = 0;
-  MPI_Test(&own.naming, &isDone, MPI_STATUS_IGNORE);
-  if (!isDone)
-    why = "not all programs that mpirun started exchange messages yet";
-  return own.isNamed = isDone;
+  for (int isDone = 1; own.passed + 1 < own.ranks; ++own.passed) {
+    const int next = own.rank + own.ranks - own.passed; // its name goes on
+    if (own.passing[0] == MPI_REQUEST_NULL &&
+        own.passing[1] == MPI_REQUEST_NULL) {
+      MPI_Irecv(nameOf(next - 1), kNameBytes, MPI_BYTE,
+                (own.rank + own.ranks - 1) % own.ranks, kNameTag,
+                MPI_COMM_WORLD, &own.passing[0]);
+      MPI_Isend(nameOf(next), kNameBytes, MPI_BYTE, (own.rank + 1) % own.ranks,
+                kNameTag, MPI_COMM_WORLD, &own.passing[1]);
+    }
+    MPI_Testall(2, own.passing, &isDone, MPI_STATUSES_IGNORE);
+    if (!isDone) {
+      why = "not all programs that mpirun started exchange messages yet";
+      return false;
+    }
+  }
+  return own.isNamed = true;
 }
 
 /// The rank of the program `peer`; -1: there is not one, and `why`.
@@ -437,10 +452,10 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
   return 0;
 }
 
-/// Of memory that is the engine's alone, and for each other program, to most of
-/// which MPI connects where all tell their names; and of a plan.
-static constexpr uint64_t kBytes = 11 << 18, kProgramBytes = 18 << 10,
-                          kPlanBytes = 4 << 20;
+/// Of memory that is the engine's alone, for each other program that mpirun
+/// started, and more for each that there is a link to; and of a plan.
+static constexpr uint64_t kBytes = 11 << 18, kProgramBytes = 6 << 10,
+                          kLinkBytes = 12 << 10, kPlanBytes = 4 << 20;
 /// Up to 64 KiB Open MPI sends over TCP unasked, and keeps what has come and
 /// nobody takes yet, however much that is. Beyond, it keeps the beginning of
 /// one.
@@ -457,7 +472,7 @@ HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {
                                      closeLink,
                                      kBytes,
                                      kProgramBytes,
-                                     /*link_bytes=*/0,
+                                     kLinkBytes,
                                      /*is_ordered=*/1,
                                      /*link_frames=*/2,
                                      /*piece_bytes=*/0,

@@ -2,15 +2,13 @@
 
 #include "exchange/Ensemble.h"
 
-#include "exchange/CommonRun.h"
 #include "exchange/Pieces.h"
 #include "platform/System.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace hone::rt {
 
@@ -30,17 +28,24 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   made->rounds = platform::randomNumber() << 32;
   const auto equal = std::make_shared<const Session::Equal>(own.equal);
   for (const auto &[peer, payload] : own.links) {
+    const bool isBefore = peer == own.before;
+    const bool isAfter =
+        std::find(own.after.begin(), own.after.end(), peer) != own.after.end();
     Session::Peer told{own.engine, own.address, own.self,    peer,
                        /*run=*/1,  equal,       own.patience};
     told.events = &made->events;
     told.seen = &made->seen;
-    told.mayHalt = peer == own.leader;
-    told.outlives = !made->leads();
-    // Among programs that follow nobody decides.
-    told.countsRestarts = told.mayHalt || made->leads();
+    told.mayHalt = isBefore;
+    told.outlives = !own.before.empty();
+    // Of others nobody decides what is done then.
+    told.countsRestarts = isBefore || isAfter;
     told.payload = payload;
     HONE_ASSIGN(std::unique_ptr<Session> session,
                 Session::start(std::move(told)));
+    if (isBefore)
+      made->before = session.get();
+    if (isAfter)
+      made->after.push_back(session.get());
     made->sessions.push_back(std::move(session));
   }
   return made;
@@ -49,8 +54,16 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
 Ensemble::~Ensemble() { leave(); }
 
 void Ensemble::leave() {
+  // One that is refused may come back, so nobody is told that it has gone: who
+  // refused it waits for another process, and so do the others.
+  const bool isRefused =
+      std::any_of(sessions.begin(), sessions.end(),
+                  [](auto &session) { return session->isRefused(); });
   for (auto &session : sessions)
-    session->leave();
+    if (isRefused)
+      session->giveUp();
+    else
+      session->leave();
 }
 
 Session::Traffic Ensemble::traffic() {
@@ -92,66 +105,21 @@ Result<Ensemble::Start> Ensemble::beginRound(const Folder &own, uint64_t steps,
   }
 }
 
-using Saved = Ensemble::Saved;
-
-static Saved pack(const Ensemble::Folder &own, size_t most) {
-  Saved out{};
-  out.back() = own.run;
-  if (own.saved.empty()) {
-    out[0] = 1; // the beginning
-    return out;
-  }
-  out[0] = std::min(own.saved.size(), most);
-  for (size_t i = 0; i < out[0]; ++i)
-    out[1 + i] = uint64_t(own.saved[i]);
-  return out;
-}
-
-static bool has(const Saved &saved, uint64_t step) {
-  const auto end =
-      saved.begin() + 1 + long(std::min<uint64_t>(saved[0], saved.size() - 2));
-  return std::find(saved.begin() + 1, end, step) != end;
-}
-
-static uint64_t runOf(const Saved &saved) { return saved.back(); }
-
-/// Of a run that has a name: a checkpoint that it could go on from.
-static bool hasCheckpoint(const Saved &saved) {
-  return runOf(saved) != 0 && saved[0] > 0 && saved[1] > 0;
-}
-
-/// The run that all folders with a name are of; 0: none has one, as those that
-/// an older version wrote.
-static std::optional<uint64_t> commonRun(const std::vector<Saved> &all) {
-  CommonRun run;
-  for (const Saved &each : all)
-    if (!run.take(runOf(each)))
-      return std::nullopt;
-  return run.name;
-}
-
-/// The newest step that all have and the name of its run, 0 if it has none yet;
-/// or why there is none. The leader's are the first of `all`.
-static Ensemble::Start newestCommon(const std::vector<Saved> &all,
+/// The newest step that `all` have, that of the leader as well, and the name of
+/// its run, 0 if it has none yet; or why there is none.
+static Ensemble::Start newestCommon(const CommonSteps &all, uint64_t ofLeader,
                                     uint64_t steps) {
-  const Saved &own = all.front();
-  const std::optional<uint64_t> run = commonRun(all);
-  for (size_t i = 0; i < own[0]; ++i) {
-    const uint64_t step = own[1 + i];
-    if (!std::all_of(all.begin(), all.end(),
-                     [&](const Saved &each) { return has(each, step); }))
-      continue;
-    // A new run of a leader without a name is none of the others'. It has a
-    // name before they have it, so checkpoints of theirs are not its own.
-    const bool wouldForget =
-        step == 0 && std::any_of(all.begin(), all.end(), hasCheckpoint);
-    if (!run && (step > 0 || wouldForget))
-      return {kOtherRun, steps, 0};
-    if (runOf(own) == 0 && wouldForget)
-      return {kNewLeader, steps, 0};
-    return {step, steps, step > 0 ? *run : runOf(own)};
-  }
-  return {kNothing, steps, 0};
+  const std::optional<uint64_t> step = all.newest(), run = all.run();
+  if (!step)
+    return {kNothing, steps, 0};
+  // A new run of a leader without a name is none of the others'. It has a
+  // name before they have it, so checkpoints of theirs are not its own.
+  const bool wouldForget = *step == 0 && all.hasCheckpoint();
+  if (!run && (*step > 0 || wouldForget))
+    return {kOtherRun, steps, 0};
+  if (ofLeader == 0 && wouldForget)
+    return {kNewLeader, steps, 0};
+  return {*step, steps, *step > 0 ? *run : ofLeader};
 }
 
 /// Where a round begins, or that nothing is common.
@@ -178,18 +146,47 @@ static Result<Ensemble::Start> startAt(const Ensemble::Start &start,
   }
 }
 
-Status Ensemble::askAll(uint64_t round, std::vector<Saved> &others) {
-  const char none[8] = "";
-  for (size_t i = 0; i < sessions.size(); ++i) {
-    Session &session = *sessions[i];
-    HONE_TRY(session.postReceive(control(session, kSaved, round, false),
-                                 reinterpret_cast<char *>(&others[i]),
-                                 sizeof(Saved)));
-    HONE_TRY(session.postSend(control(session, Session::kHalt, round, true),
-                              none, sizeof(none)));
-  }
+Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
+  // What is still to be acknowledged of the one before is nobody's.
   for (auto &session : sessions)
-    HONE_TRY(session->wait(control(*session, kSaved, round, false)));
+    session->beginRound(asked.round);
+  Patience toGreet = about.patience;
+  if (!asked.isNeeded &&
+      (toGreet.timeout > kMostMoment || !toGreet.timeout.count()))
+    toGreet.timeout = kMostMoment;
+  for (Session *each : after)
+    HONE_TRY(each->awaitGreeting(toGreet));
+  std::vector<CommonSteps::Words> saved(after.size());
+  auto answerOf = [&](const Session *each) {
+    return control(*each, kSaved, asked.round, false);
+  };
+  auto ask = [&] {
+    for (size_t i = 0; i < after.size(); ++i) {
+      HONE_TRY(after[i]->postReceive(answerOf(after[i]),
+                                     reinterpret_cast<char *>(&saved[i]),
+                                     sizeof(saved[i])));
+      HONE_TRY(after[i]->halt(asked));
+    }
+    for (Session *each : after)
+      HONE_TRY(each->wait(answerOf(each)));
+    return Status::ok();
+  };
+  Status status = ask();
+  for (size_t i = 0; i < after.size(); ++i)
+    if (status.isOk())
+      common.add(CommonSteps(saved[i]));
+    else
+      after[i]->cancel(answerOf(after[i]));
+  return status;
+}
+
+Status Ensemble::enter(uint64_t round, const Start &start) {
+  const uint64_t begin[3] = {start.step, start.steps, start.run};
+  commands = 0;
+  for (Session *each : after)
+    HONE_TRY(each->postSend(control(*each, kBegin, round, true),
+                            reinterpret_cast<const char *>(begin),
+                            sizeof(begin)));
   return Status::ok();
 }
 
@@ -197,96 +194,85 @@ Result<Ensemble::Start> Ensemble::leadRound(const Folder &own, uint64_t steps,
                                             bool isNeeded,
                                             const Decided &decided) {
   const uint64_t round = ++rounds;
-  Patience toGreet = about.patience;
-  if (!isNeeded && (toGreet.timeout > kMostMoment || !toGreet.timeout.count()))
-    toGreet.timeout = kMostMoment;
-  for (auto &session : sessions)
-    HONE_TRY(session->awaitGreeting(toGreet));
-  std::vector<Saved> others(sessions.size());
-  Status status = askAll(round, others);
-  if (!status.isOk()) {
-    for (auto &session : sessions)
-      session->cancel(control(*session, kSaved, round, false));
-    return status;
-  }
-  std::vector<Saved> all = {pack(own, kMostSaved)};
-  all.insert(all.end(), others.begin(), others.end());
-  Start start = newestCommon(all, steps);
+  CommonSteps all(own.saved, own.run);
+  HONE_TRY(gather({round, isNeeded}, all));
+  Start start = newestCommon(all, own.run, steps);
   if (start.run == 0)
     start.run = platform::randomNumber() | 1;
   const Result<Start> checked = startAt(start, about.leader);
   if (decided && checked.isOk())
     HONE_TRY(decided(start));
-  const uint64_t begin[3] = {start.step, start.steps, start.run};
-  entered = round;
-  commands = 0;
-  for (auto &session : sessions) {
-    session->beginRound(round);
-    HONE_TRY(session->postSend(control(*session, kBegin, round, true),
-                               reinterpret_cast<const char *>(begin),
-                               sizeof(begin)));
-  }
+  HONE_TRY(enter(round, start));
   return checked;
 }
 
-Result<Ensemble::Start> Ensemble::followRound(const Folder &own) {
-  HONE_TRY(leader().awaitGreeting());
+Result<Session::Asked> Ensemble::awaitAsked() {
+  HONE_TRY(before->awaitGreeting());
   const auto from = std::chrono::steady_clock::now();
-  const std::string what = joined({"a round of '", leader().peer(), "'"});
-  uint64_t round = 0;
+  const std::string what = joined({"a round of '", before->peer(), "'"});
   for (;;) {
     seen = events.load(); // before it is looked for what they are
-    round = leader().askedRound();
-    if (round != entered && round != 0)
-      break;
-    if (leader().hasLeft())
-      return leader().ended(what);
+    const Session::Asked asked = before->asks();
+    if (asked.round != tried && asked.round != 0)
+      return asked;
+    // Whatever ended the last one, unless that is a new one.
+    if (std::exchange(over, tried) != tried)
+      HONE_TRY(before->askAgain(tried));
+    if (before->hasLeft())
+      return before->ended(what);
     HONE_TRY(about.patience.check(
         what, std::chrono::duration_cast<std::chrono::milliseconds>(
                   std::chrono::steady_clock::now() - from)));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+Result<Ensemble::Start> Ensemble::followRound(const Folder &own) {
+  HONE_ASSIGN(const Session::Asked asked, awaitAsked());
+  tried = asked.round;
+  CommonSteps common(own.saved, own.run);
+  HONE_TRY(gather(asked, common));
   uint64_t begin[3] = {};
-  const Saved saved = pack(own, kMostSaved);
-  const Message comes = control(leader(), kBegin, round, false);
-  HONE_TRY(leader().postReceive(comes, reinterpret_cast<char *>(begin),
-                                sizeof(begin)));
-  HONE_TRY(leader().postSend(control(leader(), kSaved, round, true),
-                             reinterpret_cast<const char *>(&saved),
-                             sizeof(saved)));
-  if (Status status = leader().wait(comes); !status.isOk()) {
-    leader().cancel(comes);
+  const CommonSteps::Words saved = common.words();
+  const Message comes = control(*before, kBegin, asked.round, false);
+  HONE_TRY(before->postReceive(comes, reinterpret_cast<char *>(begin),
+                               sizeof(begin)));
+  HONE_TRY(before->postSend(control(*before, kSaved, asked.round, true),
+                            reinterpret_cast<const char *>(&saved),
+                            sizeof(saved)));
+  if (Status status = before->wait(comes); !status.isOk()) {
+    before->cancel(comes);
     return status;
   }
-  entered = round;
-  commands = 0;
-  for (auto &session : sessions)
-    session->beginRound(round);
-  return startAt({begin[0], begin[1], begin[2]}, about.leader);
+  const Start start{begin[0], begin[1], begin[2]};
+  HONE_TRY(enter(asked.round, start));
+  return startAt(start, about.leader);
 }
 
 //===----------------------------------------------------------------------===//
 // Commands
 //===----------------------------------------------------------------------===//
 
-Status Ensemble::lead(Command command) {
+Status Ensemble::tell(const Command &command) {
   const uint64_t told[2] = {uint64_t(command.kind), command.step};
-  for (auto &session : sessions)
-    HONE_TRY(session->postSend(control(*session, kTold, commands, true),
-                               reinterpret_cast<const char *>(told),
-                               sizeof(told)));
+  for (Session *each : after)
+    HONE_TRY(each->postSend(control(*each, kTold, commands, true),
+                            reinterpret_cast<const char *>(told),
+                            sizeof(told)));
   ++commands;
   return Status::ok();
 }
 
+Status Ensemble::lead(Command command) { return tell(command); }
+
 Status Ensemble::awaitAnswers() {
   uint64_t answer = 0;
-  for (auto &session : sessions) {
-    const Message done = control(*session, kDone, commands - 1, false);
-    HONE_TRY(session->postReceive(done, reinterpret_cast<char *>(&answer),
-                                  sizeof(answer)));
-    if (Status status = session->wait(done); !status.isOk()) {
-      session->cancel(done);
+  for (Session *each : after) {
+    const Message done = control(*each, kDone, commands - 1, false);
+    HONE_TRY(each->postReceive(done, reinterpret_cast<char *>(&answer),
+                               sizeof(answer)));
+    if (Status status = each->wait(done); !status.isOk()) {
+      each->cancel(done);
       return status;
     }
   }
@@ -295,30 +281,32 @@ Status Ensemble::awaitAnswers() {
 
 Result<Command> Ensemble::follow() {
   uint64_t told[2] = {};
-  const Message comes = control(leader(), kTold, commands, false);
-  HONE_TRY(leader().postReceive(comes, reinterpret_cast<char *>(told),
-                                sizeof(told)));
-  if (Status status = leader().wait(comes); !status.isOk()) {
-    leader().cancel(comes);
+  const Message comes = control(*before, kTold, commands, false);
+  HONE_TRY(
+      before->postReceive(comes, reinterpret_cast<char *>(told), sizeof(told)));
+  if (Status status = before->wait(comes); !status.isOk()) {
+    before->cancel(comes);
     return status;
   }
-  ++commands;
   if (told[0] > uint64_t(Command::Kind::Result))
     return failed(
         ErrorCode::MessageMisfit, {comes.describe()},
         {"expects a command but got number ", std::to_string(told[0])},
         "compile all parts in one call");
-  return Command{Command::Kind(told[0]), told[1]};
+  const Command command{Command::Kind(told[0]), told[1]};
+  HONE_TRY(tell(command));
+  return command;
 }
 
 Status Ensemble::answer() {
+  HONE_TRY(awaitAnswers());
   const uint64_t done = commands;
-  return leader().postSend(control(leader(), kDone, commands - 1, true),
-                           reinterpret_cast<const char *>(&done), sizeof(done));
+  return before->postSend(control(*before, kDone, commands - 1, true),
+                          reinterpret_cast<const char *>(&done), sizeof(done));
 }
 
 Status Ensemble::drain() {
-  Status status = leader().drain();
+  Status status = before->drain();
   if (!status.isOk() && !isInterrupted())
     for (auto &session : sessions)
       session->giveUp();

@@ -1,20 +1,30 @@
 //===- Ensemble.h - The programs of one model, in rounds ------------------===//
 //
 // A round is what all programs do from a step that all have saved until one of
-// them begins anew. The first one, which has the data, leads: it asks for a
-// round, is told what each has saved, and says from which step all go on; then
-// it says what is done next. A program that died and came back, or that is
-// asked for another round, gives up what it waits for (isInterrupted), and all
-// meet in beginRound() again. So no process but the dead one ends.
+// them begins anew. The first one, which has the data, leads. Each other
+// program has one before it, on the way to the leader, and any may have some
+// after it: parts of a model form a chain, ranks all come after the first one.
+//
+// The leader asks for a round. Each program asks those after it, adds what they
+// have saved to its own and says it to the one before it; the leader says from
+// which step all go on, and each gives that on. What is to be done then goes
+// the same way: each gives a command on before it does it, and answers once all
+// after it have.
+//
+// A program that died and came back is seen by those beside it. The one before
+// it says that the round is over, which goes up to the leader, who asks for
+// another one. Whoever is in a round that is over gives up what it waits for
+// (isInterrupted), and all meet in beginRound() again. So no process but the
+// dead one ends.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "exchange/CommonSteps.h"
 #include "exchange/Session.h"
 #include "step/Command.h"
 
-#include <array>
 #include <functional>
 
 namespace hone::rt {
@@ -29,8 +39,10 @@ public:
     const hone_engine *engine;
     std::string address; ///< which the engine understands
     std::string self, leader;
-    /// To those that this one meets: all others if it leads, else the leader
-    /// first, and those that it exchanges anything with.
+    std::string before;             ///< none: this one leads
+    std::vector<std::string> after; ///< those that it gives on what it is told
+    /// To those that this one meets: the ones before and after it, and others
+    /// that it exchanges anything with.
     std::vector<Link> links;
     Session::Equal equal; ///< see Session::Peer
     Patience patience;
@@ -48,10 +60,6 @@ public:
 
   using Decided = std::function<Status(const Start &)>;
 
-  /// How many steps a program has saved, the newest of them, and the run's
-  /// name.
-  using Saved = std::array<uint64_t, 8>;
-
   /// Takes leave of all.
   ~Ensemble() override;
 
@@ -61,16 +69,17 @@ public:
   /// Of all sessions.
   Session::Traffic traffic();
 
-  bool leads() const { return about.self == about.leader; }
+  bool leads() const { return !before; }
   /// Whether what failed is to be done again, from beginRound() on.
   bool isInterrupted() const { return events.load() != seen; }
 
   /// Begins at the newest step that all have saved. A program without one has
   /// the beginning, step 0, which is every run's as long as no checkpoint of a
   /// run is lost by it. `steps` are the leader's. The run's name is the
-  /// leader's, or at a checkpoint the followers', or a new one. A leader that
-  /// nobody needs waits but a moment for those that are there. A leader calls
-  /// `decided`, whose error ends the round, before the others know of it.
+  /// leader's, or at a checkpoint the followers', or a new one. Where nobody
+  /// needs a leader it and the others wait but a moment for those that are
+  /// there. A leader calls `decided`, whose error ends the round, before the
+  /// others know of it.
   /// Errors: as Session::open; NoCommonStep.
   Result<Start> beginRound(const Folder &own, uint64_t steps,
                            bool isNeeded = true,
@@ -78,14 +87,16 @@ public:
 
   /// Tells all others. Errors: as Session::wait.
   Status lead(Command command);
-  /// That all have done what they were told last.
+  /// That all after this one have done what they were told last.
   Status awaitAnswers();
-  /// The next command. Errors: as Session::wait; MessageMisfit.
+  /// The next command, which those after this one are told, too. Errors: as
+  /// Session::wait; MessageMisfit.
   Result<Command> follow();
-  /// That the command which follow() gave last is done.
+  /// That the command which follow() gave last is done here and in all programs
+  /// after this one. Errors: as awaitAnswers().
   Status answer();
-  /// Waits until the leader knows of all answers. Where it gives no sign, the
-  /// end waits for nobody.
+  /// Waits until the program before this one knows of all answers. Where it
+  /// gives no sign, the end waits for nobody.
   Status drain();
   /// Begins to take leave of all at the same time, and does not wait.
   void leave();
@@ -98,17 +109,17 @@ public:
   void cancel(const Message &message) override;
 
 private:
-  /// Steps that a program says it has saved, at most; a message of them is
-  /// small.
-  static constexpr size_t kMostSaved = 6;
-
   explicit Ensemble(About about) : about(std::move(about)) {}
-  /// Asks all for `round`, and what they have saved.
-  Status askAll(uint64_t round, std::vector<Saved> &others);
   Result<Start> leadRound(const Folder &own, uint64_t steps, bool isNeeded,
                           const Decided &decided);
   Result<Start> followRound(const Folder &own);
-  Session &leader() { return *sessions.front(); }
+  /// Waits for the next round that the program before this one asks for.
+  Result<Session::Asked> awaitAsked();
+  /// Asks all after this one for a round, and adds what they have saved.
+  Status gather(Session::Asked asked, CommonSteps &common);
+  /// The round begins here, and all after this one are told where.
+  Status enter(uint64_t round, const Start &start);
+  Status tell(const Command &command);
   Session &of(const Message &message);
   Message control(const Session &session, const char *channel, uint64_t step,
                   bool isSent) const;
@@ -116,10 +127,13 @@ private:
   About about;
   std::atomic<uint64_t> events{0};
   uint64_t seen = 0;
-  uint64_t rounds = 0;  ///< of a leader: the last one
-  uint64_t entered = 0; ///< the round that is under way
+  uint64_t rounds = 0; ///< of a leader: the last one
+  uint64_t tried = 0;  ///< of one that follows: the last one that it met in
+  uint64_t over = 0;   ///< the last one that it said is over
   uint64_t commands = 0;
   std::vector<std::unique_ptr<Session>> sessions; ///< end before the rest
+  Session *before = nullptr;
+  std::vector<Session *> after;
 };
 
 } // namespace hone::rt

@@ -20,7 +20,7 @@ static constexpr uint64_t kPlanBytes = 16 << 20;
 /// What pieces are multiples of where they are shorter than they might be, and
 /// the least that they are where an engine does not say: a record of TLS.
 static constexpr uint64_t kRecord = 16 * 1024;
-/// Links of a program with long messages: to the programs before and after it.
+/// Links of a program: to the ones before and after it.
 static constexpr uint64_t kMostNeighbours = 2;
 
 LinkPlan::LinkPlan(const hone_engine &engine, uint64_t programs)
@@ -58,17 +58,15 @@ uint64_t LinkPlan::payloadFor(uint64_t longest) const {
   const uint64_t most = engine.piece_bytes == 0
                             ? kFramePayload
                             : std::min(engine.piece_bytes, kMostFramePayload);
-  const uint64_t least = std::max(engine.least_piece_bytes, kRecord);
+  const uint64_t shortest = std::max(engine.least_piece_bytes, kRecord);
   const uint64_t plan = engine.plan_bytes == 0 ? kPlanBytes : engine.plan_bytes;
-  // The first program has a link to all others.
-  const uint64_t wide = std::clamp<uint64_t>(others, 1, kMostNeighbours);
-  std::vector<uint64_t> payloads(std::max(others, wide), kShortPayload);
-  std::fill_n(payloads.begin(), wide, 0);
-  const uint64_t left = plan - std::min(bytes(payloads), plan);
-  const uint64_t each = left / (wide * framesOf(engine)) / kRecord * kRecord;
+  const uint64_t links = std::clamp<uint64_t>(others, 1, kMostNeighbours);
+  const uint64_t least = bytes(std::vector<uint64_t>(links));
+  const uint64_t left = plan - std::min(least, plan);
+  const uint64_t each = left / (links * framesOf(engine)) / kRecord * kRecord;
   const uint64_t needed = (std::min(longest, most) + kShortPayload - 1) /
                           kShortPayload * kShortPayload;
-  return std::min({most, std::max(each, least), needed});
+  return std::min({most, std::max(each, shortest), needed});
 }
 
 } // namespace hone::rt

@@ -1,10 +1,8 @@
 //===- LinkPlan.h - What links between programs take of a plan ------------===//
 //
-// Frames are as long as the links of the program that has most of them can
-// afford, so both sides of a link find the same length. Programs of one model
-// form a chain: long messages, as hidden states, go to the next one alone. The
-// first and the last one meet all others, with numbers, so the frames of most
-// links are short.
+// Programs of one model form a chain, and each meets the ones before and after
+// it. Frames are as long as two links can afford, so both sides of one find the
+// same length, and short where messages are, as numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +26,8 @@ public:
   /// Of a run of so many programs.
   LinkPlan(const hone_engine &engine, uint64_t programs);
 
-  /// The payload of frames over a link whose messages have at most `longest`
-  /// bytes.
+  /// The payload of frames over a link of a chain whose messages have at most
+  /// `longest` bytes.
   uint64_t payloadFor(uint64_t longest) const;
 
   /// Memory of a program that has a link with frames of each of these payloads:

@@ -116,40 +116,19 @@ Status Session::awaitGreeting(const Patience &patience) {
   return failure;
 }
 
-uint64_t Session::askedRound() {
-  std::lock_guard<std::mutex> lock(mutex);
-  return asked;
-}
-
 bool Session::hasLeft() {
   std::lock_guard<std::mutex> lock(mutex);
   return hasFarewell;
 }
 
+bool Session::isRefused() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return failure.errorCode() == ErrorCode::MessageMisfit && refusal.empty();
+}
+
 Status Session::ended(const std::string &what) {
   return failed(ErrorCode::PeerLost, {what}, {"the other program has ended"},
                 "see what it said, and give the same commands again");
-}
-
-void Session::beginRound(uint64_t wanted) {
-  std::lock_guard<std::mutex> lock(mutex);
-  round = wanted;
-  auto forget = [](auto &messages) {
-    for (auto each = messages.begin(); each != messages.end();)
-      each = each->first.schedule == kControl ? std::next(each)
-                                              : messages.erase(each);
-  };
-  forget(sends);
-  forget(receives);
-  forget(early);
-  forget(credits);
-  hasJoined = false;
-  finished.clear();
-  control.erase(std::remove_if(control.begin(), control.end(),
-                               [](const auto &each) {
-                                 return each.name.schedule != kControl;
-                               }),
-                control.end());
 }
 
 Session::~Session() {
@@ -207,7 +186,9 @@ void Session::giveUp() {
 }
 
 bool Session::hasOpenSends() const {
-  return std::any_of(sends.begin(), sends.end(),
+  // What is sent after a farewell nobody needs either.
+  return !hasFarewell &&
+         std::any_of(sends.begin(), sends.end(),
                      [](const auto &each) { return !each.second.isOver; });
 }
 
@@ -325,7 +306,7 @@ Status Session::wait(const Transport::Message &message) {
 Status Session::drain() {
   std::unique_lock<std::mutex> lock(mutex);
   const Clock::time_point begin = Clock::now();
-  while (hasOpenSends() && !hasFarewell) {
+  while (hasOpenSends()) {
     HONE_TRY(failure);
     HONE_TRY(goOn(joined({"the last answer to '", self.peer, "'"}), begin));
     changed.wait_for(lock, self.patience.slice());
@@ -715,11 +696,8 @@ void Session::refuse(Status why) {
 void Session::handleData(const Frame &frame) {
   if (frame.payloadBytes > frame.size - frame.offset)
     return refuse(frame, "bytes beyond the end of a message");
-  if (frame.name.schedule == kControl &&
-      frame.name.channel == channelNumber(kHalt)) {
-    handleHalt(frame.name.step);
+  if (frame.name.schedule == kControl && handleAsked(frame))
     return finish(frame.name);
-  }
   auto own = receives.find(frame.name);
   if (own == receives.end() || own->second.isOver) {
     const bool isKnown = finished.contains(frame.name);
@@ -744,18 +722,6 @@ void Session::handleData(const Frame &frame) {
   in.isOver = in.got == in.size;
   if (in.isOver)
     finish(frame.name);
-}
-
-void Session::handleHalt(uint64_t wanted) {
-  // Rounds of one process rise in their lower half; one that is late is over.
-  constexpr uint64_t half = uint64_t(1) << 32;
-  if (!self.mayHalt || wanted == asked ||
-      (wanted / half == asked / half && wanted < asked))
-    return;
-  asked = wanted;
-  progress();
-  if (self.events)
-    ++*self.events;
 }
 
 } // namespace hone::rt

@@ -65,8 +65,12 @@ public:
   /// number; and of those that are of one, and of no schedule.
   static constexpr uint32_t kControl = 0xffffffff,
                             kCommand = Transport::Message::kOfNoSchedule;
-  /// The channel by which a peer asks for a round; its step is the round.
-  static constexpr const char *kHalt = "halt";
+  /// A round that a peer asks for. Where nobody needs it, answers are waited
+  /// for but a moment.
+  struct Asked {
+    uint64_t round = 0; ///< 0: it asked for none
+    bool isNeeded = true;
+  };
 
   /// Errors: PeerLost, StoppedWaiting; PartsDiffer with every difference.
   static Result<std::unique_ptr<Session>> open(Peer peer);
@@ -94,10 +98,17 @@ public:
   /// Waits until all that was sent is acknowledged. Errors: as wait(); after
   /// one of patience nothing is waited for any more.
   Status drain();
-  /// The round for which the peer asked last; 0: it asked for none.
-  uint64_t askedRound();
+  /// Asks the peer for a round; any other one is over.
+  Status halt(const Asked &round);
+  /// What the peer asked for last.
+  Asked asks();
+  /// Says that a round for which the peer asked is over and another one needed.
+  /// It counts among the peer's events, unless it has asked for another one.
+  Status askAgain(uint64_t round);
   /// Whether the peer's process took leave.
   bool hasLeft();
+  /// Whether the peer refused what this side sent.
+  bool isRefused();
   /// The error of a wait for `what` after that.
   static Status ended(const std::string &what);
   /// Forgets all messages but those of kControl; what comes of other rounds is
@@ -192,6 +203,8 @@ private:
   void handleData(const Frame &frame);
   void handleCredit(const Frame &frame);
   void handleGreeting(const Frame &frame);
+  /// Of kControl, of channels that nobody posts a receive for; false: another.
+  bool handleAsked(const Frame &frame);
   /// Asks again for what has not come, offers again what was not taken.
   void remind();
   void queue(FrameKind kind, const MessageName &name, uint64_t offset,
@@ -206,7 +219,6 @@ private:
   uint64_t runOf(const MessageName &name) const {
     return name.schedule == kControl ? self.run : round;
   }
-  void handleHalt(uint64_t wanted);
   bool hasOpenSends() const;
   /// Whether its end waits for nothing.
   bool endsAtOnce() const;
@@ -266,7 +278,9 @@ private:
   Traffic total;
   const uint64_t incarnation;   ///< another one each time a program begins
   uint64_t peerIncarnation = 0; ///< 0: it has not greeted
-  uint64_t round, asked = 0;
+  uint64_t round;
+  Asked asked;
+  uint64_t halted = 0; ///< the round that the peer was asked for last
 };
 
 /// To each peer by its session.

@@ -106,6 +106,20 @@ std::vector<std::string> Settings::programs() const {
   return names;
 }
 
+Settings::Neighbours
+Settings::neighboursOf(const std::string &program) const {
+  const std::vector<std::string> all = programs();
+  const auto own = std::find(all.begin(), all.end(), program);
+  Neighbours found;
+  if (own == all.end())
+    return found;
+  if (own != all.begin())
+    found.before = own[-1];
+  if (own + 1 != all.end())
+    found.after = own[1];
+  return found;
+}
+
 uint64_t Settings::stepsLate(const std::string &program) const {
   if (!train.asynchronous)
     return 0;

@@ -359,6 +359,12 @@ struct Settings : Section {
   /// on; none: there is one program.
   std::vector<std::string> programs() const;
   bool hasPrograms() const { return !programs().empty(); }
+  /// The programs before and after one, in the order of their layers; empty:
+  /// there is none.
+  struct Neighbours {
+    std::string before, after;
+  };
+  Neighbours neighboursOf(const std::string &program) const;
   /// How many steps after a derivative `program` makes its update.
   uint64_t stepsLate(const std::string &program) const;
   /// Steps without data after the last one, in which updates are made.

@@ -80,8 +80,12 @@ Status meetOverNetwork(Options &options) {
   if (serves)
     add({"serve"}, options.serve);
   if (connects)
-    for (const auto &[name, place] : dialled(options.connect))
-      add({"connect", name.empty() ? "" : ".", name}, place);
+    for (const auto &[name, place] : dialled(options.connect)) {
+      // One that serves, too, is dialled by the program before it.
+      const std::string_view whose =
+          name.empty() && serves ? std::string_view(options.after) : name;
+      add({"connect", whose.empty() ? "" : ".", whose}, place);
+    }
   if (!options.keys.empty())
     add({"keys"}, options.keys);
   if (!options.admit.empty())

@@ -120,7 +120,8 @@ struct Options : Section {
       "programs that connect", {{}, {}, "ADDRESS"}};
   Word connect{*this, "connect", "", Bits::None, SetBy::Option,
       "train together over gRPC with the program that serves at HOST:PORT or "
-      "unix:PATH; with several of them NAME=HOST:PORT,...", {{}, {}, "ADDRESS"}};
+      "unix:PATH, beside --serve the one after this one; with two of them "
+      "NAME=HOST:PORT,...", {{}, {}, "ADDRESS"}};
   Word keys{*this, "keys", "", Bits::None, SetBy::Option,
       "with --serve and --connect: folder of the keys that hone-keys issued",
       aFolder};
@@ -145,6 +146,7 @@ struct Options : Section {
   Settings settings;
   /// Names of the options that the command line has.
   std::vector<std::string> given;
+  std::string after; ///< the program after this one, if there is one
 
   bool isGiven(const Setting &setting) const;
 

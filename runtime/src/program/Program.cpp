@@ -489,7 +489,9 @@ static Status execute(const hone_module &compiled,
                       FindTask *findTask, ExitCode &outcome) {
   Setup setup;
   HONE_ASSIGN(setup.module, Module::open(compiled));
-  const Options defaults = Options::defaults(setup.module.config());
+  const ModuleConfig &config = setup.module.config();
+  Options defaults = Options::defaults(config);
+  defaults.after = config.neighboursOf(config.program).after;
   HONE_ASSIGN(setup.options, Options::parse(arguments, defaults));
   const Options &options = setup.options;
   if (findTask)

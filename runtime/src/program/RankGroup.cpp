@@ -47,6 +47,11 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   for (const std::string &name : names)
     if (name != about.self)
       about.links.push_back({name, Ranks::pieceBytes(place.ranks)});
+  // Each has slices of all others, so all may be told by the first.
+  if (place.rank > 0)
+    about.before = about.leader;
+  else
+    about.after.assign(names.begin() + 1, names.end());
   about.address = options.exchange;
   about.equal = equalOf(module, options.settings);
   about.equal.merge(data);

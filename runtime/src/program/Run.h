@@ -144,6 +144,9 @@ private:
   Status checkSteps(uint64_t stepsOfRun) const;
   /// The end of a run of several programs.
   Status endTogether();
+  /// Says that this program and all after it have the end. One of them that
+  /// gives no sign then ends this one, too, which has all that it needs.
+  Status answerAtEnd();
   /// At the end, when all have saved: a program that gives no sign costs
   /// nothing.
   Status leaveOthers(Status status) const;

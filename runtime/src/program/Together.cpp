@@ -44,12 +44,11 @@ static uint64_t longestMessage(const Module &module, const std::string &peer) {
 }
 
 std::vector<std::string> peersOf(const Module &module) {
-  const std::string &self = module.config().program;
-  const std::vector<std::string> all = module.config().programs();
+  const auto [before, after] =
+      module.config().neighboursOf(module.config().program);
   std::vector<std::string> peers;
-  for (const std::string &each : all)
-    if (each != self && (self == all.front() || each == all.front() ||
-                         longestMessage(module, each) > 0))
+  for (const std::string &each : {before, after})
+    if (!each.empty())
       peers.push_back(each);
   return peers;
 }
@@ -147,6 +146,10 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   const std::vector<std::string> all = config.programs();
   about.leader = all.front();
   about.self = config.program;
+  const auto [before, after] = config.neighboursOf(config.program);
+  about.before = before;
+  if (!after.empty())
+    about.after = {after};
   HONE_ASSIGN(about.engine, engineOf(options));
   about.links = linksOf(module, planOf(module, *about.engine));
   about.address = options.exchangeAt;
@@ -397,6 +400,14 @@ Status Run::endTogether() {
   return doAllKnow ? leaveOthers(others.awaitAnswers()) : Status::ok();
 }
 
+Status Run::answerAtEnd() {
+  Status status = inputs.others->answer();
+  const bool haveAll = status.isOk();
+  HONE_TRY(leaveOthers(std::move(status)));
+  isEnded |= !haveAll; // who waits for the answer hears that by this one's end
+  return Status::ok();
+}
+
 Status Run::leaveOthers(Status status) const {
   // Without its mark this one needs them; and what no schedule has is an error
   // until the end.
@@ -461,10 +472,11 @@ Status Run::obey(const Command &command, Progress &progress) {
       HONE_TRY(writeAdapters(/*isDone=*/true));
     // Before the answer: then the leader may be gone.
     HONE_TRY(writeFile(endMark(), ""));
-    return inputs.others->answer();
+    return answerAtEnd();
   case Command::Kind::End:
-    HONE_TRY(inputs.others->answer());
-    HONE_TRY(leaveOthers(inputs.others->drain()));
+    HONE_TRY(answerAtEnd());
+    if (!isEnded)
+      HONE_TRY(leaveOthers(inputs.others->drain()));
     // Nobody waits while this one writes its result.
     inputs.others->leave();
     isEnded = true;

@@ -11,8 +11,8 @@ namespace hone::rt {
 /// The engine of --exchange, from the program's folder. Errors: NoEngine.
 Result<const hone_engine *> engineOf(const Options &options);
 
-/// The programs that the one of `module` meets, in their order: those that it
-/// exchanges anything with, and the first one, which meets all.
+/// The programs that the one of `module` meets: the ones before and after it,
+/// in the order of their layers.
 std::vector<std::string> peersOf(const Module &module);
 
 /// What a program that trains with others takes for that beside its plan, in
