@@ -150,6 +150,79 @@ SmallVector<Value> QueryRows::masked(Value turn, ValueRange scores) {
   });
 }
 
+namespace {
+
+/// A turn of an online softmax (Milakov and Gimelshein 2018): what each row's
+/// sums are multiplied by before the turn's `weights` add to them, and its
+/// largest product and total then.
+struct SoftmaxTurn {
+  Pair factors, maxima, totals;
+  SmallVector<Value> weights;
+};
+
+} // namespace
+
+/// `maxima` and `totals` are those before; products times `scale` are powers of
+/// two.
+static SoftmaxTurn weigh(SubgroupAttention &s, Value scale,
+                         SmallVector<Value> scores, Pair maxima, Pair totals) {
+  TeamBuilder &b = s.b;
+  auto greater = [&](Value x, Value y) -> Value {
+    return arith::MaximumFOp::create(b, x, y);
+  };
+  auto largest = llvm::to_vector(ArrayRef(scores).take_front(kLaneSums));
+  for (size_t i = kLaneSums; i < scores.size(); ++i) {
+    Value &most = largest[i % kLaneSums];
+    most = greater(most, scores[i]);
+  }
+  Pair factors, offsets;
+  for (int64_t half : {0, 1}) {
+    Value old = maxima[half];
+    Value most =
+        s.join(greater(largest[2 * half], largest[2 * half + 1]), greater);
+    maxima[half] = arith::MaximumFOp::create(b, old, most);
+    // A row that has seen nothing has no maximum: -inf - -inf is no number.
+    Value hasNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                          maxima[half], s.real(-HUGE_VAL));
+    Value finite = b.select(hasNone, s.real(0.0), maxima[half]);
+    factors[half] = s.exp2(b.mul(b.sub(old, finite), scale));
+    totals[half] = b.mul(totals[half], factors[half]);
+    offsets[half] = arith::NegFOp::create(b, b.mul(finite, scale));
+  }
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    int64_t half = i % kLaneSums / 2;
+    score = s.exp2(math::FmaOp::create(b, score, scale, offsets[half]));
+    totals[half] = b.add(totals[half], score);
+  }
+  return {factors, maxima, totals, std::move(scores)};
+}
+
+/// Stores what all turns have left: `sums`, over each row's total, and the
+/// normalizer.
+static void storeRows(simt::AttentionOp op, SubgroupAttention &s, QueryRows &at,
+                      ValueRange sums, ValueRange maxima, ValueRange totals) {
+  TeamBuilder &b = s.b;
+  for (int64_t half : {0, 1}) {
+    Value row = s.lateIndex(at.lastKeys[half]);
+    Value maximum = b.mul(maxima[half], s.real(at.scale));
+    Value total = s.joinSum(totals[half]);
+    Value reciprocal = b.div(s.real(1.0), total);
+    s.finish(sums, half, {op.getY(), b.add(at.column, at.feature)}, row,
+             at.isThere[half], reciprocal);
+    if (!op.getNormalizer())
+      continue;
+    Value place = b.mul(op.getHead(), b.index(2));
+    b.when(
+        s.both(at.isThere[half], s.both(b.isEqual(s.t, b.index(0)),
+                                        b.isEqual(op.getPart(), b.index(0)))),
+        [&] {
+          b.store(maximum, op.getNormalizer(), {row, place});
+          b.store(reciprocal, op.getNormalizer(),
+                  {row, b.add(place, b.index(1))});
+        });
+  }
+}
+
 void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
   SubgroupAttention s(op, team);
   TeamBuilder &b = s.b;
@@ -184,70 +257,66 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
           SmallVector<Value> scores = at.masked(
               turn, s.dots(staged, {{at.own(rowsAt), {stageAt, keys}}}, keys)
                         .front());
-          Pair maxima = {before[size], before[size + 1]};
-          auto greater = [&](Value x, Value y) -> Value {
-            return arith::MaximumFOp::create(b, x, y);
-          };
-          auto largest =
-              llvm::to_vector(ArrayRef(scores).take_front(kLaneSums));
-          for (size_t i = kLaneSums; i < scores.size(); ++i) {
-            Value &most = largest[i % kLaneSums];
-            most = greater(most, scores[i]);
-          }
-          Pair factors, totals, offsets;
-          for (int64_t half : {0, 1}) {
-            Value old = maxima[half];
-            Value most = s.join(
-                greater(largest[2 * half], largest[2 * half + 1]), greater);
-            maxima[half] = arith::MaximumFOp::create(b, old, most);
-            // A row that has seen nothing has no maximum: -inf - -inf is no
-            // number.
-            Value hasNone = arith::CmpFOp::create(
-                b, arith::CmpFPredicate::OEQ, maxima[half], s.real(-HUGE_VAL));
-            Value finite = b.select(hasNone, s.real(0.0), maxima[half]);
-            factors[half] = s.exp2(b.mul(b.sub(old, finite), scale));
-            totals[half] = b.mul(before[size + 2 + half], factors[half]);
-            offsets[half] = arith::NegFOp::create(b, b.mul(finite, scale));
-          }
-          for (auto [i, score] : llvm::enumerate(scores)) {
-            int64_t half = i % kLaneSums / 2;
-            score = s.exp2(math::FmaOp::create(b, score, scale, offsets[half]));
-            totals[half] = b.add(totals[half], score);
-          }
+          SoftmaxTurn next = weigh(s, scale, std::move(scores),
+                                   {before[size], before[size + 1]},
+                                   {before[size + 2], before[size + 3]});
           SmallVector<Value> sums(before.take_front(size));
           for (auto [i, sum] : llvm::enumerate(sums))
-            sum = b.mul(sum, factors[i % kLaneSums / 2]);
+            sum = b.mul(sum, next.factors[i % kLaneSums / 2]);
           Staged values{b.add(stageAt, b.index(keyNumbers)), keys};
-          s.addProducts(sums, staged, {{scores, values}});
-          llvm::append_range(sums, maxima);
-          llvm::append_range(sums, totals);
+          s.addProducts(sums, staged, {{next.weights, values}});
+          llvm::append_range(sums, next.maxima);
+          llvm::append_range(sums, next.totals);
           return sums;
         });
-    ValueRange sums = ValueRange(state).take_front(size);
     b.when(at.hasRows(), [&] {
-      for (int64_t half : {0, 1}) {
-        Value row = s.lateIndex(at.lastKeys[half]);
-        Value maximum = b.mul(state[size + half], s.real(at.scale));
-        Value total = s.joinSum(state[size + 2 + half]);
-        Value reciprocal = b.div(s.real(1.0), total);
-        s.finish(sums, half, {op.getY(), b.add(at.column, at.feature)}, row,
-                 at.isThere[half], reciprocal);
-        if (!op.getNormalizer())
-          continue;
-        Value place = b.mul(op.getHead(), b.index(2));
-        b.when(s.both(at.isThere[half],
-                      s.both(b.isEqual(s.t, b.index(0)),
-                             b.isEqual(op.getPart(), b.index(0)))),
-               [&] {
-                 b.store(maximum, op.getNormalizer(), {row, place});
-                 b.store(reciprocal, op.getNormalizer(),
-                         {row, b.add(place, b.index(1))});
-               });
-      }
+      ValueRange all = state;
+      storeRows(op, s, at, all.take_front(size), all.slice(size, 2),
+                all.take_back(2));
     });
     return {};
   };
   b.alone({}, body);
+}
+
+namespace {
+
+/// Of each row: what a slope is multiplied with and what is added, and the
+/// logarithm of the largest weight.
+struct SlopeTerms {
+  Pair factors, lessTerms, offsets;
+};
+
+} // namespace
+
+/// Also stores what the adjoint over keys reads of each row.
+static SlopeTerms slopeTerms(AttentionQueryAdjointOp op, SubgroupAttention &s,
+                             QueryRows &at) {
+  TeamBuilder &b = s.b;
+  HeadMatrix y{op.getY(), at.column}, dy{op.getDy(), at.column};
+  Value place = b.mul(op.getHead(), b.index(2));
+  SlopeTerms terms;
+  for (int64_t half : {0, 1}) {
+    Value row = at.row(half);
+    Value term = s.rowProduct(dy, y, row);
+    Value maximum = b.load(op.getNormalizer(), {row, place});
+    Value reciprocal =
+        b.load(op.getNormalizer(), {row, b.add(place, b.index(1))});
+    Value isOwn =
+        s.both(at.isThere[half], s.both(b.isEqual(s.t, b.index(0)),
+                                        b.isEqual(op.getPart(), b.index(0))));
+    b.when(isOwn, [&] {
+      b.store(term, op.getTerms(), {op.getHead(), row});
+      b.store(maximum, op.getMaxima(), {op.getHead(), row});
+      b.store(reciprocal, op.getReciprocals(), {op.getHead(), row});
+    });
+    Value factor = b.mul(reciprocal, s.real(at.scale));
+    terms.factors[half] = factor;
+    terms.lessTerms[half] = arith::NegFOp::create(b, b.mul(term, factor));
+    terms.offsets[half] =
+        arith::NegFOp::create(b, b.mul(maximum, s.real(llvm::numbers::log2e)));
+  }
+  return terms;
 }
 
 void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
@@ -257,8 +326,7 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
     constexpr int64_t keys = kKeysOfAdjointTurn;
     QueryRows at(op, s, keys);
     HeadMatrix q{op.getQ(), at.column}, k{op.getK(), at.kvColumn},
-        v{op.getV(), at.kvColumn}, y{op.getY(), at.column},
-        dy{op.getDy(), at.column};
+        v{op.getV(), at.kvColumn}, dy{op.getDy(), at.column};
     // All queries and what is like them, then two stages of keys and values.
     const int64_t rowNumbers = StagedRows::numbers(at.kRows, at.headDim),
                   keyNumbers = StagedRows::numbers(keys, at.headDim);
@@ -267,30 +335,8 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
     at.bringRows(staged, rowsAt, q);
     at.bringRows(staged, slopesAt, dy);
 
-    Value place = b.mul(op.getHead(), b.index(2));
     Value scale = s.real(at.scale * llvm::numbers::log2e);
-    // Of each row: what a slope is multiplied with and what is added, and the
-    // logarithm of the largest weight.
-    Pair factors, lessTerms, offsets;
-    for (int64_t half : {0, 1}) {
-      Value row = at.row(half);
-      Value term = s.rowProduct(dy, y, row);
-      Value maximum = b.load(op.getNormalizer(), {row, place});
-      Value reciprocal =
-          b.load(op.getNormalizer(), {row, b.add(place, b.index(1))});
-      Value isOwn =
-          s.both(at.isThere[half], s.both(b.isEqual(s.t, b.index(0)),
-                                          b.isEqual(op.getPart(), b.index(0))));
-      b.when(isOwn, [&] {
-        b.store(term, op.getTerms(), {op.getHead(), row});
-        b.store(maximum, op.getMaxima(), {op.getHead(), row});
-        b.store(reciprocal, op.getReciprocals(), {op.getHead(), row});
-      });
-      factors[half] = b.mul(reciprocal, s.real(at.scale));
-      lessTerms[half] = arith::NegFOp::create(b, b.mul(term, factors[half]));
-      offsets[half] = arith::NegFOp::create(
-          b, b.mul(maximum, s.real(llvm::numbers::log2e)));
-    }
+    const SlopeTerms terms = slopeTerms(op, s, at);
     SmallVector<Value> sums(s.resultSums(), s.real(0.0));
     // Where the features of the result begin in a stage of keys.
     Value partAt = b.mul(op.getPart(), b.index(keys * StagedRows::kLine));
@@ -311,10 +357,10 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
           SmallVector<Value> slopes = products[1];
           for (auto [i, slope] : llvm::enumerate(slopes)) {
             int64_t half = i % kLaneSums / 2;
-            Value p =
-                s.exp2(math::FmaOp::create(b, scores[i], scale, offsets[half]));
-            slope = b.mul(p, math::FmaOp::create(b, slope, factors[half],
-                                                 lessTerms[half]));
+            Value p = s.exp2(
+                math::FmaOp::create(b, scores[i], scale, terms.offsets[half]));
+            slope = b.mul(p, math::FmaOp::create(b, slope, terms.factors[half],
+                                                 terms.lessTerms[half]));
           }
           SmallVector<Value> next(before);
           Staged part{b.add(stageAt, partAt), keys};

@@ -259,76 +259,111 @@ neighboursOf(tile::ReduceOp op, NeighbourBody &body, const Team &team) {
   return Neighbours{count, begins};
 }
 
-static void distribute(tile::ReduceOp op, const Team &team) {
-  TeamBuilder b(op, team);
+namespace {
+
+/// A tile.reduce in code of a team.
+class Reduction {
+public:
+  Reduction(tile::ReduceOp op, const Team &team);
+
+  /// What the op's results are.
+  SmallVector<Value> lower();
+
+private:
+  SmallVector<Value> joinedWith(ValueRange before, ArrayRef<Value> values);
+  // Each joins terms to `joined` and returns the first that it leaves.
+  Value foldNeighbours(NeighbourBody &body, const Neighbours &some);
+  Value foldTogether(int64_t atOnce);
+
+  tile::ReduceOp op;
+  const Team &team;
+  TeamBuilder b;
   SmallVector<tile::Combine> kinds;
-  SmallVector<Value> start;
+  SmallVector<Value> joined; ///< of this thread, so far
+};
+
+} // namespace
+
+Reduction::Reduction(tile::ReduceOp op, const Team &team)
+    : op(op), team(team), b(op, team) {
   for (auto [kind, type] :
        llvm::zip_equal(op.getCombine().getAsRange<tile::CombineAttr>(),
                        op.getResultTypes())) {
     kinds.push_back(kind.getValue());
-    start.push_back(
+    joined.push_back(
         b.real(type, kinds.back() == tile::Combine::add ? 0.0 : -HUGE_VAL));
   }
-  auto joinedWith = [&](ValueRange before, ArrayRef<Value> values) {
-    SmallVector<Value> after;
-    for (auto [kind, old, value] : llvm::zip_equal(kinds, before, values))
-      after.push_back(join(b, kind, old, value));
+}
+
+SmallVector<Value> Reduction::joinedWith(ValueRange before,
+                                         ArrayRef<Value> values) {
+  SmallVector<Value> after;
+  for (auto [kind, old, value] : llvm::zip_equal(kinds, before, values))
+    after.push_back(join(b, kind, old, value));
+  return after;
+}
+
+Value Reduction::foldNeighbours(NeighbourBody &body, const Neighbours &some) {
+  Value many = b.index(some.count);
+  Value groups = b.div(op.getBound(), many);
+  // The order is the same where loads go one by one.
+  auto terms = [&](ArrayRef<Value> at, ValueRange before, bool isWide) {
+    SmallVector<SmallVector<Value>> points;
+    for (Value group : at)
+      for (int64_t k = 0; k < some.count; ++k)
+        points.push_back({b.add(b.mul(group, many), b.index(k))});
+    SmallVector<Value> after(before);
+    for (ArrayRef<Value> next :
+         body.inlined(b, points, isWide ? some.count : 1))
+      after = joinedWith(after, next);
     return after;
   };
-  SmallVector<Value> joined(start);
+  auto branch = [&](bool isWide) {
+    return [&, isWide](OpBuilder &, Location) {
+      scf::YieldOp::create(
+          b, foldGroups(b, groups, joined,
+                        [&](ArrayRef<Value> at, ValueRange before) {
+                          return terms(at, before, isWide);
+                        }));
+    };
+  };
+  joined = llvm::to_vector_of<Value>(
+      scf::IfOp::create(b, some.begins, branch(true), branch(false))
+          .getResults());
+  return b.mul(groups, many);
+}
+
+Value Reduction::foldTogether(int64_t atOnce) {
+  int64_t turn = atOnce * team.size();
+  Value whole = b.mul(b.div(op.getBound(), b.index(turn)), b.index(turn));
+  joined = b.fold(
+      team.member(), whole, turn, joined, [&](Value i, ValueRange before) {
+        SmallVector<SmallVector<Value>> values;
+        for (int64_t n = 0; n < atOnce; ++n)
+          values.push_back(
+              b.inlined(*op.getBody(), b.add(i, b.index(n * team.size()))));
+        // In the order that they have one by one.
+        SmallVector<Value> after(before);
+        for (ArrayRef<Value> next : values)
+          after = joinedWith(after, next);
+        return after;
+      });
+  return whole;
+}
+
+SmallVector<Value> Reduction::lower() {
+  Block &body = *op.getBody();
   Value from = b.index(0);
   int64_t atOnce = elementsAtOnce(op.getBound(), team);
-  NeighbourBody beside(*op.getBody(), op.getBody()->getArgument(0));
-  if (std::optional<Neighbours> some = neighboursOf(op, beside, team)) {
-    Value many = b.index(some->count);
-    Value groups = b.div(op.getBound(), many);
-    // The order is the same where loads go one by one.
-    auto terms = [&](ArrayRef<Value> at, ValueRange before, bool isWide) {
-      SmallVector<SmallVector<Value>> points;
-      for (Value group : at)
-        for (int64_t k = 0; k < some->count; ++k)
-          points.push_back({b.add(b.mul(group, many), b.index(k))});
-      SmallVector<Value> after(before);
-      for (ArrayRef<Value> next :
-           beside.inlined(b, points, isWide ? some->count : 1))
-        after = joinedWith(after, next);
-      return after;
-    };
-    auto branch = [&](bool isWide) {
-      return [&, isWide](OpBuilder &, Location) {
-        scf::YieldOp::create(
-            b, foldGroups(b, groups, joined,
-                          [&](ArrayRef<Value> at, ValueRange before) {
-                            return terms(at, before, isWide);
-                          }));
-      };
-    };
-    joined = llvm::to_vector_of<Value>(
-        scf::IfOp::create(b, some->begins, branch(true), branch(false))
-            .getResults());
-    from = b.mul(groups, many);
-  } else if (atOnce > 1 && !op.getBody()->getOps<memref::LoadOp>().empty() &&
-             op.getBody()->getOps<memref::StoreOp>().empty()) {
-    int64_t turn = atOnce * team.size();
-    Value whole = b.mul(b.div(op.getBound(), b.index(turn)), b.index(turn));
-    joined = b.fold(
-        team.member(), whole, turn, joined, [&](Value i, ValueRange before) {
-          SmallVector<SmallVector<Value>> values;
-          for (int64_t n = 0; n < atOnce; ++n)
-            values.push_back(
-                b.inlined(*op.getBody(), b.add(i, b.index(n * team.size()))));
-          // In the order that they have one by one.
-          SmallVector<Value> after(before);
-          for (ArrayRef<Value> next : values)
-            after = joinedWith(after, next);
-          return after;
-        });
-    from = whole;
-  }
+  NeighbourBody beside(body, body.getArgument(0));
+  if (std::optional<Neighbours> some = neighboursOf(op, beside, team))
+    from = foldNeighbours(beside, *some);
+  else if (atOnce > 1 && !body.getOps<memref::LoadOp>().empty() &&
+           body.getOps<memref::StoreOp>().empty())
+    from = foldTogether(atOnce);
   joined = b.fold(b.add(from, team.member()), op.getBound(), team.size(),
                   joined, [&](Value j, ValueRange before) {
-                    return joinedWith(before, b.inlined(*op.getBody(), j));
+                    return joinedWith(before, b.inlined(body, j));
                   });
   // Both lanes of a pair add the same two numbers, so all lanes agree.
   for (int32_t distance = simt::kLanes / 2; distance > 0; distance /= 2)
@@ -337,7 +372,11 @@ static void distribute(tile::ReduceOp op, const Team &team) {
   for (auto [number, value] : llvm::enumerate(joined))
     value = team.isSubgroup ? b.fromFirstLane(value)
                             : joinSubgroups(b, kinds[number], value, number);
-  op.replaceAllUsesWith(joined);
+  return joined;
+}
+
+static void distribute(tile::ReduceOp op, const Team &team) {
+  op.replaceAllUsesWith(Reduction(op, team).lower());
 }
 
 //===----------------------------------------------------------------------===//

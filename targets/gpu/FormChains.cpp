@@ -142,77 +142,97 @@ static tile::ProductOp firstProductOf(scf::ForOp loop) {
   return {};
 }
 
+/// The first product of what could be a chain from `first` on; null: none.
+static tile::ProductOp beginOf(Operation *first) {
+  auto loop = dyn_cast<scf::ForOp>(first);
+  auto product = loop ? firstProductOf(loop) : dyn_cast<tile::ProductOp>(first);
+  if (!product)
+    return {};
+  bool begins = loop ? addsAlone(loop, SumPlace::of(product),
+                                 static_cast<int64_t>(product.getColumns()))
+                     : isOpen(product);
+  return begins ? product : tile::ProductOp();
+}
+
+/// The last op of the chain that `first` begins, with `product`; null if there
+/// is none.
+static Operation *lastOf(Operation *first, tile::ProductOp product) {
+  const SumPlace place = SumPlace::of(product);
+  const int64_t columns = product.getColumns();
+  const bool isLoop = isa<scf::ForOp>(first);
+  Operation *last = first;
+  // Whether anything but products belongs to it, or would with a later one.
+  bool hasOthers = isLoop, othersPending = false;
+  unsigned members = 1;
+  for (Operation *next = first->getNextNode(); next;
+       next = next->getNextNode()) {
+    auto add = [&] {
+      last = next;
+      hasOthers |= othersPending;
+      othersPending = false;
+      ++members;
+    };
+    auto sums = dyn_cast<tile::ProductOp>(next);
+    if (sums && areSums(sums, place, columns)) {
+      if (!sums.getAccumulate() || !closesChain(sums))
+        break;
+      add();
+      if (!isOpen(sums))
+        break;
+      continue;
+    }
+    auto inner = dyn_cast<scf::ForOp>(next);
+    if (inner && addsAlone(inner, place, columns)) {
+      add();
+      hasOthers = true;
+      continue;
+    }
+    if (next->hasTrait<OpTrait::IsTerminator>() || mayTouch(next, place.c))
+      break;
+    othersPending |= !isMemoryEffectFree(next);
+  }
+  // More than a tile is computed tile by tile, and what else stands in the
+  // chain must not be done again for each.
+  if ((members < 2 && !isLoop) || (hasOthers && !simt::isOneTile(product)))
+    return nullptr;
+  return last;
+}
+
+/// Moves the ops from `first` up to `end` into a chain on `place`, but for
+/// those that can stand before it.
+static simt::ChainOp wrap(Operation *first, Block::iterator end,
+                          const SumPlace &place) {
+  OpBuilder b(first);
+  auto chain = simt::ChainOp::create(b, first->getLoc(), place.c, place.row,
+                                     place.column, place.m, place.n);
+  Block &body = chain.getBody().emplaceBlock();
+  auto isInside = [&](Operation *other) { return other->getBlock() == &body; };
+  for (auto op = first->getIterator(); op != end;) {
+    Operation &moved = *op++;
+    if (staysOutside(&moved, isInside))
+      moved.moveBefore(chain);
+    else
+      moved.moveBefore(&body, body.end());
+  }
+  return chain;
+}
+
 void FormChains::visit(Block &block) {
   for (auto at = block.begin(); at != block.end();) {
     Operation *first = &*at++;
-    auto loop = dyn_cast<scf::ForOp>(first);
-    auto product =
-        loop ? firstProductOf(loop) : dyn_cast<tile::ProductOp>(first);
-    SumPlace place;
-    int64_t columns = 0;
-    if (product) {
-      place = SumPlace::of(product);
-      columns = product.getColumns();
-    }
-    bool begins =
-        product && (loop ? addsAlone(loop, place, columns) : isOpen(product));
-    if (!begins) {
+    tile::ProductOp product = beginOf(first);
+    if (!product) {
       for (Region &region : first->getRegions())
         if (!isa<tile::TileDialect>(first->getDialect()))
           for (Block &inner : region)
             visit(inner);
       continue;
     }
-    // The last op that belongs to it, and whether anything but products does.
-    Operation *last = first;
-    bool hasOthers = loop != nullptr, othersPending = false;
-    unsigned members = 1;
-    for (auto next = at; next != block.end(); ++next) {
-      auto add = [&] {
-        last = &*next;
-        hasOthers |= othersPending;
-        othersPending = false;
-        ++members;
-      };
-      auto sums = dyn_cast<tile::ProductOp>(*next);
-      if (sums && areSums(sums, place, columns)) {
-        if (!sums.getAccumulate() || !closesChain(sums))
-          break;
-        add();
-        if (!isOpen(sums))
-          break;
-        continue;
-      }
-      auto inner = dyn_cast<scf::ForOp>(*next);
-      if (inner && addsAlone(inner, place, columns)) {
-        add();
-        hasOthers = true;
-        continue;
-      }
-      if (next->hasTrait<OpTrait::IsTerminator>() || mayTouch(&*next, place.c))
-        break;
-      othersPending |= !isMemoryEffectFree(&*next);
-    }
-    // More than a tile is computed tile by tile, and what else stands in the
-    // chain must not be done again for each.
-    if ((members < 2 && !loop) || (hasOthers && !simt::isOneTile(product)))
+    Operation *last = lastOf(first, product);
+    if (!last)
       continue;
     auto end = std::next(last->getIterator());
-    if (!canWrap(first, end))
-      continue;
-    OpBuilder b(first);
-    auto chain = simt::ChainOp::create(b, first->getLoc(), place.c, place.row,
-                                       place.column, place.m, place.n);
-    Block &body = chain.getBody().emplaceBlock();
-    for (auto op = first->getIterator(); op != end;) {
-      Operation &moved = *op++;
-      if (staysOutside(&moved, [&](Operation *other) {
-            return other->getBlock() == &body;
-          }))
-        moved.moveBefore(chain);
-      else
-        moved.moveBefore(&body, body.end());
-    }
-    at = std::next(chain->getIterator());
+    if (canWrap(first, end))
+      at = std::next(wrap(first, end, SumPlace::of(product))->getIterator());
   }
 }

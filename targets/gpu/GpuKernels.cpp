@@ -94,9 +94,9 @@ static simt::TileEnd endOf(Operation *op) {
   return gates ? simt::TileEnd::Gate : simt::TileEnd::Store;
 }
 
-tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
-                                  const KernelSettings &settings) const {
-  tile::Blocks blocks = settings.blocks;
+/// Rows of an adapter's narrow results.
+static int64_t narrowRowsOf(Operation *op, int64_t rows, tile::Blocks blocks,
+                            const simt::DeviceFeatures &device) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<LoraLinearOp, LoraInnerAdjointOp, LoraLinearAdjointOp,
             LoraParameterAdjointOp>([&](auto adapter) {
@@ -111,70 +111,112 @@ tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
               blocks.narrowRows = std::min(
                   blocks.narrowRows, droppedRows(adapter, blocks, device));
           });
-  // Sums over all rows are long and few: the smaller a tile, the more of them
-  // run at a time.
+  return blocks.narrowRows;
+}
+
+/// Cuts an adapter's gradients. Sums over all rows are long and few: the
+/// smaller a tile, the more of them run at a time.
+static void cutRowSums(LoraParameterAdjointOp adapter, bool roundsProducts,
+                       const simt::DeviceFeatures &device,
+                       tile::Blocks &blocks) {
+  const int64_t rank = columnsOf(adapter.getB()),
+                in = columnsOf(adapter.getX()),
+                out = columnsOf(adapter.getDy());
+  if (device.matrixUnits && roundsProducts && simt::RowSums::isRank(rank) &&
+      isInBFloat16(adapter.getX())) {
+    blocks.columns = simt::RowSums::placesFor(in);
+    blocks.narrowColumns = simt::RowSums::placesFor(out);
+    return;
+  }
+  blocks.columns = simt::adapterColumns(rank, in, blocks.columns);
+  blocks.narrowColumns = simt::thinTilePlaces(out);
+}
+
+namespace {
+
+/// Cuts products that are a matrix unit's.
+class MatrixCut {
+public:
+  MatrixCut(int64_t rows, const simt::DeviceFeatures &device,
+            tile::Blocks &blocks)
+      : rows(rows), device(device), blocks(blocks) {}
+
+  /// The product of the first operand of `op` with `weight`.
+  void cut(Operation *op, Value weight, bool canWiden, bool hasParts = false);
+  /// The scores of a loss, of which `columns` exist at a time.
+  void cut(LinearCrossEntropyOp loss, int64_t columns);
+
+private:
+  /// Of `columns` that are sums of `terms`.
+  void widen(int64_t columns, int64_t terms, bool isByGroups,
+             simt::TileEnd end);
+
+  int64_t rows;
+  const simt::DeviceFeatures &device;
+  tile::Blocks &blocks;
+};
+
+} // namespace
+
+void MatrixCut::widen(int64_t columns, int64_t terms, bool isByGroups,
+                      simt::TileEnd end) {
+  blocks.rows = blocks.columns = simt::kMostPlaces;
+  if (!isByGroups || !simt::isWorthWideTiles(rows, columns, terms, end))
+    return;
+  blocks.columns = simt::kMostGroupColumns;
+  blocks.bandTiles = simt::bandTiles(rows);
+}
+
+void MatrixCut::cut(Operation *op, Value weight, bool canWiden, bool hasParts) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!computeType(type.getElementType()).isF32())
+    return;
+  bool isByGroups = canMultiplyInGroups(device, op->getOperand(0), weight);
+  int64_t columns = type.getDimSize(1);
+  if (hasParts ||
+      (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
+                               : simt::hasWorkForLargeTiles(rows, columns))))
+    widen(columns, columnsOf(op->getOperand(0)), isByGroups, endOf(op));
+  else
+    blocks.rows = simt::matrixTileRows(rows, columns);
+}
+
+void MatrixCut::cut(LinearCrossEntropyOp loss, int64_t columns) {
+  auto x = cast<RankedTensorType>(loss.getX().getType());
+  if (!loss.getSmoothing() && computeType(x.getElementType()).isF32() &&
+      simt::hasWorkForLargeTiles(rows, columns))
+    widen(columns, columnsOf(loss.getX()),
+          canMultiplyInGroups(device, loss.getX(), loss.getWeight()),
+          simt::TileEnd::Scores);
+}
+
+tile::Blocks GpuKernels::blocksOf(Operation *op, int64_t rows,
+                                  const KernelSettings &settings) const {
+  tile::Blocks blocks = settings.blocks;
+  blocks.narrowRows = narrowRowsOf(op, rows, blocks, device);
   if (auto adapter = dyn_cast<LoraParameterAdjointOp>(op);
       adapter && device.copiesInFlight && !adapter.getDropout()) {
-    blocks.columns = simt::adapterColumns(
-        columnsOf(adapter.getB()), columnsOf(adapter.getX()), blocks.columns);
-    blocks.narrowColumns = simt::thinTilePlaces(columnsOf(adapter.getDy()));
-    int64_t rank = columnsOf(adapter.getB());
-    bool isOfUnits = device.matrixUnits && settings.roundsProducts &&
-                     simt::RowSums::isRank(rank) &&
-                     isInBFloat16(adapter.getX());
-    if (isOfUnits) {
-      blocks.columns = simt::RowSums::placesFor(columnsOf(adapter.getX()));
-      blocks.narrowColumns =
-          simt::RowSums::placesFor(columnsOf(adapter.getDy()));
-    }
+    cutRowSums(adapter, settings.roundsProducts, device, blocks);
     return blocks;
   }
   if (!device.matrixUnits || !settings.roundsProducts)
     return blocks;
-  // Of `columns` that are sums of `terms`.
-  auto widen = [&](int64_t columns, int64_t terms, bool isByGroups,
-                   simt::TileEnd end) {
-    blocks.rows = blocks.columns = simt::kMostPlaces;
-    if (!isByGroups || !simt::isWorthWideTiles(rows, columns, terms, end))
-      return;
-    blocks.columns = simt::kMostGroupColumns;
-    blocks.bandTiles = simt::bandTiles(rows);
-  };
-  auto cut = [&](Operation *op, Value weight, bool canWiden,
-                 bool hasParts = false) {
-    Value result = op->getResult(0);
-    auto type = cast<RankedTensorType>(result.getType());
-    if (!computeType(type.getElementType()).isF32())
-      return;
-    bool isByGroups = canMultiplyInGroups(device, op->getOperand(0), weight);
-    int64_t columns = type.getDimSize(1);
-    if (hasParts ||
-        (canWiden && (isByGroups ? simt::hasWorkForGroups(rows, columns)
-                                 : simt::hasWorkForLargeTiles(rows, columns))))
-      widen(columns, columnsOf(op->getOperand(0)), isByGroups, endOf(op));
-    else
-      blocks.rows = simt::matrixTileRows(rows, columns);
-  };
+  MatrixCut matrices(rows, device, blocks);
   llvm::TypeSwitch<Operation *>(op)
       .Case<LinearOp, LinearAdjointOp>([&](auto linear) {
-        cut(linear, linear.getWeight(), /*canWiden=*/true);
+        matrices.cut(linear, linear.getWeight(), /*canWiden=*/true);
       })
       .Case([&](LinearCrossEntropyOp loss) {
         auto weight = cast<RankedTensorType>(loss.getWeight().getType());
-        auto x = cast<RankedTensorType>(loss.getX().getType());
-        int64_t tile = std::min(weight.getDimSize(0), settings.lossColumns);
-        if (!loss.getSmoothing() && computeType(x.getElementType()).isF32() &&
-            simt::hasWorkForLargeTiles(rows, tile))
-          widen(tile, columnsOf(loss.getX()),
-                canMultiplyInGroups(device, loss.getX(), loss.getWeight()),
-                simt::TileEnd::Scores);
+        matrices.cut(loss,
+                     std::min(weight.getDimSize(0), settings.lossColumns));
       })
       // Dropout between the two products of an adapter is applied to a whole
       // tile, so that has to be other products' tile, too.
       .Case<LoraLinearOp, LoraLinearAdjointOp>([&](auto linear) {
         bool isWhole = !linear.getDropout();
-        cut(linear, linear.getWeight(), /*canWiden=*/isWhole,
-            isWhole && productParts(linear, linear.getWeight()) > 1);
+        matrices.cut(linear, linear.getWeight(), /*canWiden=*/isWhole,
+                     isWhole && productParts(linear, linear.getWeight()) > 1);
       });
   return blocks;
 }

@@ -63,7 +63,7 @@ bool MemoryPlace::covers(const MemoryPlace &other) const {
          });
 }
 
-/// `inner`, which counts from the begin of `outer`, from where `outer` does.
+/// `inner`, which counts from the start of `outer`, from where `outer` does.
 static ByteRanges within(const ByteRanges &outer, const ByteRanges &inner) {
   return combined(outer, inner, [](ByteRange out, ByteRange in) {
     return ByteRange{out.begin + in.begin,

@@ -125,7 +125,7 @@ void simt::fenceForGroups(TeamBuilder &b) {
                                  NVVM::SharedSpace::shared_cta));
 }
 
-/// How blocks of `op` are split, if they are. Others than those of few rows
+/// How blocks of `op` are split, if they are. Only those of few rows are: others
 /// stand where shared memory is spoken for.
 static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
   std::optional<int64_t> rows = upperBound(op.getM());
@@ -136,36 +136,33 @@ static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
 }
 
 void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
-  if (std::optional<ThinTile> tile = ThinTile::of(op, team.state.device)) {
-    TileProduct product(op, TileShape::dealtOut(tile->rows, tile->columns),
-                        team);
+  const DeviceFeatures &device = team.state.device;
+  // `add` is given what a tile's sums were.
+  auto lower = [&](const TileShape &shape, auto add) {
+    TileProduct product(op, shape, team);
     product.forEachTile([&](Value i, Value j) {
-      product.finish(i, j, product.addThin(*tile, product.before(i, j)));
+      product.finish(i, j, add(product, i, j, product.before(i, j)));
     });
-    return;
-  }
-  if (std::optional<RowSums> tile = RowSums::of(op, team.state.device)) {
-    TileProduct product(op, TileShape::dealtOut(tile->rows(), tile->columns()),
-                        team);
-    product.forEachTile([&](Value i, Value j) {
-      product.finish(i, j, product.addRowSums(*tile, product.before(i, j)));
-    });
-    return;
-  }
-  if (std::optional<BlockSplit> split = splitOf(op, team)) {
-    auto [rows, columns] = std::pair(split->shape.rows, split->shape.columns);
-    TileProduct product(op, TileShape::dealtOut(rows, columns), team);
-    product.forEachTile([&](Value i, Value j) {
-      product.finish(i, j, product.addSplit(*split, product.before(i, j)));
-    });
-    return;
-  }
-  TileShape shape =
-      shapeOf(op, usesMatrixUnits(op, team.state.device), team.state.device);
-  TileProduct product(op, shape, team);
-  product.forEachTile([&](Value i, Value j) {
-    product.finish(i, j, product.addTo(i, j, product.before(i, j)));
-  });
+  };
+  if (std::optional<ThinTile> tile = ThinTile::of(op, device))
+    return lower(TileShape::dealtOut(tile->rows, tile->columns),
+                 [&](TileProduct &product, Value, Value, ValueRange had) {
+                   return product.addThin(*tile, had);
+                 });
+  if (std::optional<RowSums> tile = RowSums::of(op, device))
+    return lower(TileShape::dealtOut(tile->rows(), tile->columns()),
+                 [&](TileProduct &product, Value, Value, ValueRange had) {
+                   return product.addRowSums(*tile, had);
+                 });
+  if (std::optional<BlockSplit> split = splitOf(op, team))
+    return lower(TileShape::dealtOut(split->shape.rows, split->shape.columns),
+                 [&](TileProduct &product, Value, Value, ValueRange had) {
+                   return product.addSplit(*split, had);
+                 });
+  lower(shapeOf(op, usesMatrixUnits(op, device), device),
+        [](TileProduct &product, Value i, Value j, ValueRange had) {
+          return product.addTo(i, j, had);
+        });
 }
 
 bool hone::simt::isOneTile(tile::ProductOp op) {

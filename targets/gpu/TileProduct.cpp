@@ -462,83 +462,92 @@ SmallVector<Value> TileProduct::joined(ValueRange old, ValueRange sums,
 
 SmallVector<Value> TileProduct::addTo(Value i, Value j, ValueRange had) {
   Value memory = b.team.state.stages(stagesBytes());
-  Value zero = b.index(0), k = op.getK();
-  auto blockTerms = static_cast<int64_t>(op.getTerms());
   SmallVector<Type> types(sums(), element);
   return b.alone(types, [&]() -> SmallVector<Value> {
-    begin(memory, zero, i, j);
-    // How many terms are added at a time is a matrix unit's affair.
-    if (multipliesMatrices()) {
-      bool goesOn = false;
-      auto body = [&](Value slot, Value, ValueRange carried) {
-        return isByGroups() ? multiplyGroup(slot, carried, goesOn)
-                            : multiplyMatrices(slot, carried);
-      };
-      Value isLeft = left.isWhole(i, k), isRight = right.isWhole(j, k);
-      if (stages == 1 || !isLeft || !isRight)
-        return forEachStage(zero, k, had, body);
-      goesOn = stagesUnderWay();
-      auto branch = scf::IfOp::create(
-          b, b.createOrFold<arith::AndIOp>(isLeft, isRight),
-          [&](OpBuilder &, Location) {
-            scf::YieldOp::create(b, forEachStageAhead(true, k, had, body));
-          },
-          [&](OpBuilder &, Location) {
-            scf::YieldOp::create(b, forEachStageAhead(false, k, had, body));
-          });
-      return llvm::to_vector_of<Value>(branch.getResults());
-    }
-    auto sum = [&](Value from, Value to) {
-      return forEachStage(from, to, zeros(),
-                          [&](Value slot, Value, ValueRange carried) {
-                            return multiply(slot, carried);
-                          });
-    };
-    std::optional<int64_t> depth = upperBound(k);
-    if (depth && *depth <= blockTerms) {
-      SmallVector<Value> sums = sum(zero, k);
-      return op.getAccumulate() ? joined(had, sums, Value()) : sums;
-    }
-    // A first block without terms is zero, so all products have one.
-    if (blockTerms % terms || stages == 1) {
-      Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
-      return b.fold(
-          zero, end, blockTerms, had, [&](Value start, ValueRange old) {
-            Value next = b.min(k, b.add(start, b.index(blockTerms)));
-            return joined(old, sum(start, next), b.isEqual(start, zero));
-          });
-    }
-    // Copies stay in flight from block to block.
-    SmallVector<Value> values(had);
-    llvm::append_range(values, zeros());
-    SmallVector<Value> ended = forEachStage(
-        zero, k, values, [&](Value slot, Value t, ValueRange carried) {
-          ValueRange old = carried.take_front(sums());
-          SmallVector<Value> block = multiply(slot, carried.drop_front(sums()));
-          Value next = b.add(t, b.index(terms));
-          Value isWhole = b.isEqual(b.rem(next, b.index(blockTerms)), zero);
-          Value isLast =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::uge, next, k);
-          Value isEnd = arith::OrIOp::create(b, isWhole, isLast);
-          auto branch = scf::IfOp::create(
-              b, isEnd,
-              [&](OpBuilder &, Location) {
-                Value isFirst = arith::CmpIOp::create(
-                    b, arith::CmpIPredicate::ule, next, b.index(blockTerms));
-                SmallVector<Value> after = joined(old, block, isFirst);
-                llvm::append_range(after, zeros());
-                scf::YieldOp::create(b, after);
-              },
-              [&](OpBuilder &, Location) {
-                SmallVector<Value> after(old);
-                llvm::append_range(after, block);
-                scf::YieldOp::create(b, after);
-              });
-          return llvm::to_vector_of<Value>(branch.getResults());
-        });
-    ended.truncate(sums());
-    return ended;
+    begin(memory, b.index(0), i, j);
+    return multipliesMatrices() ? addMatrices(i, j, had) : addBlocks(had);
   });
+}
+
+/// How many terms are added at a time is a matrix unit's affair.
+SmallVector<Value> TileProduct::addMatrices(Value i, Value j, ValueRange had) {
+  Value zero = b.index(0), k = op.getK();
+  bool goesOn = false;
+  auto body = [&](Value slot, Value, ValueRange carried) {
+    return isByGroups() ? multiplyGroup(slot, carried, goesOn)
+                        : multiplyMatrices(slot, carried);
+  };
+  Value isLeft = left.isWhole(i, k), isRight = right.isWhole(j, k);
+  if (stages == 1 || !isLeft || !isRight)
+    return forEachStage(zero, k, had, body);
+  goesOn = stagesUnderWay();
+  auto branch = scf::IfOp::create(
+      b, b.createOrFold<arith::AndIOp>(isLeft, isRight),
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(b, forEachStageAhead(true, k, had, body));
+      },
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(b, forEachStageAhead(false, k, had, body));
+      });
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+SmallVector<Value> TileProduct::addBlocks(ValueRange had) {
+  Value zero = b.index(0), k = op.getK();
+  auto blockTerms = static_cast<int64_t>(op.getTerms());
+  auto sum = [&](Value from, Value to) {
+    return forEachStage(from, to, zeros(),
+                        [&](Value slot, Value, ValueRange carried) {
+                          return multiply(slot, carried);
+                        });
+  };
+  std::optional<int64_t> depth = upperBound(k);
+  if (depth && *depth <= blockTerms) {
+    SmallVector<Value> only = sum(zero, k);
+    return op.getAccumulate() ? joined(had, only, Value()) : only;
+  }
+  if (blockTerms % terms == 0 && stages > 1)
+    return addBlocksInFlight(had);
+  // A first block without terms is zero, so all products have one.
+  Value end = b.createOrFold<arith::MaxUIOp>(k, b.index(1));
+  return b.fold(zero, end, blockTerms, had, [&](Value start, ValueRange old) {
+    Value next = b.min(k, b.add(start, b.index(blockTerms)));
+    return joined(old, sum(start, next), b.isEqual(start, zero));
+  });
+}
+
+SmallVector<Value> TileProduct::addBlocksInFlight(ValueRange had) {
+  Value zero = b.index(0), k = op.getK();
+  auto blockTerms = static_cast<int64_t>(op.getTerms());
+  SmallVector<Value> values(had);
+  llvm::append_range(values, zeros());
+  SmallVector<Value> ended = forEachStage(
+      zero, k, values, [&](Value slot, Value t, ValueRange carried) {
+        ValueRange old = carried.take_front(sums());
+        SmallVector<Value> block = multiply(slot, carried.drop_front(sums()));
+        Value next = b.add(t, b.index(terms));
+        Value isWhole = b.isEqual(b.rem(next, b.index(blockTerms)), zero);
+        Value isLast =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::uge, next, k);
+        Value isEnd = arith::OrIOp::create(b, isWhole, isLast);
+        auto branch = scf::IfOp::create(
+            b, isEnd,
+            [&](OpBuilder &, Location) {
+              Value isFirst = arith::CmpIOp::create(
+                  b, arith::CmpIPredicate::ule, next, b.index(blockTerms));
+              SmallVector<Value> after = joined(old, block, isFirst);
+              llvm::append_range(after, zeros());
+              scf::YieldOp::create(b, after);
+            },
+            [&](OpBuilder &, Location) {
+              SmallVector<Value> after(old);
+              llvm::append_range(after, block);
+              scf::YieldOp::create(b, after);
+            });
+        return llvm::to_vector_of<Value>(branch.getResults());
+      });
+  ended.truncate(sums());
+  return ended;
 }
 
 SmallVector<Value> TileProduct::joinParts(Value parts, Value count,

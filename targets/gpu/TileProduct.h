@@ -50,6 +50,12 @@ public:
 private:
   using Value = mlir::Value;
 
+  /// addTo() on matrix units, and in the blocks of terms that the op says.
+  llvm::SmallVector<Value> addMatrices(Value i, Value j, mlir::ValueRange had);
+  llvm::SmallVector<Value> addBlocks(mlir::ValueRange had);
+  /// The same with copies that stay in flight from block to block.
+  llvm::SmallVector<Value> addBlocksInFlight(mlir::ValueRange had);
+
   int64_t sums() const { return shape.rowsEach() * shape.columnsEach(); }
   bool multipliesMatrices() const { return isByMatrices; }
   mlir::Type stagedType(StagedSide::Which which, int64_t places) {
@@ -89,6 +95,17 @@ private:
                      NeighbourBody *epilogue);
   void finishPieces(Value i, Value j, mlir::ValueRange sums,
                     NeighbourBody *epilogue);
+  /// One by one; of a whole tile, unless pieces of those are stored, several
+  /// epilogues before the first store.
+  void finishSums(Value i, Value j, mlir::ValueRange sums, bool allColumns,
+                  bool storesWholePieces);
+  void finishWholeTile(Value i, Value j, mlir::ValueRange sums);
+  /// `sum` after the epilogue.
+  Value complete(Value sum, Value row, Value column);
+  void store(Value sum, Value row, Value column);
+  /// Whether all of a tile is inside of the result; of its columns nothing is
+  /// asked if there is room for all.
+  Value isWhole(Value i, Value j, bool allColumns = false);
   /// The buffer that sums are stored to, and where in it.
   std::pair<Value, llvm::SmallVector<Value>> target(Value row, Value column);
   /// What a sum that had `old` is with the next block of terms.

@@ -106,23 +106,13 @@ Value TileProduct::storesPieces(Value i, Value j, bool allColumns,
   Value begins = beginsAccess(b, memory, place.back(), pieceColumns());
   if (!begins)
     return Value();
-  auto require = [&](Value condition) {
-    begins = b.createOrFold<arith::AndIOp>(begins, condition);
-  };
   if (epilogue && epilogue->isWide()) {
     Value reads = epilogue->beginsAccesses(b, j, kMatrixColumns);
     if (!reads)
       return Value();
-    require(reads);
+    begins = b.createOrFold<arith::AndIOp>(begins, reads);
   }
-  auto reaches = [&](Value at, int64_t places, Value size) {
-    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                         b.add(at, b.index(places)), size);
-  };
-  require(reaches(i, shape.rows, op.getM()));
-  if (!allColumns)
-    require(reaches(j, shape.columns, op.getN()));
-  return begins;
+  return b.createOrFold<arith::AndIOp>(begins, isWhole(i, j, allColumns));
 }
 
 void TileProduct::finishPieces(Value i, Value j, ValueRange sums,
@@ -153,76 +143,80 @@ void TileProduct::finishPieces(Value i, Value j, ValueRange sums,
   }
 }
 
+Value TileProduct::complete(Value sum, Value row, Value column) {
+  if (op.getEpilogue().empty())
+    return sum;
+  return b.inlined(op.getEpilogue().front(), {sum, row, column}).front();
+}
+
+void TileProduct::store(Value sum, Value row, Value column) {
+  auto [memory, place] = target(row, column);
+  auto type = cast<MemRefType>(memory.getType());
+  b.store(b.convert(type.getElementType(), sum), memory, place);
+}
+
+Value TileProduct::isWhole(Value i, Value j, bool allColumns) {
+  auto reaches = [&](Value at, int64_t places, Value size) {
+    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                         b.add(at, b.index(places)), size);
+  };
+  Value hasRows = reaches(i, shape.rows, op.getM());
+  if (allColumns)
+    return hasRows;
+  return b.createOrFold<arith::AndIOp>(hasRows,
+                                       reaches(j, shape.columns, op.getN()));
+}
+
+void TileProduct::finishWholeTile(Value i, Value j, ValueRange sums) {
+  SmallVector<std::array<Value, 3>> completed;
+  forEachSum([&](unsigned number, Value r, Value c) {
+    Value row = b.add(i, r), column = b.add(j, c);
+    completed.push_back({complete(sums[number], row, column), row, column});
+    if (completed.size() % kCompletedTogether)
+      return;
+    for (auto &[sum, row, column] : completed)
+      store(sum, row, column);
+    completed.clear();
+  });
+}
+
+void TileProduct::finishSums(Value i, Value j, ValueRange sums, bool allColumns,
+                             bool storesWholePieces) {
+  if (allColumns) { // and no epilogue
+    unsigned number = 0;
+    for (Value place : rowsOf) {
+      Value row = b.add(i, place);
+      b.when(b.isLess(row, op.getM()), [&] {
+        for (Value column : columnsOf)
+          store(sums[number++], row, b.add(j, column));
+      });
+    }
+    return;
+  }
+  auto storeInside = [&](unsigned number, Value r, Value c) {
+    Value row = b.add(i, r), column = b.add(j, c);
+    // Both differences are negative. Eight conditions of four rows and four
+    // columns would be more than there are registers for them.
+    Value both = arith::AndIOp::create(b, b.sub(row, op.getM()),
+                                       b.sub(column, op.getN()));
+    Value isInside =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
+    b.when(isInside,
+           [&] { store(complete(sums[number], row, column), row, column); });
+  };
+  if (op.getEpilogue().empty() || storesWholePieces ||
+      sums.size() < kCompletedTogether)
+    return forEachSum(storeInside);
+  // What epilogues load would be waited for sum by sum, each in a branch.
+  b.when(
+      isWhole(i, j), [&] { finishWholeTile(i, j, sums); },
+      [&] { forEachSum(storeInside); });
+}
+
 void TileProduct::finish(Value i, Value j, ValueRange sums) {
   // Columns beyond the last have room, and nobody reads them.
   bool fits = op.getPadded() && !op.getInto() && op.getEpilogue().empty() &&
               static_cast<int64_t>(op.getColumns()) % shape.columns == 0;
-  auto complete = [&](unsigned number, Value row, Value column) -> Value {
-    if (op.getEpilogue().empty())
-      return sums[number];
-    return b.inlined(op.getEpilogue().front(), {sums[number], row, column})
-        .front();
-  };
-  auto put = [&](Value sum, Value row, Value column) {
-    auto [memory, place] = target(row, column);
-    auto type = cast<MemRefType>(memory.getType());
-    b.store(b.convert(type.getElementType(), sum), memory, place);
-  };
-  auto store = [&](unsigned number, Value row, Value column) {
-    put(complete(number, row, column), row, column);
-  };
-  Value inPieces;
-  auto oneByOne = [&] {
-    if (fits) {
-      unsigned number = 0;
-      for (Value place : rowsOf) {
-        Value row = b.add(i, place);
-        b.when(b.isLess(row, op.getM()), [&] {
-          for (Value column : columnsOf)
-            store(number++, row, b.add(j, column));
-        });
-      }
-      return;
-    }
-    auto storeInside = [&](unsigned number, Value r, Value c) {
-      Value row = b.add(i, r), column = b.add(j, c);
-      // Both differences are negative. Eight conditions of four rows and four
-      // columns would be more than there are registers for them.
-      Value both = arith::AndIOp::create(b, b.sub(row, op.getM()),
-                                         b.sub(column, op.getN()));
-      Value isInside =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
-      b.when(isInside, [&] { store(number, row, column); });
-    };
-    if (op.getEpilogue().empty() || inPieces ||
-        sums.size() < kCompletedTogether) {
-      forEachSum(storeInside);
-      return;
-    }
-    // What epilogues load would be waited for sum by sum, each in a branch.
-    auto reaches = [&](Value at, int64_t places, Value size) {
-      return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                           b.add(at, b.index(places)), size);
-    };
-    Value isWhole =
-        b.createOrFold<arith::AndIOp>(reaches(i, shape.rows, op.getM()),
-                                      reaches(j, shape.columns, op.getN()));
-    b.when(
-        isWhole,
-        [&] {
-          SmallVector<std::array<Value, 3>> completed;
-          forEachSum([&](unsigned number, Value r, Value c) {
-            Value row = b.add(i, r), column = b.add(j, c);
-            completed.push_back({complete(number, row, column), row, column});
-            if (completed.size() % kCompletedTogether)
-              return;
-            for (auto &[sum, row, column] : completed)
-              put(sum, row, column);
-            completed.clear();
-          });
-        },
-        [&] { forEachSum(storeInside); });
-  };
   b.alone({}, [&] {
     std::optional<NeighbourBody> epilogue;
     if (!op.getEpilogue().empty()) {
@@ -230,8 +224,9 @@ void TileProduct::finish(Value i, Value j, ValueRange sums) {
       epilogue.emplace(body, body.getArguments().back());
     }
     NeighbourBody *beside = epilogue ? &*epilogue : nullptr;
-    if (hasRowPieces())
-      inPieces = storesPieces(i, j, fits, beside);
+    Value inPieces =
+        hasRowPieces() ? storesPieces(i, j, fits, beside) : Value();
+    auto oneByOne = [&] { finishSums(i, j, sums, fits, bool(inPieces)); };
     if (inPieces)
       b.when(inPieces, [&] { finishPieces(i, j, sums, beside); }, oneByOne);
     else
