@@ -105,8 +105,30 @@ public:
   void emit(unsigned maxRows);
 
 private:
-  void emitTile(unsigned rows, Value aTile, Value cTile, Value startTile,
-                Value firstRow, Value firstRequest);
+  /// How rows fall into tiles.
+  struct Tiles {
+    unsigned maxRows;
+    Value whole; ///< tiles of `maxRows`
+    Value upper,
+        lower; ///< rows of those after them, of which either may have none
+    Value count;
+  };
+  Tiles cutRows(unsigned maxRows);
+  void planRequests(const Tiles &tiles);
+  /// Pointers to a tile's first row of a, of the result, and of what sums start
+  /// from, and its number.
+  struct TileStart {
+    Value a, c, start, row;
+  };
+  /// Tile number `number`, of `rows` rows.
+  void emitTileOfAnyHeight(const Tiles &tiles, const TileStart &at, Value rows,
+                           Value number);
+  void emitTile(unsigned rows, const TileStart &at, Value firstRequest);
+  Value select(arith::CmpIPredicate relation, Value x, Value y, Value then,
+               Value otherwise) {
+    Value holds = arith::CmpIOp::create(b, loc, relation, x, y);
+    return arith::SelectOp::create(b, loc, holds, then, otherwise);
+  }
   ValueRange emitBursts(ArrayRef<Value> rowPointers, Value cTile,
                         Value firstRequest, ValueRange start);
   ValueRange emitStart(unsigned rows, Value startTile);
@@ -147,75 +169,85 @@ private:
 
 } // namespace
 
-void ContractEmitter::emit(unsigned maxRows) {
-  if (pairs || types.widensA())
-    converted = LLVM::AllocaOp::create(b, loc, a.getType(), types.panel,
-                                       p.word(maxRows * termsPerRequest),
-                                       /*alignment=*/64);
-  auto select = [&](arith::CmpIPredicate relation, Value x, Value y, Value then,
-                    Value otherwise) -> Value {
-    Value holds = arith::CmpIOp::create(b, loc, relation, x, y);
-    return arith::SelectOp::create(b, loc, holds, then, otherwise);
-  };
+ContractEmitter::Tiles ContractEmitter::cutRows(unsigned maxRows) {
   assert(maxRows <= 2 * kSmallRows + 1 && "two small tiles hold the rest");
   Value whole = p.divide(m, maxRows);
   Value rest = p.subtract(m, p.multiply(whole, p.word(maxRows)));
   Value upper = select(arith::CmpIPredicate::sgt, rest, p.word(kSmallRows),
                        p.ceilDivide(rest, 2), rest);
   Value lower = p.subtract(rest, upper);
-  Value tiles = p.add(
+  Value count = p.add(
       whole, p.add(p.minimum(upper, p.word(1)), p.minimum(lower, p.word(1))));
+  return {maxRows, whole, upper, lower, count};
+}
+
+void ContractEmitter::planRequests(const Tiles &tiles) {
+  const int64_t bytes = types.a.getIntOrFloatBitWidth() / 8;
   requests = types.depth ? p.word(1) : p.ceilDivide(k, termsPerRequest);
-  ahead.divide(p, p.multiply(tiles, requests),
-               maxRows * termsPerRequest * types.a.getIntOrFloatBitWidth() / 8);
-  Value rowBytes =
-      p.multiply(aRow, p.word(types.a.getIntOrFloatBitWidth() / 8));
+  ahead.divide(p, p.multiply(tiles.count, requests),
+               tiles.maxRows * termsPerRequest * bytes);
+  Value rowBytes = p.multiply(aRow, p.word(bytes));
   asksForRows =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
                             p.multiply(m, rowBytes), p.word(kNearBytes));
-  if (!pairs) {
-    // Rows one after the other are one stream, which the processor reads ahead
-    // in time; pairs are multiplied faster.
-    Value rowsApart =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
-    asksForRows = arith::AndIOp::create(b, loc, rowsApart, asksForRows);
+  if (pairs)
+    return;
+  // Rows one after the other are one stream, which the processor reads ahead
+  // in time; pairs are multiplied faster.
+  Value rowsApart =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
+  asksForRows = arith::AndIOp::create(b, loc, rowsApart, asksForRows);
+}
+
+void ContractEmitter::emitTileOfAnyHeight(const Tiles &tiles,
+                                          const TileStart &at, Value rows,
+                                          Value number) {
+  Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
+  // Here and not in the cases, where addresses that are known would be kept
+  // across the loops.
+  if (store.rounds)
+    requestResult(at.c, rows);
+  if (store.epilogue) {
+    EpilogueEmitter epilogue(b, loc, *store.epilogue, operands, at.row, lanes);
+    p.loop(p.word(0), rows, 1, [&](Value r) { epilogue.request(r, vectors); });
   }
+  int64_t small = std::min(kSmallRows, tiles.maxRows - 1);
+  auto cases = llvm::to_vector(llvm::seq<int64_t>(1, small + 1));
+  auto branch = scf::IndexSwitchOp::create(b, loc, TypeRange(), index, cases,
+                                           cases.size());
+  auto emitCase = [&](Region &region, unsigned count) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    emitTile(count, at, p.multiply(number, requests));
+    scf::YieldOp::create(b, loc);
+  };
+  for (auto [height, region] : llvm::zip(cases, branch.getCaseRegions()))
+    emitCase(region, height);
+  emitCase(branch.getDefaultRegion(), tiles.maxRows);
+}
+
+void ContractEmitter::emit(unsigned maxRows) {
+  if (pairs || types.widensA())
+    converted = LLVM::AllocaOp::create(b, loc, a.getType(), types.panel,
+                                       p.word(maxRows * termsPerRequest),
+                                       /*alignment=*/64);
+  const Tiles tiles = cutRows(maxRows);
+  planRequests(tiles);
   // The tile's first rows are carried as pointers: from a row's number, the
   // optimiser would compute its address again for each term.
   auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
-    Value left = select(arith::CmpIPredicate::eq, t, whole, upper, lower);
-    Value rows =
-        select(arith::CmpIPredicate::slt, t, whole, p.word(maxRows), left);
-    Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
-    // Here and not in the cases, where addresses that are known would be kept
-    // across the loops.
-    if (store.rounds)
-      requestResult(at[1], rows);
-    if (store.epilogue) {
-      EpilogueEmitter epilogue(b, loc, *store.epilogue, operands, at[3], lanes);
-      p.loop(p.word(0), rows, 1,
-             [&](Value r) { epilogue.request(r, vectors); });
-    }
-    int64_t small = std::min(kSmallRows, maxRows - 1);
-    auto cases = llvm::to_vector(llvm::seq<int64_t>(1, small + 1));
-    auto branch = scf::IndexSwitchOp::create(b, loc, TypeRange(), index, cases,
-                                             cases.size());
-    auto emitCase = [&](Region &region, unsigned count) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&region.emplaceBlock());
-      emitTile(count, at[0], at[1], at[2], at[3], p.multiply(t, requests));
-      scf::YieldOp::create(b, loc);
-    };
-    for (auto [height, region] : llvm::zip(cases, branch.getCaseRegions()))
-      emitCase(region, height);
-    emitCase(branch.getDefaultRegion(), maxRows);
+    Value left = select(arith::CmpIPredicate::eq, t, tiles.whole, tiles.upper,
+                        tiles.lower);
+    Value rows = select(arith::CmpIPredicate::slt, t, tiles.whole,
+                        p.word(maxRows), left);
+    emitTileOfAnyHeight(tiles, {at[0], at[1], at[2], at[3]}, rows, t);
     Value next[] = {p.at(types.a, at[0], p.multiply(rows, aRow)),
                     p.at(stored, at[1], p.multiply(rows, cRow)),
                     p.at(element, at[2], p.multiply(rows, startRow)),
                     p.add(at[3], rows)};
     scf::YieldOp::create(b, loc, next);
   };
-  scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1),
+  scf::ForOp::create(b, loc, p.word(0), tiles.count, p.word(1),
                      ValueRange{a, c, start, p.word(0)}, body);
   func::ReturnOp::create(b, loc);
 }
@@ -463,18 +495,17 @@ ValueRange ContractEmitter::emitStart(unsigned rows, Value startTile) {
   return scf::IfOp::create(b, loc, isNull, zeros, loads).getResults();
 }
 
-void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
-                               Value startTile, Value firstRow,
+void ContractEmitter::emitTile(unsigned rows, const TileStart &at,
                                Value firstRequest) {
   SmallVector<Value> rowPointers;
   for (unsigned r = 0; r < rows; ++r)
-    rowPointers.push_back(p.at(types.a, aTile, p.multiply(p.word(r), aRow)));
-  ValueRange start = emitStart(rows, startTile);
+    rowPointers.push_back(p.at(types.a, at.a, p.multiply(p.word(r), aRow)));
+  ValueRange start = emitStart(rows, at.start);
   ValueRange sums =
       types.depth
           ? emitPairs(rowPointers, p.word(0), p.word(types.depth), start)
-          : emitBursts(rowPointers, cTile, firstRequest, start);
-  emitStore(rows, cTile, firstRow, sums);
+          : emitBursts(rowPointers, at.c, firstRequest, start);
+  emitStore(rows, at.c, at.row, sums);
 }
 
 /// Adds all products to the sums and asks for memory on the way.

@@ -1,8 +1,8 @@
 //===- CpuPasses.td - From tile ops to loops over vectors ------------------===//
 //
-// Run in the order of this file, with those of targets/host between them. Which
-// CPU it is `hone-cpu-lower-tiles` knows; the others only know that it is one,
-// and of kernels whether they round.
+// Run in the order of this file, with those of targets/host between them. Only
+// `hone-cpu-lower-tiles` is told which CPU it is for; `hone-cpu-expand-products`
+// is told whether kernels round, and no more.
 //
 //===----------------------------------------------------------------------===//
 

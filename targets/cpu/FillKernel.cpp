@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "targets/cpu/KernelLibrary.h"
-#include "targets/cpu/PointerBuilder.h"
+#include "targets/cpu/PanelFill.h"
 #include "targets/cpu/TransposeNetwork.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -29,150 +29,171 @@ SmallVector<Type> hone::fillArguments(OpBuilder &b,
   return types;
 }
 
-func::FuncOp KernelLibrary::fill(const SourceFormat &format, Type element,
-                                 unsigned lanes, unsigned columns) {
-  if (element.isBF16())
-    return fillPairs(format, lanes, columns, /*transpose=*/false);
-  OpBuilder b(module.getContext());
-  auto [function, isNew] =
-      declare(b, fillName("tile_fill", format, element, columns),
-              fillArguments(b, format));
-  if (!isNew)
-    return function;
+namespace {
 
-  Location loc = function.getLoc();
-  PointerBuilder p(b, loc);
-  ValueRange arguments = function.getArguments();
-  Value panel = arguments.take_back(3)[0], height = arguments.take_back(2)[0],
-        width = arguments.back();
-  PanelSource source(b, loc, format, element, arguments.drop_back(3));
-  Value none =
-      arith::ConstantOp::create(b, loc, element, b.getZeroAttr(element));
-  Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, width,
-                                     p.word(columns));
-  Value vectors = p.multiply(p.divide(width, lanes), p.word(lanes));
-  p.loop(p.word(0), height, 1, [&](Value k) {
-    PanelSource::Row row = source.row(k);
-    Value to = p.at(element, panel, p.multiply(k, p.word(columns)));
-    auto copyVectors = [&](Value end) {
-      p.loop(p.word(0), end, lanes, [&](Value j) {
-        p.store(source.vector(row, j, lanes), p.at(element, to, j));
-      });
-    };
-    auto copyRow = [&](OpBuilder &, Location) {
-      if (format.isPacked())
-        copyVectors(p.word(columns));
-      else
-        p.store(source.vector(row, p.word(0), columns), to);
-      scf::YieldOp::create(b, loc);
-    };
-    auto copyPart = [&](OpBuilder &, Location) {
-      copyVectors(vectors);
-      p.loop(vectors, width, 1, [&](Value j) {
-        p.store(source.scalar(row, j), p.at(element, to, j));
-      });
-      p.loop(width, p.word(columns), 1,
-             [&](Value j) { p.store(none, p.at(element, to, j)); });
-      scf::YieldOp::create(b, loc);
-    };
-    scf::IfOp::create(b, loc, full, copyRow, copyPart);
-  });
-  func::ReturnOp::create(b, loc);
-  return function;
+class FillEmitter : public PanelFill {
+public:
+  FillEmitter(OpBuilder &b, Location loc, const SourceFormat &format,
+              Type element, unsigned lanes, unsigned columns,
+              ValueRange arguments)
+      : PanelFill(b, loc, format, element, lanes, columns, arguments),
+        format(format), element(element),
+        vector(VectorType::get(lanes, element)),
+        network(b, loc, lanes, element.getIntOrFloatBitWidth()) {}
+
+  void emit(bool transpose);
+
+private:
+  void copyRows();
+  /// `isWhole`: there are all columns; else those up to `vectors` are copied as
+  /// such.
+  void copyRow(Value k, Value isWhole, Value vectors);
+  /// Columns of the panel from `j` on, as many as a vector has lanes: squares
+  /// of words up to the term `words`, then others up to `squares`.
+  void transposeRows(Value j, Value words, Value squares);
+  void transposeSquare(const TransposedRows &from, Value k, Value j);
+  /// The same of numbers of less than 32 bits, as words of several.
+  void transposeWords(const TransposedRows &from, Value k, Value j);
+  /// Where such squares end.
+  Value wordsEnd();
+
+  Value panelAt(Value k, Value j) {
+    return p.at(element, panel, p.add(p.multiply(k, p.word(columns)), j));
+  }
+  void put(Value column, Value mask, Value k, Value j) {
+    p.store(arith::SelectOp::create(b, loc, mask, column, zeroOf(vector)),
+            panelAt(k, j));
+  }
+  Value wholeUpTo(Value size, int64_t unit) {
+    return p.multiply(p.divide(size, unit), p.word(unit));
+  }
+
+  const SourceFormat &format;
+  Type element;
+  VectorType vector;
+  TransposeNetwork network;
+};
+
+} // namespace
+
+void FillEmitter::copyRow(Value k, Value isWhole, Value vectors) {
+  PanelSource::Row row = source.row(k);
+  Value to = p.at(element, panel, p.multiply(k, p.word(columns)));
+  auto copyVectors = [&](Value end) {
+    p.loop(p.word(0), end, lanes, [&](Value j) {
+      p.store(source.vector(row, j, lanes), p.at(element, to, j));
+    });
+  };
+  auto copyWhole = [&](OpBuilder &, Location) {
+    if (format.isPacked())
+      copyVectors(p.word(columns));
+    else
+      p.store(source.vector(row, p.word(0), columns), to);
+    scf::YieldOp::create(b, loc);
+  };
+  auto copyPart = [&](OpBuilder &, Location) {
+    Value none = zeroOf(element);
+    copyVectors(vectors);
+    p.loop(vectors, width, 1, [&](Value j) {
+      p.store(source.scalar(row, j), p.at(element, to, j));
+    });
+    p.loop(width, p.word(columns), 1,
+           [&](Value j) { p.store(none, p.at(element, to, j)); });
+    scf::YieldOp::create(b, loc);
+  };
+  scf::IfOp::create(b, loc, isWhole, copyWhole, copyPart);
 }
 
-func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
-                                           Type element, unsigned lanes,
-                                           unsigned columns) {
-  if (element.isBF16())
-    return fillPairs(format, lanes, columns, /*transpose=*/true);
+void FillEmitter::copyRows() {
+  Value isWhole = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, width,
+                                        p.word(columns));
+  Value vectors = wholeUpTo(width, lanes);
+  p.loop(p.word(0), height, 1, [&](Value k) { copyRow(k, isWhole, vectors); });
+}
+
+Value FillEmitter::wordsEnd() {
+  const int64_t perWord = source.perWord(), wide = lanes * perWord;
+  if (perWord == 1)
+    return p.word(0);
+  Value end = wholeUpTo(height, wide);
+  if (Value isAligned = source.isAligned(wide))
+    end = arith::SelectOp::create(b, loc, isAligned, end, p.word(0));
+  return end;
+}
+
+void FillEmitter::transposeWords(const TransposedRows &from, Value k, Value j) {
+  const int64_t perWord = source.perWord(), wide = lanes * perWord;
+  SmallVector<Value> square;
+  for (const PanelSource::Row &row : from.rows)
+    square.push_back(source.words(row, k, lanes));
+  PanelSource::Groups groups;
+  for (auto [i, words] : llvm::enumerate(network.transpose(square))) {
+    int64_t first = i * perWord;
+    if (first % source.groupTerms(wide) == 0)
+      groups = source.groups(from.rows, p.add(k, p.word(first)));
+    for (int64_t n = 0; n < perWord; ++n)
+      put(source.number(words, n, groups), from.mask,
+          p.add(k, p.word(first + n)), j);
+  }
+}
+
+void FillEmitter::transposeSquare(const TransposedRows &from, Value k,
+                                  Value j) {
+  SmallVector<Value> square;
+  for (const PanelSource::Row &row : from.rows)
+    square.push_back(source.vector(row, k, lanes));
+  for (auto [i, column] : llvm::enumerate(network.transpose(square)))
+    put(column, from.mask, p.add(k, p.word(i)), j);
+}
+
+void FillEmitter::transposeRows(Value j, Value words, Value squares) {
+  TransposedRows from = rowsFrom(j);
+  const int64_t perWord = source.perWord();
+  if (perWord > 1)
+    p.loop(p.word(0), words, lanes * perWord,
+           [&](Value k) { transposeWords(from, k, j); });
+  p.loop(words, squares, lanes, [&](Value k) { transposeSquare(from, k, j); });
+  Value none = zeroOf(element);
+  p.loop(squares, height, 1, [&](Value k) {
+    for (unsigned r = 0; r < lanes; ++r) {
+      Value isValid = vector::ExtractOp::create(b, loc, from.mask, int64_t(r));
+      p.store(arith::SelectOp::create(b, loc, isValid,
+                                      source.scalar(from.rows[r], k), none),
+              panelAt(k, p.add(j, p.word(r))));
+    }
+  });
+}
+
+void FillEmitter::emit(bool transpose) {
+  if (!transpose)
+    return copyRows();
+  auto clear = [&](Value j) {
+    Value zero = zeroOf(vector);
+    p.loop(p.word(0), height, 1,
+           [&](Value k) { p.store(zero, panelAt(k, j)); });
+  };
+  Value squares = wholeUpTo(height, lanes), words = wordsEnd();
+  forEachVector(clear, [&](Value j) { transposeRows(j, words, squares); });
+}
+
+func::FuncOp KernelLibrary::fill(const SourceFormat &format, Type element,
+                                 unsigned lanes, unsigned columns,
+                                 bool transpose) {
   OpBuilder b(module.getContext());
   auto [function, isNew] =
-      declare(b, fillName("tile_fill_transposed", format, element, columns),
+      declare(b,
+              fillName(transpose ? "tile_fill_transposed" : "tile_fill", format,
+                       element, columns),
               fillArguments(b, format));
   if (!isNew)
     return function;
-
   Location loc = function.getLoc();
-  PointerBuilder p(b, loc);
-  ValueRange arguments = function.getArguments();
-  Value panel = arguments.take_back(3)[0], height = arguments.take_back(2)[0],
-        width = arguments.back();
-  PanelSource source(b, loc, format, element, arguments.drop_back(3));
-  auto vector = VectorType::get(lanes, element);
-  Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
-  Value none =
-      arith::ConstantOp::create(b, loc, element, b.getZeroAttr(element));
-  Value squares = p.multiply(p.divide(height, lanes), p.word(lanes));
-  // Numbers of less than 32 bits are transposed as words of several.
-  const int64_t perWord = source.perWord(), wide = lanes * perWord;
-  Value wideSquares = p.multiply(p.divide(height, wide), p.word(wide));
-  if (perWord == 1)
-    wideSquares = p.word(0);
-  else if (Value isAligned = source.isAligned(wide))
-    wideSquares =
-        arith::SelectOp::create(b, loc, isAligned, wideSquares, p.word(0));
-  Value lastRow = p.subtract(width, p.word(1));
-  auto panelAt = [&](Value k, Value j) {
-    return p.at(element, panel, p.add(p.multiply(k, p.word(columns)), j));
-  };
-
-  p.loop(p.word(0), p.word(columns), lanes, [&](Value j) {
-    Value empty =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, j, width);
-    auto clear = [&](OpBuilder &, Location) {
-      p.loop(p.word(0), height, 1,
-             [&](Value k) { p.store(zero, panelAt(k, j)); });
-      scf::YieldOp::create(b, loc);
-    };
-    auto copy = [&](OpBuilder &, Location) {
-      // Rows past the width repeat the last one and are then masked away.
-      SmallVector<PanelSource::Row> rows;
-      for (unsigned r = 0; r < lanes; ++r)
-        rows.push_back(source.row(p.minimum(p.add(j, p.word(r)), lastRow)));
-      Value valid = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                               p.subtract(width, j));
-      Value mask = vector::CreateMaskOp::create(
-          b, loc, VectorType::get(lanes, b.getI1Type()), valid);
-      TransposeNetwork network(b, loc, lanes, element.getIntOrFloatBitWidth());
-      auto put = [&](Value column, Value k) {
-        p.store(arith::SelectOp::create(b, loc, mask, column, zero),
-                panelAt(k, j));
-      };
-      auto copyWords = [&](Value k) {
-        SmallVector<Value> square;
-        for (const PanelSource::Row &row : rows)
-          square.push_back(source.words(row, k, lanes));
-        PanelSource::Groups groups;
-        for (auto [i, words] : llvm::enumerate(network.transpose(square))) {
-          int64_t first = i * perWord;
-          if (first % source.groupTerms(wide) == 0)
-            groups = source.groups(rows, p.add(k, p.word(first)));
-          for (int64_t n = 0; n < perWord; ++n)
-            put(source.number(words, n, groups), p.add(k, p.word(first + n)));
-        }
-      };
-      if (perWord > 1)
-        p.loop(p.word(0), wideSquares, wide, copyWords);
-      p.loop(wideSquares, squares, lanes, [&](Value k) {
-        SmallVector<Value> square;
-        for (const PanelSource::Row &row : rows)
-          square.push_back(source.vector(row, k, lanes));
-        for (auto [i, column] : llvm::enumerate(network.transpose(square)))
-          put(column, p.add(k, p.word(i)));
-      });
-      p.loop(squares, height, 1, [&](Value k) {
-        for (unsigned r = 0; r < lanes; ++r) {
-          Value isValid = vector::ExtractOp::create(b, loc, mask, int64_t(r));
-          p.store(arith::SelectOp::create(b, loc, isValid,
-                                          source.scalar(rows[r], k), none),
-                  panelAt(k, p.add(j, p.word(r))));
-        }
-      });
-      scf::YieldOp::create(b, loc);
-    };
-    scf::IfOp::create(b, loc, empty, clear, copy);
-  });
+  if (element.isBF16())
+    emitPairFill(b, function, format, lanes, columns, transpose);
+  else
+    FillEmitter(b, loc, format, element, lanes, columns,
+                function.getArguments())
+        .emit(transpose);
   func::ReturnOp::create(b, loc);
   return function;
 }

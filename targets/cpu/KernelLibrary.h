@@ -92,17 +92,13 @@ public:
   mlir::func::FuncOp contract(const ContractTypes &types, unsigned lanes,
                               unsigned vectors, ContractStore store);
 
-  /// panel[k][j] = source[k][j], zero for width <= j < columns.
+  /// panel[k][j] = source[k][j], or source[j][k] with `transpose`; zero for
+  /// width <= j < columns.
   ///   (source.argumentTypes()..., panel: ptr, height: i64, width: i64)
   /// A panel of bf16 is one of pairs: the terms 2q and 2q + 1 of a column are
   /// neighbours in memory, and zero from `height` to a multiple of kUnitTerms.
   mlir::func::FuncOp fill(const SourceFormat &source, mlir::Type element,
-                          unsigned lanes, unsigned columns);
-
-  /// The same for panel[k][j] = source[j][k].
-  mlir::func::FuncOp fillTransposed(const SourceFormat &source,
-                                    mlir::Type element, unsigned lanes,
-                                    unsigned columns);
+                          unsigned lanes, unsigned columns, bool transpose);
 
   /// sums[j] = (accumulates ? sums[j] : 0) + sum over t of a[t] * w[j][t];
   /// see cpu.dots.
@@ -115,8 +111,6 @@ private:
   }
   std::string contractName(const ContractTypes &types, unsigned rows,
                            unsigned columns, ContractStore store);
-  mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned lanes,
-                               unsigned columns, bool transpose);
   /// Returns the function called `name`, and whether its body is still to be
   /// built; `b` then stands in its entry block.
   std::pair<mlir::func::FuncOp, bool>
@@ -132,5 +126,10 @@ private:
 void emitMatrixUnitContract(mlir::OpBuilder &b, mlir::func::FuncOp function,
                             const ContractTypes &types, unsigned vectors,
                             bool accumulates);
+
+/// The body of KernelLibrary::fill for a panel of pairs, but for its return.
+void emitPairFill(mlir::OpBuilder &b, mlir::func::FuncOp function,
+                  const SourceFormat &source, unsigned lanes, unsigned columns,
+                  bool transpose);
 
 } // namespace hone

@@ -61,9 +61,7 @@ static void lowerFill(cpu::FillOp op, KernelLibrary &kernels,
                     toWord(b, loc, op.getHeight()),
                     toWord(b, loc, op.getWidth())});
   func::FuncOp kernel =
-      op.getTranspose()
-          ? kernels.fillTransposed(format, element, lanes, columns)
-          : kernels.fill(format, element, lanes, columns);
+      kernels.fill(format, element, lanes, columns, op.getTranspose());
   func::CallOp::create(b, loc, kernel, arguments);
   op.erase();
 }

@@ -10,7 +10,7 @@
 
 #include "targets/cpu/BFloat16.h"
 #include "targets/cpu/KernelLibrary.h"
-#include "targets/cpu/PointerBuilder.h"
+#include "targets/cpu/PanelFill.h"
 #include "targets/cpu/TransposeNetwork.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,15 +24,15 @@ static constexpr int64_t kRowsAhead = 32;
 
 namespace {
 
-class PairFillEmitter {
+/// A lane is a pair.
+class PairFillEmitter : public PanelFill {
 public:
   PairFillEmitter(OpBuilder &b, Location loc, const SourceFormat &format,
                   unsigned lanes, unsigned columns, ValueRange arguments)
-      : p(b, loc), b(b), loc(loc), lanes(lanes), columns(columns),
-        number(format.isPacked() ? Type(b.getF32Type()) : format.numbers),
-        source(b, loc, format, number, arguments.drop_back(3)),
-        requests(!format.isPacked()), panel(arguments.take_back(3)[0]),
-        height(arguments.take_back(2)[0]), width(arguments.back()) {}
+      : PanelFill(b, loc, format,
+                  format.isPacked() ? Type(b.getF32Type()) : format.numbers,
+                  lanes, columns, arguments),
+        requests(!format.isPacked()) {}
 
   void emit(bool transpose);
 
@@ -41,12 +41,9 @@ private:
   void copyRows();
   void copyPairOfRows(Value q, bool hasSecond);
   void transposeRows(Value j);
-  void transposeSquare(ArrayRef<PanelSource::Row> rows, Value mask, Value j,
-                       Value k, unsigned terms);
+  void transposeSquare(const TransposedRows &from, Value j, Value k,
+                       unsigned terms);
 
-  Value zeroOf(Type type) {
-    return arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
-  }
   VectorType vectorOf(Type type, unsigned count) {
     return VectorType::get(count, type);
   }
@@ -70,15 +67,7 @@ private:
     return roundToBFloat16(b, loc, source.vector(row, column, lanes));
   }
 
-  PointerBuilder p;
-  OpBuilder &b;
-  Location loc;
-  unsigned lanes; ///< pairs in a vector
-  unsigned columns;
-  Type number; ///< what the source is read as
-  PanelSource source;
   bool requests; ///< of lines that are read soon, see kRowsAhead
-  Value panel, height, width;
 };
 
 } // namespace
@@ -125,12 +114,11 @@ void PairFillEmitter::copyRows() {
 }
 
 /// Transposes the `terms` terms from k of `lanes` rows: as many or twice so.
-void PairFillEmitter::transposeSquare(ArrayRef<PanelSource::Row> rows,
-                                      Value mask, Value j, Value k,
-                                      unsigned terms) {
+void PairFillEmitter::transposeSquare(const TransposedRows &from, Value j,
+                                      Value k, unsigned terms) {
   SmallVector<Value> square;
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
-  for (const PanelSource::Row &row : rows) {
+  for (const PanelSource::Row &row : from.rows) {
     for (int64_t at = terms; requests && at < 2 * terms; at += source.perLine())
       source.request(row, p.add(k, p.word(at)));
     Value low = numbersOf(row, k);
@@ -145,29 +133,21 @@ void PairFillEmitter::transposeSquare(ArrayRef<PanelSource::Row> rows,
   Value firstPair = p.divide(k, 2);
   for (auto [i, pairs] : llvm::enumerate(network.transpose(square)))
     if (i < terms / 2)
-      p.store(arith::SelectOp::create(b, loc, mask, pairs, zero),
+      p.store(arith::SelectOp::create(b, loc, from.mask, pairs, zero),
               pairAt(p.add(firstPair, p.word(i)), j));
 }
 
 /// Columns j .. j + lanes - 1 of the panel.
 void PairFillEmitter::transposeRows(Value j) {
-  // Rows past the width repeat the last one and are then masked away.
-  Value lastRow = p.subtract(width, p.word(1));
-  SmallVector<PanelSource::Row> rows;
-  for (unsigned r = 0; r < lanes; ++r)
-    rows.push_back(source.row(p.minimum(p.add(j, p.word(r)), lastRow)));
-  Value valid = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                           p.subtract(width, j));
-  Value mask = vector::CreateMaskOp::create(
-      b, loc, vectorOf(b.getI1Type(), lanes), valid);
+  TransposedRows from = rowsFrom(j);
   auto wholeUpTo = [&](unsigned terms) {
     return p.multiply(p.divide(height, terms), p.word(terms));
   };
   Value squares = wholeUpTo(2 * lanes), halves = wholeUpTo(lanes);
   p.loop(p.word(0), squares, 2 * lanes,
-         [&](Value k) { transposeSquare(rows, mask, j, k, 2 * lanes); });
+         [&](Value k) { transposeSquare(from, j, k, 2 * lanes); });
   p.loop(squares, halves, lanes,
-         [&](Value k) { transposeSquare(rows, mask, j, k, lanes); });
+         [&](Value k) { transposeSquare(from, j, k, lanes); });
   p.loop(halves, height, 2, [&](Value k) {
     Value q = p.divide(k, 2), next = p.add(k, p.word(1));
     Value hasSecond =
@@ -176,17 +156,16 @@ void PairFillEmitter::transposeRows(Value j) {
     Value second = p.minimum(next, p.subtract(height, p.word(1)));
     Value none = zeroOf(b.getBF16Type());
     for (unsigned r = 0; r < lanes; ++r) {
-      Value isValid = vector::ExtractOp::create(b, loc, mask, int64_t(r));
+      Value isValid = vector::ExtractOp::create(b, loc, from.mask, int64_t(r));
       Value column = p.add(j, p.word(r));
       Value both = arith::AndIOp::create(b, loc, isValid, hasSecond);
-      p.store(arith::SelectOp::create(b, loc, isValid,
-                                      roundScalar(source.scalar(rows[r], k)),
-                                      none),
-              halfAt(q, column, 0));
-      p.store(
-          arith::SelectOp::create(
-              b, loc, both, roundScalar(source.scalar(rows[r], second)), none),
-          halfAt(q, column, 1));
+      auto put = [&](Value isThere, Value term, unsigned half) {
+        Value number = roundScalar(source.scalar(from.rows[r], term));
+        p.store(arith::SelectOp::create(b, loc, isThere, number, none),
+                halfAt(q, column, half));
+      };
+      put(isValid, k, 0);
+      put(both, second, 1);
     }
   });
 }
@@ -207,37 +186,18 @@ void PairFillEmitter::emit(bool transpose) {
   fillUp();
   if (!transpose)
     return copyRows();
-  p.loop(p.word(0), p.word(columns), lanes, [&](Value j) {
-    Value empty =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, j, width);
-    auto clear = [&](OpBuilder &, Location) {
-      p.loop(p.word(0), p.ceilDivide(height, 2), 1, [&](Value q) {
-        p.store(zeroOf(vectorOf(b.getI32Type(), lanes)), pairAt(q, j));
-      });
-      scf::YieldOp::create(b, loc);
-    };
-    auto copy = [&](OpBuilder &, Location) {
-      transposeRows(j);
-      scf::YieldOp::create(b, loc);
-    };
-    scf::IfOp::create(b, loc, empty, clear, copy);
-  });
+  auto clear = [&](Value j) {
+    p.loop(p.word(0), p.ceilDivide(height, 2), 1, [&](Value q) {
+      p.store(zeroOf(vectorOf(b.getI32Type(), lanes)), pairAt(q, j));
+    });
+  };
+  forEachVector(clear, [&](Value j) { transposeRows(j); });
 }
 
-func::FuncOp KernelLibrary::fillPairs(const SourceFormat &format,
-                                      unsigned lanes, unsigned columns,
-                                      bool transpose) {
-  OpBuilder b(module.getContext());
-  auto [function, isNew] =
-      declare(b,
-              fillName(transpose ? "tile_fill_transposed" : "tile_fill", format,
-                       b.getBF16Type(), columns),
-              fillArguments(b, format));
-  if (!isNew)
-    return function;
+void hone::emitPairFill(OpBuilder &b, func::FuncOp function,
+                        const SourceFormat &format, unsigned lanes,
+                        unsigned columns, bool transpose) {
   PairFillEmitter(b, function.getLoc(), format, lanes, columns,
                   function.getArguments())
       .emit(transpose);
-  func::ReturnOp::create(b, function.getLoc());
-  return function;
 }
