@@ -45,7 +45,7 @@ void ModelBuilder::block(StringRef name, TypeRange arguments,
 void ModelBuilder::loss(llvm::function_ref<Value()> body) {
   OpBuilder::InsertionGuard guard(builder);
   auto entry = EntryOp::create(builder, at("loss"), "loss", Phase::Forward, {},
-                               RankedTensorType::get({}, builder.getF64Type()));
+                               scalarType(builder.getContext()));
   builder.setInsertionPointToEnd(&entry.getBodyBlock());
   ReturnOp::create(builder, at("loss"), body());
   Layers(llvm::to_vector_of<StringRef>(layers)).writeTo(module);
@@ -77,6 +77,14 @@ Value ModelBuilder::parameter(const llvm::Twine &name,
                              builder.getStringAttr(name),
                              /*trainable=*/false, InitAttr(), StorageAttr(),
                              /*transposed=*/false);
+}
+
+Value ModelBuilder::embedding(StringRef name, int64_t vocabulary,
+                              int64_t features, FloatAttr scale) {
+  Value ids = rowInput("input_ids");
+  Value table = parameter(name + ".weight", {vocabulary, features});
+  return EmbeddingOp::create(builder, at(name), rowsOf(features), ids, table,
+                             scale, /*streamed=*/UnitAttr());
 }
 
 Value ModelBuilder::linear(StringRef name, Value x, int64_t out, bool hasBias) {
@@ -122,4 +130,24 @@ Value ModelBuilder::rmsNorm(StringRef name, Value x, double epsilon,
 
 Value ModelBuilder::add(StringRef name, Value a, Value b) {
   return AddOp::create(builder, at(name), a, b);
+}
+
+Value ModelBuilder::attention(StringRef name, const Attention &attention) {
+  return AttentionOp::create(
+             builder, at(name), attention.q.getType(), /*normalizer=*/Type(),
+             attention.q, attention.k, attention.v, attention.starts,
+             i64(attention.heads), i64(attention.keyValueHeads),
+             attention.window ? i64(*attention.window) : IntegerAttr(),
+             f64(attention.scale))
+      .getY();
+}
+
+Value ModelBuilder::crossEntropy(StringRef name, Value x, StringRef weight,
+                                 int64_t vocabulary) {
+  Value targets = rowInput("targets");
+  return LinearCrossEntropyOp::create(
+             builder, at(name), scalarType(builder.getContext()),
+             /*dx=*/Type(), x, parameter(weight, {vocabulary, featuresOf(x)}),
+             targets, /*smoothing=*/FloatAttr(), /*streamed=*/UnitAttr())
+      .getLoss();
 }

@@ -45,6 +45,10 @@ public:
   /// The tensor `name` of the model.
   mlir::Value parameter(const llvm::Twine &name, llvm::ArrayRef<int64_t> shape);
 
+  /// Rows of the table of the module `name` for the tokens of the batch, times
+  /// `scale` if there is one.
+  mlir::Value embedding(llvm::StringRef name, int64_t vocabulary,
+                        int64_t features, mlir::FloatAttr scale = {});
   /// x W^T + b, with the tensors of the module `name`.
   mlir::Value linear(llvm::StringRef name, mlir::Value x, int64_t out,
                      bool hasBias);
@@ -61,6 +65,17 @@ public:
   mlir::Value columns(llvm::StringRef name, mlir::Value x, int64_t from,
                       int64_t count);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
+  /// As hone.attention; `starts` is the input sequence_starts.
+  struct Attention {
+    mlir::Value q, k, v, starts;
+    int64_t heads, keyValueHeads;
+    std::optional<int64_t> window;
+    double scale;
+  };
+  mlir::Value attention(llvm::StringRef name, const Attention &attention);
+  /// The loss of the output head `name`, whose weight is the tensor `weight`.
+  mlir::Value crossEntropy(llvm::StringRef name, mlir::Value x,
+                           llvm::StringRef weight, int64_t vocabulary);
 
   mlir::Location at(const llvm::Twine &name);
   mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }

@@ -12,8 +12,8 @@ using namespace hone;
 using namespace mlir;
 
 static Value createKey(OpBuilder &builder, Location loc) {
-  auto type = RankedTensorType::get(4, builder.getI32Type());
-  return InputOp::create(builder, loc, type, InputOp::getRandomKeyName());
+  return InputOp::create(builder, loc, randomKeyType(builder.getContext()),
+                         InputOp::getRandomKeyName());
 }
 
 static void setDropout(LoraLinearOp op, double p) {
@@ -43,20 +43,20 @@ struct Written {
   const rt::Real &setting;
   std::vector<double> numbers = {};
 
-  /// Whether the model has it; `status` is an error if the spec disagrees.
-  bool isThere(Status &status) const {
+  bool isThere() const { return !numbers.empty(); }
+  /// That the model has one number, and the spec no other.
+  Status check() const {
     for (double number : numbers)
-      if (status.isOk() &&
-          (number != numbers.front() ||
-           (spec.given.count(setting.key()) && number != setting)))
-        status = Status(
+      if (number != numbers.front() ||
+          (spec.given.count(setting.key()) && number != setting))
+        return Status(
             ErrorCode::SpecDisagreesWithModel, spec.placeOf(setting.key()),
             "expected one number for all of " + spec.model + ", which has " +
                 rt::formatExact(numbers.front()) + ", but found " +
                 (number != numbers.front() ? rt::formatExact(number)
                                            : setting.text()),
             "leave " + setting.key() + " out of the spec, or out of the model");
-    return !numbers.empty();
+    return Status::ok();
   }
 };
 } // namespace
@@ -79,58 +79,78 @@ static Status checkNames(ModuleOp module, const Spec &spec,
                 "remove " + setting.key() + ", or make it a parameter");
 }
 
-Status hone::addRegularization(ModuleOp module, const Spec &spec,
-                               rt::LoraSettings &lora) {
-  Written dropout{spec, spec.lora.lora_dropout};
-  Written noise{spec, spec.train.neftune_noise_alpha};
-  Written smoothing{spec, spec.train.label_smoothing_factor};
+static Status addDropout(ModuleOp module, const Spec &spec,
+                         rt::LoraSettings &lora) {
+  const rt::Real &setting = spec.lora.lora_dropout;
+  Written written{spec, setting};
   bool hasAdapters = false;
   module.walk([&](LoraLinearOp op) {
     hasAdapters = true;
     if (op.getDropout())
-      dropout.numbers.push_back(op.getDropout()->convertToDouble());
+      written.numbers.push_back(op.getDropout()->convertToDouble());
   });
-  module.walk([&](EmbeddingNoiseOp op) {
-    noise.numbers.push_back(op.getAlpha().convertToDouble());
-  });
-  module.walk([&](LinearCrossEntropyOp op) {
-    if (op.getSmoothing())
-      smoothing.numbers.push_back(op.getSmoothing()->convertToDouble());
-  });
-
-  if (lora.use_dora && (!dropout.numbers.empty() || spec.lora.lora_dropout > 0))
+  if (lora.use_dora && (written.isThere() || setting > 0))
     return Status(
-        ErrorCode::SpecDisagreesWithModel,
-        spec.placeOf(spec.lora.lora_dropout.key()),
+        ErrorCode::SpecDisagreesWithModel, spec.placeOf(setting.key()),
         "expected no dropout with the DoRA of " + spec.model +
             ", since PEFT then drops inputs of the weight, too, but found some",
         "remove one of the two");
-  Status status = Status::ok();
-  if (dropout.isThere(status))
-    lora.lora_dropout = dropout.numbers.front();
-  else if (double p = spec.lora.lora_dropout; p > 0 && !hasAdapters)
+  HONE_TRY(written.check());
+  if (written.isThere()) {
+    lora.lora_dropout = written.numbers.front();
+    return Status::ok();
+  }
+  const double p = setting;
+  if (!(p > 0))
+    return Status::ok();
+  if (!hasAdapters)
     return Status(ErrorCode::SpecDisagreesWithModel,
-                  spec.placeOf(spec.lora.lora_dropout.key()),
+                  spec.placeOf(setting.key()),
                   "only adapters read it, and " + spec.model + " has none",
-                  "remove " + spec.lora.lora_dropout.key());
-  else if (p > 0) {
-    status = checkNames<LoraLinearOp>(
-        module, spec, spec.lora.lora_dropout,
-        [](LoraLinearOp op) -> Value { return op.getA(); });
-    HONE_TRY(status);
-    module.walk([&](LoraLinearOp op) { setDropout(op, p); });
-  }
-  if (double alpha = spec.train.neftune_noise_alpha;
-      !noise.isThere(status) && alpha > 0) {
-    HONE_TRY(checkNames<EmbeddingOp>(
-        module, spec, spec.train.neftune_noise_alpha,
-        [](EmbeddingOp op) -> Value { return op.getTable(); }));
-    module.walk([&](EmbeddingOp op) { addNoise(op, alpha); });
-  }
-  if (double part = spec.train.label_smoothing_factor;
-      !smoothing.isThere(status) && part > 0)
+                  "remove " + setting.key());
+  HONE_TRY(checkNames<LoraLinearOp>(
+      module, spec, setting,
+      [](LoraLinearOp op) -> Value { return op.getA(); }));
+  module.walk([&](LoraLinearOp op) { setDropout(op, p); });
+  return Status::ok();
+}
+
+static Status addNoise(ModuleOp module, const Spec &spec) {
+  const rt::Real &setting = spec.train.neftune_noise_alpha;
+  Written written{spec, setting};
+  module.walk([&](EmbeddingNoiseOp op) {
+    written.numbers.push_back(op.getAlpha().convertToDouble());
+  });
+  HONE_TRY(written.check());
+  const double alpha = setting;
+  if (written.isThere() || !(alpha > 0))
+    return Status::ok();
+  HONE_TRY(checkNames<EmbeddingOp>(
+      module, spec, setting,
+      [](EmbeddingOp op) -> Value { return op.getTable(); }));
+  module.walk([&](EmbeddingOp op) { addNoise(op, alpha); });
+  return Status::ok();
+}
+
+static Status smoothLabels(ModuleOp module, const Spec &spec) {
+  const rt::Real &setting = spec.train.label_smoothing_factor;
+  Written written{spec, setting};
+  module.walk([&](LinearCrossEntropyOp op) {
+    if (op.getSmoothing())
+      written.numbers.push_back(op.getSmoothing()->convertToDouble());
+  });
+  HONE_TRY(written.check());
+  const double part = setting;
+  if (!written.isThere() && part > 0)
     module.walk([&](LinearCrossEntropyOp op) {
       op.setSmoothingAttr(Builder(op.getContext()).getF64FloatAttr(part));
     });
-  return status;
+  return Status::ok();
+}
+
+Status hone::addRegularization(ModuleOp module, const Spec &spec,
+                               rt::LoraSettings &lora) {
+  HONE_TRY(addDropout(module, spec, lora));
+  HONE_TRY(addNoise(module, spec));
+  return smoothLabels(module, spec);
 }

@@ -123,13 +123,8 @@ Value Decoder::attend(ModelBuilder &builder, Value x, Value starts,
   double scale =
       attentionScale.value_or(1.0 / std::sqrt(static_cast<double>(headDim)));
   Value attention =
-      AttentionOp::create(
-          builder.ops(), builder.at("self_attn"), q.getType(),
-          /*normalizer=*/Type(), q, k, v, starts,
-          builder.i64(numAttentionHeads), builder.i64(numKeyValueHeads),
-          kind.window ? builder.i64(*kind.window) : IntegerAttr(),
-          builder.f64(scale))
-          .getY();
+      builder.attention("self_attn", {q, k, v, starts, numAttentionHeads,
+                                      numKeyValueHeads, kind.window, scale});
   return builder.linear("self_attn.o_proj", attention, hiddenSize,
                         outputHasBias);
 }
@@ -155,28 +150,15 @@ Value Decoder::layer(ModelBuilder &builder, Value x, Value starts,
 //===----------------------------------------------------------------------===//
 
 Value Decoder::embed(ModelBuilder &builder) const {
-  Value ids = builder.rowInput("input_ids");
-  Value table =
-      builder.parameter("embed_tokens.weight", {vocabSize, hiddenSize});
-  return EmbeddingOp::create(builder.ops(), builder.at("embed_tokens"),
-                             builder.rowsOf(hiddenSize), ids, table,
-                             embeddingScale
-                                 ? builder.f64(builder.rounded(*embeddingScale))
-                                 : FloatAttr(),
-                             /*streamed=*/false);
+  return builder.embedding("embed_tokens", vocabSize, hiddenSize,
+                           embeddingScale
+                               ? builder.f64(builder.rounded(*embeddingScale))
+                               : FloatAttr());
 }
 
 Value Decoder::head(ModelBuilder &builder, Value x) const {
-  Value normalized = norm(builder, "model.norm", x);
-  Value targets = builder.rowInput("targets");
-  Value weight =
-      builder.parameter(sourceOf(headWeight), {vocabSize, hiddenSize});
-  auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
-  return LinearCrossEntropyOp::create(builder.ops(), builder.at(headModule),
-                                      scalar, /*dx=*/Type(), normalized, weight,
-                                      targets, /*smoothing=*/FloatAttr(),
-                                      /*streamed=*/UnitAttr())
-      .getLoss();
+  return builder.crossEntropy(headModule, norm(builder, "model.norm", x),
+                              sourceOf(headWeight), vocabSize);
 }
 
 std::vector<Decoder::LayerKind>

@@ -70,11 +70,9 @@ class Gpt2 : public GptDecoder {
     auto part = [&](const char *name, int64_t index) {
       return builder.columns(name, fused, index * sizes.hidden, sizes.hidden);
     };
-    Queries queries;
-    queries.q = part("attn.query", 0);
-    queries.k = part("attn.key", 1);
-    queries.v = part("attn.value", 2);
-    Value y = attend(builder, "attn", queries, scale);
+    Value q = part("attn.query", 0), k = part("attn.key", 1),
+          v = part("attn.value", 2);
+    Value y = attend(builder, "attn", q, k, v, scale);
     y = builder.conv1d("attn.c_proj", y, sizes.hidden);
     x = builder.add("attn.residual", x, y);
     n = builder.layerNorm("ln_2", x, epsilon);

@@ -31,16 +31,6 @@ void GptDecoder::checkSizes(ConfigReader &config, const char *hiddenKey,
                   takeFromTheSamePlace);
 }
 
-Value GptDecoder::embedTokens(ModelBuilder &builder, StringRef table,
-                              int64_t features) const {
-  Value ids = builder.rowInput("input_ids");
-  Value weight =
-      builder.parameter(table + ".weight", {sizes.vocabulary, features});
-  return EmbeddingOp::create(builder.ops(), builder.at(table),
-                             builder.rowsOf(features), ids, weight,
-                             /*scale=*/FloatAttr());
-}
-
 Value GptDecoder::embedPositions(ModelBuilder &builder, StringRef table,
                                  int64_t offset) const {
   Value starts = builder.rowInput("sequence_starts");
@@ -51,28 +41,17 @@ Value GptDecoder::embedPositions(ModelBuilder &builder, StringRef table,
                                      weight, builder.i64(offset));
 }
 
-Value GptDecoder::attend(ModelBuilder &builder, StringRef name,
-                         const Queries &queries, double scale,
-                         int64_t window) const {
+Value GptDecoder::attend(ModelBuilder &builder, StringRef name, Value q,
+                         Value k, Value v, double scale,
+                         std::optional<int64_t> window) const {
   Value starts = builder.rowInput("sequence_starts");
-  return AttentionOp::create(
-             builder.ops(), builder.at(name), queries.q.getType(),
-             /*normalizer=*/Type(), queries.q, queries.k, queries.v, starts,
-             builder.i64(sizes.heads), builder.i64(sizes.heads),
-             window ? builder.i64(window) : IntegerAttr(), builder.f64(scale))
-      .getY();
+  return builder.attention(
+      name, {q, k, v, starts, sizes.heads, sizes.heads, window, scale});
 }
 
 Value GptDecoder::loss(ModelBuilder &builder, Value x) const {
-  Value targets = builder.rowInput("targets");
-  Value weight = builder.parameter(sourceOf(headWeight),
-                                   {sizes.vocabulary, featuresOf(x)});
-  auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
-  return LinearCrossEntropyOp::create(builder.ops(), builder.at(headModule),
-                                      scalar, /*dx=*/Type(), x, weight, targets,
-                                      /*smoothing=*/FloatAttr(),
-                                      /*streamed=*/UnitAttr())
-      .getLoss();
+  return builder.crossEntropy(headModule, x, sourceOf(headWeight),
+                              sizes.vocabulary);
 }
 
 void GptDecoder::connect(ModelBuilder &builder, const std::string &prefix,
@@ -91,7 +70,7 @@ void GptDecoder::connectTransformer(
     llvm::function_ref<Value(int64_t, Value)> layer) const {
   RankedTensorType hidden = builder.rowsOf(sizes.hidden);
   builder.block("embed", {}, [&](ValueRange) {
-    Value tokens = embedTokens(builder, "wte", sizes.hidden);
+    Value tokens = builder.embedding("wte", sizes.vocabulary, sizes.hidden);
     Value positions = embedPositions(builder, "wpe", /*offset=*/0);
     return builder.add("wpe.sum", tokens, positions);
   });

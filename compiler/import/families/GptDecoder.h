@@ -20,18 +20,13 @@ protected:
   void checkSizes(ConfigReader &config, const char *hiddenKey,
                   const char *layersKey);
 
-  /// Rows of `table` for the tokens, and of `positions` for where they are.
-  mlir::Value embedTokens(ModelBuilder &builder, llvm::StringRef table,
-                          int64_t features) const;
+  /// Rows of `table` for where tokens are in their sequences.
   mlir::Value embedPositions(ModelBuilder &builder, llvm::StringRef table,
                              int64_t offset) const;
-  struct Queries {
-    mlir::Value q, k, v;
-  };
-  /// One key head for each query head; `window` as of hone.attention, 0: none.
-  mlir::Value attend(ModelBuilder &builder, llvm::StringRef name,
-                     const Queries &queries, double scale,
-                     int64_t window = 0) const;
+  /// One key head for each query head.
+  mlir::Value attend(ModelBuilder &builder, llvm::StringRef name, mlir::Value q,
+                     mlir::Value k, mlir::Value v, double scale,
+                     std::optional<int64_t> window = std::nullopt) const;
   /// The loss of the output head, whose name is lm_head.
   mlir::Value loss(ModelBuilder &builder, mlir::Value x) const;
 

@@ -100,16 +100,16 @@ class GptNeo : public GptDecoder {
                     "remove one of the two");
   }
 
-  Value layer(ModelBuilder &builder, Value x, int64_t window) const {
+  Value layer(ModelBuilder &builder, Value x,
+              std::optional<int64_t> window) const {
     Value n = builder.layerNorm("ln_1", x, epsilon);
     auto project = [&](StringRef name) {
       return builder.linear(name, n, sizes.hidden, /*hasBias=*/false);
     };
-    Queries queries;
-    queries.q = project("attn.attention.q_proj");
-    queries.k = project("attn.attention.k_proj");
-    queries.v = project("attn.attention.v_proj");
-    Value y = attend(builder, "attn.attention", queries, 1.0, window);
+    Value q = project("attn.attention.q_proj");
+    Value k = project("attn.attention.k_proj");
+    Value v = project("attn.attention.v_proj");
+    Value y = attend(builder, "attn.attention", q, k, v, /*scale=*/1.0, window);
     y = builder.linear("attn.attention.out_proj", y, sizes.hidden, true);
     x = builder.add("attn.residual", x, y);
     n = builder.layerNorm("ln_2", x, epsilon);
@@ -129,7 +129,8 @@ class GptNeo : public GptDecoder {
           return isWindowed(i) ? "decoder_sliding" : "decoder";
         },
         [&](int64_t i, Value x) {
-          return layer(builder, x, isWindowed(i) ? window : 0);
+          return layer(builder, x,
+                       isWindowed(i) ? std::optional(window) : std::nullopt);
         });
   }
 

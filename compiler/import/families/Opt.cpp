@@ -51,7 +51,7 @@ class Opt : public GptDecoder {
   }
 
   Value embed(ModelBuilder &builder) const {
-    Value x = embedTokens(builder, "embed_tokens", embedding);
+    Value x = builder.embedding("embed_tokens", sizes.vocabulary, embedding);
     Value positions =
         embedPositions(builder, "embed_positions", kPositionOffset);
     if (embedding != sizes.hidden)
@@ -63,12 +63,11 @@ class Opt : public GptDecoder {
     auto project = [&](StringRef name) {
       return builder.linear(name, x, sizes.hidden, hasBias);
     };
-    Queries queries;
-    queries.q = project("self_attn.q_proj");
-    queries.k = project("self_attn.k_proj");
-    queries.v = project("self_attn.v_proj");
+    Value q = project("self_attn.q_proj");
+    Value k = project("self_attn.k_proj");
+    Value v = project("self_attn.v_proj");
     double scale = 1.0 / std::sqrt(static_cast<double>(sizes.headDim()));
-    Value y = attend(builder, "self_attn", queries, scale);
+    Value y = attend(builder, "self_attn", q, k, v, scale);
     return builder.linear("self_attn.out_proj", y, sizes.hidden, hasBias);
   }
 
