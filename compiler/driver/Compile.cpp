@@ -146,6 +146,69 @@ static void noteOtherMachine(const CompileRequest &request,
 // The stages in order
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// What the programs of a model are made of beside its IR.
+struct ModelInputs {
+  std::vector<std::string> archives; ///< to link with
+  ModelSources sources;
+  std::optional<WeightManifest> manifest; ///< in place of weights
+};
+} // namespace
+
+static Result<WeightManifest> describeManifest(const Spec &spec,
+                                               const Compiled &program) {
+  if (spec.lora.none)
+    return Status(ErrorCode::OptionsDisagree, "--weights-manifest",
+                  "with lora: none the weights say which files the model has",
+                  "leave one of both out");
+  const HuggingFaceModel *model = program.settled.model.get();
+  return describeWeights(program.placed.parameters.loaded(),
+                         model ? model->initializerRange : 0.02);
+}
+
+/// Missing and wrong inputs are reported before the expensive part.
+static Result<ModelInputs> findInputs(CompileSession &session, const Spec &spec,
+                                      Compiled &first) {
+  const CompileRequest &request = session.request;
+  ModelInputs inputs;
+  if (request.writesBinary()) {
+    HONE_ASSIGN(inputs.archives,
+                findRuntimeArchives(
+                    request.runtimeDir, first.settled.target->toolchain(),
+                    request.library  ? RuntimeUse::Library
+                    : spec.hasTask() ? RuntimeUse::ProgramWithTasks
+                                     : RuntimeUse::Program));
+  }
+  if (request.manifest) {
+    HONE_ASSIGN(inputs.manifest, describeManifest(spec, first));
+    inputs.sources.hash = inputs.manifest->sourceHash;
+  }
+  if (request.needsWeights()) {
+    if (!first.tensors) {
+      HONE_ASSIGN(first.tensors,
+                  findTensors(spec, /*model=*/nullptr,
+                              first.placed.parameters.pretrained()));
+    }
+    HONE_ASSIGN(inputs.sources, findSources(std::move(*first.tensors), spec,
+                                            first.identity.vocabSize));
+    session.times.begin("hash");
+    inputs.sources.hash = inputs.sources.tensors.contentHash();
+  }
+  return inputs;
+}
+
+/// What the compiler itself makes of `program`, with what is printed of it.
+static Status lowerAndPrint(CompileSession &session, Compiled &program) {
+  const CompileRequest &request = session.request;
+  HONE_TRY(lowerProgram(session, program));
+  if (request.plan != PlanFormat::None)
+    printPlan(request, program);
+  if (!request.printsPlanOnly() && (request.stopAfter == CompilerPhase::Lower ||
+                                    request.artifact == Artifact::Mlir))
+    return writeModule(request.output, *program.placed.module);
+  return Status::ok();
+}
+
 /// All programs of a request, of one model or of one part of it.
 static Status compileModel(const CompileRequest &request, const Spec &spec,
                            Seams &seams) {
@@ -160,68 +223,28 @@ static Status compileModel(const CompileRequest &request, const Spec &spec,
   }
   if (programs.empty())
     return Status::ok();
-
-  // Missing and wrong inputs are reported before the expensive part.
   Compiled &first = programs.front();
-  std::vector<std::string> archives;
-  ModelSources sources;
-  if (request.writesBinary()) {
-    HONE_ASSIGN(archives,
-                findRuntimeArchives(
-                    request.runtimeDir, first.settled.target->toolchain(),
-                    request.library  ? RuntimeUse::Library
-                    : spec.hasTask() ? RuntimeUse::ProgramWithTasks
-                                     : RuntimeUse::Program));
-  }
-  std::optional<WeightManifest> manifest;
-  if (request.manifest) {
-    if (spec.lora.none)
-      return Status(ErrorCode::OptionsDisagree, "--weights-manifest",
-                    "with lora: none the weights say which files the model has",
-                    "leave one of both out");
-    const HuggingFaceModel *model = first.settled.model.get();
-    manifest = describeWeights(first.placed.parameters.loaded(),
-                               model ? model->initializerRange : 0.02);
-    sources.hash = manifest->sourceHash;
-  }
-  if (request.needsWeights()) {
-    if (!first.tensors) {
-      HONE_ASSIGN(first.tensors,
-                  findTensors(spec, /*model=*/nullptr,
-                              first.placed.parameters.pretrained()));
-    }
-    HONE_ASSIGN(sources, findSources(std::move(*first.tensors), spec,
-                                     first.identity.vocabSize));
-    session.times.begin("hash");
-    sources.hash = sources.tensors.contentHash();
-  }
-
-  for (Compiled &program : programs) {
-    HONE_TRY(lowerProgram(session, program));
-    if (request.planJson && &program == &first)
-      *request.planJson =
-          program.placed.plan.json(program.planned.spec.target.threads);
-    if (request.plan != PlanFormat::None)
-      printPlan(request, program);
-    if (request.printsPlanOnly())
-      continue;
-    if (request.stopAfter == CompilerPhase::Lower ||
-        request.artifact == Artifact::Mlir)
-      HONE_TRY(writeModule(request.output, *program.placed.module));
-  }
+  HONE_ASSIGN(ModelInputs inputs, findInputs(session, spec, first));
+  for (Compiled &program : programs)
+    HONE_TRY(lowerAndPrint(session, program));
+  if (request.planJson)
+    *request.planJson =
+        first.placed.plan.json(first.planned.spec.target.threads);
   if (!request.writesCode())
     return Status::ok();
 
+  const std::string &hash = inputs.sources.hash;
   switch (request.artifact) {
   case Artifact::Llvm:
-    return emitFile(session, first, sources.hash, EmitKind::llvm);
+    return emitFile(session, first, hash, EmitKind::llvm);
   case Artifact::Assembly:
-    return emitFile(session, first, sources.hash, EmitKind::assembly);
+    return emitFile(session, first, hash, EmitKind::assembly);
   case Artifact::Object:
-    return emitFile(session, first, sources.hash, EmitKind::object);
+    return emitFile(session, first, hash, EmitKind::object);
   default:
-    HONE_TRY(emitFolder(session, programs, sources, std::move(archives),
-                        manifest ? &manifest->json : nullptr));
+    HONE_TRY(emitFolder(session, programs, inputs.sources,
+                        std::move(inputs.archives),
+                        inputs.manifest ? &inputs.manifest->json : nullptr));
     noteOtherMachine(request, *first.settled.target);
     return Status::ok();
   }

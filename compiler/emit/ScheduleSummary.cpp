@@ -95,9 +95,8 @@ void ScheduleWriter::describeRepeat(RepeatOp repeat,
   append(item, cast<YieldOp>(body.getTerminator()).getOperands());
   item.carried = repeat.getCarried().size();
   item.stages = static_cast<uint32_t>(repeat.getNumStages());
-  repeat.getBody().walk([&](Operation *op) {
-    item.body += !isa<SettingOp, ReportOp, YieldOp>(op);
-  });
+  repeat.getBody().walk(
+      [&](Operation *op) { item.body += isa<ItemOpInterface, RepeatOp>(op); });
 }
 
 hone_piece ScheduleWriter::pieceOf(Operation *op, NamedAttribute input) const {

@@ -82,6 +82,10 @@ private:
   Status writeTensor(rt::SafetensorsWriter &writer, const rt::TensorInfo &to);
   Status writeMatrix(rt::SafetensorsWriter &writer, const rt::TensorInfo &to,
                      const Output &output);
+  /// How much of the update of `name` is left in what was `written` as `kind`,
+  /// and `asIf` that were quantised as the request says.
+  void reportSurvival(const std::string &name, const std::string &kind,
+                      const Survival &written, const Survival &asIf);
   Status writeFloats(rt::SafetensorsWriter &writer, const rt::SafetensorsFile &,
                      const rt::TensorInfo &from, Dtype to);
   Status writeIndex(NewFolder &folder);
@@ -343,6 +347,19 @@ Status Merger::writeFloats(rt::SafetensorsWriter &writer,
   return Status::ok();
 }
 
+static std::string describeGroups(int64_t bits, int64_t size) {
+  return std::to_string(bits) + " bits in groups of " + std::to_string(size);
+}
+
+void Merger::reportSurvival(const std::string &name, const std::string &kind,
+                            const Survival &written, const Survival &asIf) {
+  report.written.push_back({name, kind, written});
+  if (asIf.elements)
+    report.measured.push_back(
+        {name, describeGroups(request.measured->bits, request.measured->size),
+         asIf});
+}
+
 Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
                            const rt::TensorInfo &to, const Output &output) {
   HONE_ASSIGN(BaseMatrix base, model.matrix(output.source));
@@ -399,19 +416,11 @@ Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
     HONE_TRY(writer.write(bytes.data(), bytes.size()));
     matrix.base().release(first, count);
   }
-  auto described = [](int64_t bits, int64_t size) {
-    return std::to_string(bits) + " bits in groups of " + std::to_string(size);
-  };
   if (isMeasured)
-    report.written.push_back({output.source,
-                              isGrouped
-                                  ? described(groups.bits, groups.groupSize)
-                                  : rt::dtypeName(to.dtype),
-                              written});
-  if (isMeasured && asIf.elements)
-    report.measured.push_back(
-        {output.source,
-         described(request.measured->bits, request.measured->size), asIf});
+    reportSurvival(output.source,
+                   isGrouped ? describeGroups(groups.bits, groups.groupSize)
+                             : rt::dtypeName(to.dtype),
+                   written, asIf);
   return Status::ok();
 }
 

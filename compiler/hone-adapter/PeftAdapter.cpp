@@ -113,51 +113,60 @@ Status PeftAdapter::checkPair(LowRankUpdate &update,
   return Status::ok();
 }
 
+/// Whether `name` is a tensor of one of modules_to_save: "lm_head" is in
+/// "lm_head.weight" and "model.lm_head.weight".
+static bool isSaved(const rt::AdapterConfig &settings, std::string_view name) {
+  const std::string path = "." + std::string(name);
+  return std::any_of(
+      settings.modules_to_save.begin(), settings.modules_to_save.end(),
+      [&](const std::string &module) {
+        return path.find("." + module + ".") != std::string::npos;
+      });
+}
+
+Status PeftAdapter::sortTensor(const rt::TensorInfo &tensor,
+                               std::map<std::string, LowRankUpdate> &byModule) {
+  std::string_view name = tensor.name;
+  if (name.substr(0, rt::peftPrefix.size()) != rt::peftPrefix)
+    return unsupported(placeOf(tensor),
+                       "expected a name that begins with " +
+                           std::string(rt::peftPrefix),
+                       "use an adapter that save_pretrained() wrote");
+  if (!rt::isConvertible(tensor.dtype))
+    return unsupported(placeOf(tensor),
+                       std::string("expected F32, F64, BF16 or F16, found ") +
+                           rt::dtypeName(tensor.dtype),
+                       "use an adapter with one of those");
+  name.remove_prefix(rt::peftPrefix.size());
+  bool isA = consumeBack(name, ".lora_A.weight");
+  if (isA || consumeBack(name, ".lora_B.weight")) {
+    LowRankUpdate &update = byModule[std::string(name)];
+    (isA ? update.a : update.b) = &tensor;
+    return Status::ok();
+  }
+  if (consumeBack(name, ".lora_magnitude_vector")) {
+    byModule[std::string(name)].magnitude = &tensor;
+    return Status::ok();
+  }
+  std::string bias = settings.bias == "none" ? "" : biasOf(name);
+  if (!bias.empty()) {
+    whole.push_back({bias, &tensor});
+    return Status::ok();
+  }
+  if (!isSaved(settings, name) || name.find("lora_") != std::string_view::npos)
+    return unsupported(
+        placeOf(tensor),
+        "expected .lora_A.weight, .lora_B.weight, a tensor of "
+        "modules_to_save or, where adapter_config.json has bias, a bias",
+        "adapters of embeddings are not supported");
+  whole.push_back({std::string(name), &tensor});
+  return Status::ok();
+}
+
 Status PeftAdapter::sortTensors() {
   std::map<std::string, LowRankUpdate> byModule;
-  for (const rt::TensorInfo &tensor : tensors->tensors()) {
-    std::string_view name = tensor.name;
-    if (name.substr(0, rt::peftPrefix.size()) != rt::peftPrefix)
-      return unsupported(placeOf(tensor),
-                         "expected a name that begins with " +
-                             std::string(rt::peftPrefix),
-                         "use an adapter that save_pretrained() wrote");
-    if (!rt::isConvertible(tensor.dtype))
-      return unsupported(placeOf(tensor),
-                         std::string("expected F32, F64, BF16 or F16, found ") +
-                             rt::dtypeName(tensor.dtype),
-                         "use an adapter with one of those");
-    name.remove_prefix(rt::peftPrefix.size());
-    bool isA = consumeBack(name, ".lora_A.weight");
-    if (isA || consumeBack(name, ".lora_B.weight")) {
-      LowRankUpdate &update = byModule[std::string(name)];
-      (isA ? update.a : update.b) = &tensor;
-      continue;
-    }
-    if (consumeBack(name, ".lora_magnitude_vector")) {
-      byModule[std::string(name)].magnitude = &tensor;
-      continue;
-    }
-    std::string bias = settings.bias == "none" ? "" : biasOf(name);
-    if (!bias.empty()) {
-      whole.push_back({bias, &tensor});
-      continue;
-    }
-    bool isSaved = std::any_of(
-        settings.modules_to_save.begin(), settings.modules_to_save.end(),
-        [&](const std::string &module) {
-          // "lm_head" is in "lm_head.weight" and "model.lm_head.weight".
-          std::string path = "." + std::string(name);
-          return path.find("." + module + ".") != std::string::npos;
-        });
-    if (!isSaved || name.find("lora_") != std::string_view::npos)
-      return unsupported(
-          placeOf(tensor),
-          "expected .lora_A.weight, .lora_B.weight, a tensor of "
-          "modules_to_save or, where adapter_config.json has bias, a bias",
-          "adapters of embeddings are not supported");
-    whole.push_back({std::string(name), &tensor});
-  }
+  for (const rt::TensorInfo &tensor : tensors->tensors())
+    HONE_TRY(sortTensor(tensor, byModule));
   const PatternNumbers ranks(settings.rank_pattern),
       alphas(settings.alpha_pattern);
   for (auto &[module, update] : byModule) {

@@ -12,6 +12,7 @@
 #include "formats/Adapter.h"
 #include "formats/Safetensors.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,9 @@ public:
 
 private:
   Status sortTensors();
+  /// A tensor of a pair goes to its module in `byModule`.
+  Status sortTensor(const rt::TensorInfo &tensor,
+                    std::map<std::string, LowRankUpdate> &byModule);
   Status checkPair(LowRankUpdate &update, const PatternNumbers &ranks,
                    const PatternNumbers &alphas) const;
 

@@ -426,6 +426,50 @@ static Result<RunSource> sourceOfRun(const std::string &path,
   return run;
 }
 
+/// Chooses a run and writes what was chosen to `output`. `given` are options of
+/// train. Returns what its data is.
+static Result<DataFacts> beginRun(const FinetuneRequest &request,
+                                  const std::string &output,
+                                  const std::vector<std::string> &given) {
+  HONE_ASSIGN(const Chosen chosen,
+              choose(request.model, request.data, request.reading,
+                     request.overrides, given));
+  if (Status status = makeRunFolder(output, chosen, request); !status.isOk()) {
+    removeRunFolder(output);
+    return status;
+  }
+  return chosen.data;
+}
+
+/// That the run in `output` is the one that is asked for: it has this model,
+/// these keys, and reads its data so. `chosen` are its own options of train.
+static Status checkSameRun(const FinetuneRequest &request,
+                           const std::string &output, const Spec &spec,
+                           const std::vector<std::string> &chosen) {
+  const std::string specPath = inFolder(output, kRunSpec);
+  HONE_TRY(checkOverrides(spec, specPath, request.overrides));
+  if (platform::resolve(request.model) != platform::resolve(spec.model))
+    return Status(ErrorCode::OptionsDisagree, specPath,
+                  "this run trains the model " + spec.model.text() +
+                      ", and not " + request.model,
+                  "give -o another folder");
+  for (const std::string &option : request.reading.options())
+    if (!llvm::is_contained(chosen, option))
+      return Status(ErrorCode::OptionsDisagree, option,
+                    "the run in " + output + " reads its data otherwise",
+                    "give -o another folder, or change " +
+                        inFolder(output, kRunOptions));
+  return Status::ok();
+}
+
+/// The programs of a run that train accepts `arguments` of.
+static Result<CachedPrograms>
+findPrograms(const Toolchain &toolchain, const Spec &spec, const RunSource &run,
+             const std::vector<std::string> &arguments) {
+  HONE_TRY(checkArguments(spec, arguments));
+  return toolchain.find(run.source);
+}
+
 Result<int> hone::finetune(const FinetuneRequest &request,
                            const Toolchain &toolchain) {
   const std::string named =
@@ -437,41 +481,18 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   std::optional<DataFacts> data;
   const bool isNew = !platform::exists(specPath);
   if (isNew) {
-    HONE_ASSIGN(const Chosen chosen,
-                choose(request.model, request.data, request.reading,
-                       request.overrides, given));
-    if (Status status = makeRunFolder(output, chosen, request);
-        !status.isOk()) {
-      removeRunFolder(output);
-      return status;
-    }
-    data = chosen.data;
-    say("spec", specPath + ", which can be changed before the next run");
-  } else {
-    say("spec", specPath + ", as it is there");
+    HONE_ASSIGN(data, beginRun(request, output, given));
   }
+  say("spec", specPath + (isNew ? ", which can be changed before the next run"
+                                : ", as it is there"));
   HONE_ASSIGN(const Spec spec, readRunSpec(specPath));
-  HONE_TRY(checkOverrides(spec, specPath, request.overrides));
-  if (platform::resolve(request.model) != platform::resolve(spec.model))
-    return Status(ErrorCode::OptionsDisagree, specPath,
-                  "this run trains the model " + spec.model.text() +
-                      ", and not " + request.model,
-                  "give -o another folder");
   HONE_ASSIGN(const RunSource run, sourceOfRun(output, spec));
-  const std::vector<std::string> &chosenOptions = run.options;
-  for (const std::string &option : request.reading.options())
-    if (!llvm::is_contained(chosenOptions, option))
-      return Status(ErrorCode::OptionsDisagree, option,
-                    "the run in " + output + " reads its data otherwise",
-                    "give -o another folder, or change " +
-                        inFolder(output, kRunOptions));
-  const std::vector<std::string> options = joinOptions(chosenOptions, given);
+  HONE_TRY(checkSameRun(request, output, spec, run.options));
+  const std::vector<std::string> options = joinOptions(run.options, given);
   std::vector<std::string> arguments{"--data", request.data, "--output",
                                      output};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  Status unread = checkArguments(spec, arguments);
-  Result<CachedPrograms> found = unread.isOk() ? toolchain.find(run.source)
-                                               : Result<CachedPrograms>(unread);
+  llvm::append_range(arguments, options);
+  Result<CachedPrograms> found = findPrograms(toolchain, spec, run, arguments);
   if (!found.isOk() && isNew) {
     removeRunFolder(output);
     llvm::errs() << "note: nothing is left in " << output

@@ -129,10 +129,9 @@ struct Options {
 
 } // namespace
 
-static int missing(const std::string &what) {
-  return reportStatus(Status(ErrorCode::MissingOption, "honec",
-                             "expected " + what,
-                             "write honec SPEC.yaml -o OUTDIR"));
+static Status missing(const std::string &what) {
+  return Status(ErrorCode::MissingOption, "honec", "expected " + what,
+                "write honec SPEC.yaml -o OUTDIR");
 }
 
 static Artifact artifactOf(Emit emit) {
@@ -148,6 +147,74 @@ static Artifact artifactOf(Emit emit) {
   default:
     return Artifact::Binary;
   }
+}
+
+/// Which programs are written, and as what.
+static void setEmission(CompileRequest &request, Emit emit) {
+  request.artifact = artifactOf(emit);
+  request.library = emit == Emit::Library || emit == Emit::GeneratingLibrary;
+  if (emit == Emit::Generate)
+    request.programs = {Program::Generate};
+  if (emit == Emit::Both || emit == Emit::GeneratingLibrary)
+    request.programs = {Program::Train, Program::Generate};
+}
+
+/// The options that are short for keys of the spec.
+static Status addBudgets(CompileRequest &request, const Options &options) {
+  const bool hasMemory = options.memoryBudget.getNumOccurrences() > 0,
+             hasResident = options.residentBudget.getNumOccurrences() > 0;
+  if (!hasMemory && !hasResident)
+    return Status::ok();
+  const std::string planned = "train.residuals=planned";
+  for (const std::string &set : options.onSpec.set)
+    if (llvm::StringRef(set).starts_with("train.residuals=") && set != planned)
+      return Status(ErrorCode::OptionsDisagree, "--set " + set,
+                    "only residuals planned has a budget",
+                    "leave out one of the two");
+  if (!llvm::is_contained(options.onSpec.set, planned))
+    request.overrides.emplace_back(planned);
+  if (hasMemory)
+    request.overrides.emplace_back("train.memory_budget", "--memory-budget",
+                                   options.memoryBudget);
+  if (hasResident)
+    request.overrides.emplace_back("train.resident_budget", "--resident-budget",
+                                   options.residentBudget);
+  return Status::ok();
+}
+
+static Result<CompileRequest> requestOf(const Options &options,
+                                        const char *program) {
+  CompileRequest request;
+  request.specPath = options.spec;
+  request.overrides = options.onSpec.overrides();
+  HONE_TRY(addBudgets(request, options));
+  request.output = options.output;
+  if (options.stopAfter.getNumOccurrences())
+    request.stopAfter = options.stopAfter;
+  setEmission(request, options.emit);
+  request.plan = options.plan;
+  request.linker = options.linker;
+  request.stepOptions = options.stepOptions;
+  request.runtimeDir = options.runtimeDir;
+  if (request.runtimeDir.empty())
+    request.runtimeDir = runtimeFolderOf(llvm::sys::fs::getMainExecutable(
+        program, reinterpret_cast<void *>(artifactOf)));
+  request.dumpDir = options.dumpDir;
+  request.selfCheck = options.selfCheck;
+  request.timing = options.timing;
+  request.quantization = options.reportQuantization;
+  request.manifest = options.manifest;
+  return request;
+}
+
+static Status run(const Options &options, const char *program) {
+  HONE_ASSIGN(const CompileRequest request, requestOf(options, program));
+  if (request.writesBinary() && request.output.empty())
+    return missing("-o OUTDIR");
+  if (!options.data.empty())
+    HONE_TRY(sayLongSamples(request.specPath, request.overrides,
+                            {"", /*skipUnusable=*/true}, options.data));
+  return compile(request);
 }
 
 int main(int argc, char **argv) {
@@ -168,59 +235,6 @@ int main(int argc, char **argv) {
     llvm::outs() << text.value();
     return reportStatus(text.status());
   }
-  if (options.spec.empty())
-    return missing("a spec file");
-
-  CompileRequest request;
-  request.specPath = options.spec;
-  request.overrides = options.onSpec.overrides();
-  if (options.memoryBudget.getNumOccurrences() ||
-      options.residentBudget.getNumOccurrences()) {
-    const std::string planned = "train.residuals=planned";
-    for (const std::string &set : options.onSpec.set)
-      if (llvm::StringRef(set).starts_with("train.residuals=") &&
-          set != planned)
-        return reportStatus(Status(ErrorCode::OptionsDisagree, "--set " + set,
-                                   "only residuals planned has a budget",
-                                   "leave out one of the two"));
-    if (!llvm::is_contained(options.onSpec.set, planned))
-      request.overrides.emplace_back(planned);
-  }
-  if (options.memoryBudget.getNumOccurrences())
-    request.overrides.emplace_back("train.memory_budget", "--memory-budget",
-                                   options.memoryBudget);
-  if (options.residentBudget.getNumOccurrences())
-    request.overrides.emplace_back("train.resident_budget", "--resident-budget",
-                                   options.residentBudget);
-  request.output = options.output;
-  if (options.stopAfter.getNumOccurrences())
-    request.stopAfter = options.stopAfter;
-  request.artifact = artifactOf(options.emit);
-  if (options.emit == Emit::Generate)
-    request.programs = {Program::Generate};
-  request.library =
-      options.emit == Emit::Library || options.emit == Emit::GeneratingLibrary;
-  if (options.emit == Emit::Both || options.emit == Emit::GeneratingLibrary)
-    request.programs = {Program::Train, Program::Generate};
-  request.plan = options.plan;
-  request.linker = options.linker;
-  request.stepOptions = options.stepOptions;
-  request.runtimeDir = options.runtimeDir;
-  if (request.runtimeDir.empty())
-    request.runtimeDir = runtimeFolderOf(llvm::sys::fs::getMainExecutable(
-        argv[0], reinterpret_cast<void *>(artifactOf)));
-  request.dumpDir = options.dumpDir;
-  request.selfCheck = options.selfCheck;
-  request.timing = options.timing;
-  request.quantization = options.reportQuantization;
-  request.manifest = options.manifest;
-  if (request.writesBinary() && request.output.empty())
-    return missing("-o OUTDIR");
-  if (!options.data.empty())
-    if (Status status =
-            sayLongSamples(request.specPath, request.overrides,
-                           {"", /*skipUnusable=*/true}, options.data);
-        !status.isOk())
-      return reportStatus(status);
-  return reportStatus(compile(request));
+  return reportStatus(options.spec.empty() ? missing("a spec file")
+                                           : run(options, argv[0]));
 }

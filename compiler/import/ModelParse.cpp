@@ -36,14 +36,18 @@ template <typename Names> static std::string listed(const Names &names) {
   return "[" + llvm::join(names, ", ") + "]";
 }
 
+template <typename OpTy> static bool hasOp(ModuleOp module) {
+  return module.walk([](OpTy) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// Whether the spec's modules are those with an adapter. all-linear are all if
 /// no linear is left without one; the head is an op of its own.
 static bool hasModules(const std::vector<std::string> &wanted, ModuleOp module,
                        const std::set<std::string> &adapted) {
   if (wanted != std::vector<std::string>{"all-linear"})
     return std::set<std::string>(wanted.begin(), wanted.end()) == adapted;
-  return !module.walk([](LinearOp) { return WalkResult::interrupt(); })
-              .wasInterrupted();
+  return !hasOp<LinearOp>(module);
 }
 
 static std::string nameOf(Type element) {
@@ -90,82 +94,99 @@ static bool trainsItself(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// What the adapter of a hand-written model is, the same for all its
-/// hone.lora_linear. The spec may repeat that; which modules are exceptions is
-/// what the file alone can say.
-static Status readAdapter(const Spec &spec, ModuleOp module,
-                          rt::LoraSettings &lora) {
-  struct {
-    int64_t r = 0;
-    double scale = 0;
-  } adapter;
+namespace {
+/// What all hone.lora_linear of a file have in common; rank 0: there are none.
+struct WrittenAdapter {
+  int64_t rank = 0;
+  double scale = 0;
+  bool usesDora = false;
+  std::set<std::string> targets; ///< the modules that have one
+};
+} // namespace
+
+/// Which modules are exceptions is what a spec for Hugging Face models says.
+static Result<WrittenAdapter> findAdapter(const Spec &spec, ModuleOp module) {
+  WrittenAdapter adapter;
   Status status = Status::ok();
   module.walk([&](LoraLinearOp op) {
     int64_t rank = cast<RankedTensorType>(op.getA().getType()).getDimSize(0);
     double scale = op.getScale().convertToDouble();
-    if (adapter.r && (adapter.r != rank || adapter.scale != scale) &&
+    if (adapter.rank && (adapter.rank != rank || adapter.scale != scale) &&
         status.isOk())
       status = Status(ErrorCode::BadModule, spec.model,
                       "expected every hone.lora_linear to have rank " +
-                          std::to_string(adapter.r) + " and scale " +
+                          std::to_string(adapter.rank) + " and scale " +
                           std::to_string(adapter.scale) + " but found rank " +
                           std::to_string(rank) + " and scale " +
                           std::to_string(scale),
                       "write one rank and one scale: lora.rank_pattern and "
                       "lora.alpha_pattern are for Hugging Face models");
-    adapter.r = rank;
+    adapter.rank = rank;
     adapter.scale = scale;
   });
-  std::set<std::string> targets;
-  module.walk([&](ParameterOp op) {
-    StringRef module = moduleOf(op.getName());
-    if (op.getTrainable() && op.getName().ends_with(".lora_A.weight"))
-      targets.insert(module.substr(module.rfind('.') + 1).str());
-  });
-  lora.target_modules.assign(targets.begin(), targets.end());
-  if (status.isOk() && spec.lora.none && adapter.r)
-    return disagrees(spec, spec.lora.none.key(), "adapters", "none");
   HONE_TRY(status);
-  lora.none = !adapter.r && trainsItself(module);
-  if (!adapter.r)
-    return status;
+  module.walk([&](ParameterOp op) {
+    StringRef name = moduleOf(op.getName());
+    if (op.getTrainable() && op.getName().ends_with(".lora_A.weight"))
+      adapter.targets.insert(name.substr(name.rfind('.') + 1).str());
+  });
+  adapter.usesDora = hasOp<RowLengthsOp>(module);
+  return adapter;
+}
+
+/// What the spec says of the adapter is what the file has.
+static Status checkAdapter(const Spec &spec, ModuleOp module,
+                           const WrittenAdapter &adapter) {
+  const rt::LoraSettings &lora = spec.lora;
+  auto isGiven = [&](const rt::Setting &setting) {
+    return spec.given.count(setting.key()) > 0;
+  };
   for (const rt::Setting *setting :
-       {static_cast<const rt::Setting *>(&spec.lora.rank_pattern),
-        static_cast<const rt::Setting *>(&spec.lora.alpha_pattern),
-        static_cast<const rt::Setting *>(&spec.lora.layers_to_transform)})
-    if (spec.given.count(setting->key()))
+       {static_cast<const rt::Setting *>(&lora.rank_pattern),
+        static_cast<const rt::Setting *>(&lora.alpha_pattern),
+        static_cast<const rt::Setting *>(&lora.layers_to_transform)})
+    if (isGiven(*setting))
       return disagrees(spec, setting->key(), "adapters that are written",
                        setting->text());
-  lora.use_dora =
-      module.walk([](RowLengthsOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
-  if (spec.given.count(spec.lora.use_dora.key()) &&
-      spec.lora.use_dora != lora.use_dora)
-    return disagrees(spec, spec.lora.use_dora.key(), lora.use_dora.text(),
-                     spec.lora.use_dora.text());
-  lora.r = adapter.r;
-  lora.use_rslora = false;
-  lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
-  if (spec.given.count("lora.r") && spec.lora.r != adapter.r)
-    return disagrees(spec, "lora.r", std::to_string(adapter.r),
-                     std::to_string(spec.lora.r));
-  if (spec.given.count("lora.target_modules") &&
-      !hasModules(spec.lora.target_modules, module, targets))
-    return disagrees(spec, "lora.target_modules", listed(targets),
-                     listed(spec.lora.target_modules));
-  if (spec.given.count("lora.use_rslora") && spec.lora.use_rslora &&
-      !spec.given.count("lora.lora_alpha"))
-    return disagrees(spec, "lora.use_rslora",
-                     "a scale of " + std::to_string(adapter.scale),
+  if (isGiven(lora.use_dora) && lora.use_dora != adapter.usesDora)
+    return disagrees(spec, lora.use_dora.key(),
+                     adapter.usesDora ? "true" : "false", lora.use_dora.text());
+  if (isGiven(lora.r) && lora.r != adapter.rank)
+    return disagrees(spec, lora.r.key(), std::to_string(adapter.rank),
+                     std::to_string(lora.r));
+  if (isGiven(lora.target_modules) &&
+      !hasModules(lora.target_modules, module, adapter.targets))
+    return disagrees(spec, lora.target_modules.key(), listed(adapter.targets),
+                     listed(lora.target_modules));
+  const std::string scale = "a scale of " + std::to_string(adapter.scale);
+  if (isGiven(lora.use_rslora) && lora.use_rslora && !isGiven(lora.lora_alpha))
+    return disagrees(spec, lora.use_rslora.key(), scale,
                      "use_rslora without lora_alpha");
   // The scale needs r, which may come from the file alone.
   Spec resolved = spec;
-  resolved.lora.r = adapter.r;
-  if (spec.given.count("lora.lora_alpha") &&
+  resolved.lora.r = adapter.rank;
+  if (isGiven(lora.lora_alpha) &&
       std::abs(resolved.loraScale() - adapter.scale) > 1e-12 * adapter.scale)
-    return disagrees(spec, "lora.lora_alpha",
-                     "a scale of " + std::to_string(adapter.scale),
+    return disagrees(spec, lora.lora_alpha.key(), scale,
                      std::to_string(resolved.loraScale()));
+  return Status::ok();
+}
+
+/// Sets what the file says of its adapter, which the spec may repeat.
+static Status readAdapter(const Spec &spec, ModuleOp module,
+                          rt::LoraSettings &lora) {
+  HONE_ASSIGN(const WrittenAdapter adapter, findAdapter(spec, module));
+  lora.target_modules.assign(adapter.targets.begin(), adapter.targets.end());
+  if (spec.lora.none && adapter.rank)
+    return disagrees(spec, spec.lora.none.key(), "adapters", "none");
+  lora.none = !adapter.rank && trainsItself(module);
+  if (!adapter.rank)
+    return Status::ok();
+  HONE_TRY(checkAdapter(spec, module, adapter));
+  lora.use_dora = adapter.usesDora;
+  lora.r = adapter.rank;
+  lora.use_rslora = false;
+  lora.lora_alpha = adapter.scale * static_cast<double>(adapter.rank);
   return Status::ok();
 }
 

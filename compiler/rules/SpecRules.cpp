@@ -165,6 +165,32 @@ static Status inheritFromTrain(Spec &spec) {
 }
 
 /// Checks where the model is cut into modules.
+static Status checkModuleCuts(const Spec &spec) {
+  const rt::TrainSettings &train = spec.train;
+  if (train.module_cuts.empty())
+    return Status::ok();
+  int64_t below = 0;
+  for (const std::string &cut : train.module_cuts) {
+    auto range = parseLayerRange(cut);
+    if (!range || range->first != range->last || range->last <= below)
+      return fail(spec, ErrorCode::BadSpecValue, train.module_cuts.key(),
+                  "expected numbers of layers that rise, such as [6, 14], but "
+                  "found '" +
+                      cut + "'",
+                  "write how many layers are below each cut");
+    below = range->last;
+  }
+  if (int64_t(train.module_cuts.size()) + 1 != train.modules)
+    return disagree(spec, train.module_cuts.key(),
+                    "expected one cut fewer than modules, which are " +
+                        train.modules.text() + ", but found " +
+                        std::to_string(train.module_cuts.size()),
+                    "leave " + train.module_cuts.key() +
+                        " out to have the model cut by estimates");
+  return Status::ok();
+}
+
+/// Checks the modules of a model, and that they may be asynchronous.
 static Status checkModules(const Spec &spec) {
   const rt::TrainSettings &train = spec.train;
   if (spec.hasParts() || spec.compares())
@@ -197,27 +223,7 @@ static Status checkModules(const Spec &spec) {
                     "between asynchronous modules, but found " +
                     train.directions.text(),
                 "lower it, or remove " + train.asynchronous.key());
-  if (train.module_cuts.empty())
-    return Status::ok();
-  int64_t below = 0;
-  for (const std::string &cut : train.module_cuts) {
-    auto range = parseLayerRange(cut);
-    if (!range || range->first != range->last || range->last <= below)
-      return fail(spec, ErrorCode::BadSpecValue, train.module_cuts.key(),
-                  "expected numbers of layers that rise, such as [6, 14], but "
-                  "found '" +
-                      cut + "'",
-                  "write how many layers are below each cut");
-    below = range->last;
-  }
-  if (int64_t(train.module_cuts.size()) + 1 != train.modules)
-    return disagree(spec, train.module_cuts.key(),
-                    "expected one cut less than modules, which are " +
-                        train.modules.text() + ", but found " +
-                        std::to_string(train.module_cuts.size()),
-                    "leave " + train.module_cuts.key() +
-                        " out to have the model cut by estimates");
-  return Status::ok();
+  return checkModuleCuts(spec);
 }
 
 /// Checks which parts are programs, and what those exchange.

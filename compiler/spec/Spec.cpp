@@ -102,6 +102,11 @@ private:
                   const YAML::Node &keyNode);
   /// Adds the part of which `key` is, without "parts.", unless there is one.
   Status addPart(StringRef key, const YAML::Node &keyNode);
+  /// A section, or parts; some may also be one word.
+  Status setSection(const std::string &name, const YAML::Node &node,
+                    const YAML::Node &keyNode);
+  /// The error of a key that there is not.
+  Status refuseKey(const std::string &name, const YAML::Node &keyNode);
   Status setMapping(const std::string &prefix, const YAML::Node &map);
   Status setList(rt::Setting &setting, const YAML::Node &node);
   Status setNumbers(rt::NamedNumbers &setting, const YAML::Node &node);
@@ -339,33 +344,42 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
       giver = option;
       return setValue(*setting, node);
     }
-  if (isSection(spec, name) || name == "parts") {
-    // `target: native` is short for `target: {triple: native}`.
-    if (name == "target" && node.IsScalar())
-      return setKey("target.triple", node, keyNode);
-    // `lora: none` is short for `lora: {none: true}`, and replaces a section.
-    if (name == "lora" && node.IsScalar() && node.Scalar() == "none") {
-      for (const rt::Setting *setting : spec.lora.members())
-        spec.given.erase(setting->key());
-      spec.lora = rt::LoraSettings();
-      spec.lora.none = true;
-      spec.given[spec.lora.none.key()] = option;
-      return Status::ok();
-    }
-    if (!node.IsMap())
-      return error(ErrorCode::BadSpecValue, node, name,
-                   "expected a mapping but found " + describeNode(node),
-                   name == "parts"
-                       ? "its keys are the parts' names"
-                       : "its keys: " + llvm::join(wordsIn(spec, name), ", "));
-    if (node.size() == 0 && name == "parts")
-      return error(ErrorCode::BadSpecValue, node, name,
-                   "expected keys but found none",
-                   "remove it, or write parts: {lower: {layers: 0-4}}");
-    if (node.size() == 0 && StringRef(name).starts_with("parts"))
-      return Status::ok(); // as train says
-    return setMapping(name, node);
+  return isSection(spec, name) || name == "parts"
+             ? setSection(name, node, keyNode)
+             : refuseKey(name, keyNode);
+}
+
+Status SpecReader::setSection(const std::string &name, const YAML::Node &node,
+                              const YAML::Node &keyNode) {
+  // `target: native` is short for `target: {triple: native}`.
+  if (name == "target" && node.IsScalar())
+    return setKey("target.triple", node, keyNode);
+  // `lora: none` is short for `lora: {none: true}`, and replaces a section.
+  if (name == "lora" && node.IsScalar() && node.Scalar() == "none") {
+    for (const rt::Setting *setting : spec.lora.members())
+      spec.given.erase(setting->key());
+    spec.lora = rt::LoraSettings();
+    spec.lora.none = true;
+    spec.given[spec.lora.none.key()] = option;
+    return Status::ok();
   }
+  if (!node.IsMap())
+    return error(ErrorCode::BadSpecValue, node, name,
+                 "expected a mapping but found " + describeNode(node),
+                 name == "parts"
+                     ? "its keys are the parts' names"
+                     : "its keys: " + llvm::join(wordsIn(spec, name), ", "));
+  if (node.size() == 0 && name == "parts")
+    return error(ErrorCode::BadSpecValue, node, name,
+                 "expected keys but found none",
+                 "remove it, or write parts: {lower: {layers: 0-4}}");
+  if (node.size() == 0 && StringRef(name).starts_with("parts"))
+    return Status::ok(); // as train says
+  return setMapping(name, node);
+}
+
+Status SpecReader::refuseKey(const std::string &name,
+                             const YAML::Node &keyNode) {
   // The words of the innermost section that there is.
   StringRef section = name;
   do
