@@ -23,7 +23,7 @@ struct SimulatedProgram {
   /// Compiled for this machine; its kernels are launched and never run.
   const hone_module *module = nullptr;
   std::vector<double> seconds; ///< of a launch, by kernel; negative: not known
-  double stepSeconds = 0;      ///< beside launches, at the begin of each step
+  double stepSeconds = 0;      ///< beside launches, at the start of each step
 };
 
 struct SimulationRequest {

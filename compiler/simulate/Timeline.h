@@ -20,7 +20,7 @@ struct Span {
   Activity activity;
 };
 
-/// Totals since the begin.
+/// Totals since the beginning.
 struct Totals {
   double time = 0;
   double seconds[kActivities] = {};

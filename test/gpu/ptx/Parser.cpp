@@ -336,7 +336,7 @@ bool Parser::parseEntry() {
     builder.declareVariable(parameter.name,
                             {Space::Param, parameter.offset, parameter.bytes});
   // Where dynamic memory begins is known once all static memory is: LLVM
-  // declares that at the begin of a body, so it is read ahead.
+  // declares that at the beginning of a body, so it is read ahead.
   const size_t body = at;
   size_t depth = 0;
   for (size_t i = at; i < tokens.size(); ++i) {

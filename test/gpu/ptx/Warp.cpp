@@ -344,7 +344,7 @@ char *Warp::locate(const Instruction &instruction, Space &space,
       fault(Fault::OutOfBounds, instruction, lane,
             std::to_string(bytes) + " bytes at " + hex(address) +
                 (near ? ", " + std::to_string(address - near->start) +
-                            " bytes after the begin of an allocation of " +
+                            " bytes after the start of an allocation of " +
                             std::to_string(near->bytes)
                       : ", before all allocations"));
       return nullptr;
