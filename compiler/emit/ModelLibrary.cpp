@@ -2,6 +2,7 @@
 
 #include "compiler/emit/ModelLibrary.h"
 
+#include "base/OutputFile.h"
 #include "compiler/rules/RequestRules.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -62,9 +63,10 @@ Status hone::writeArchive(const std::string &path,
   const llvm::Triple triple(target.request().triple);
   const auto kind = triple.isOSDarwin() ? llvm::object::Archive::K_DARWIN
                                         : llvm::object::Archive::K_GNU;
-  if (llvm::Error error = llvm::writeArchive(
-          path, files, llvm::SymtabWritingMode::NormalSymtab, kind,
-          /*Deterministic=*/true, /*Thin=*/false))
-    return cannotWrite(path, llvm::toString(std::move(error)));
-  return Status::ok();
+  auto archive = llvm::writeArchiveToBuffer(
+      files, llvm::SymtabWritingMode::NormalSymtab, kind,
+      /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive)
+    return cannotWrite(path, llvm::toString(archive.takeError()));
+  return rt::writeFile(path, (*archive)->getBuffer());
 }

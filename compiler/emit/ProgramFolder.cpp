@@ -10,6 +10,7 @@
 #include "compiler/emit/RenameTogether.h"
 #include "compiler/rules/RequestRules.h"
 #include "module/WeightDigests.h"
+#include "targets/host/NewFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -66,11 +67,10 @@ static Result<PackedWeights> packWeights(const ProgramFolder &folder,
 /// The object file of `program`, as long as its temporary lives.
 static Status emit(const ProgramFolder &folder, const FolderProgram &program,
                    std::list<rt::TemporaryFile> &objects, PhaseTimes &times) {
-  llvm::SmallString<128> object;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("hone", "o", object))
-    return cannotMakeObject(error.message());
-  const std::string &path = objects.emplace_back(object.str().str()).path;
+  llvm::Expected<std::string> object = createTemporaryFile("hone-", ".o");
+  if (!object)
+    return cannotMakeObject(llvm::toString(object.takeError()));
+  const std::string &path = objects.emplace_back(*object).path;
   times.begin("emit");
   if (llvm::Error error = folder.target.emit(
           program.module, program.description, EmitKind::object, path))

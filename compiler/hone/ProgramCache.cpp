@@ -9,8 +9,10 @@
 #include "compiler/emit/ProgramFolder.h"
 #include "formats/JsonFile.h"
 #include "platform/Files.h"
+#include "platform/System.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -219,11 +221,11 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
   };
   if (std::error_code error = createFolder(folder))
     return cannot(folder, error.message());
-  llvm::SmallString<128> making;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory(
-          programs.folder + kTemporary, making))
+  const std::string temporary =
+      programs.folder + kTemporary + llvm::utohexstr(platform::randomNumber());
+  if (std::error_code error =
+          llvm::sys::fs::create_directory(temporary, /*IgnoreExisting=*/false))
     return cannot(folder, error.message());
-  const std::string temporary = making.str().str();
   platform::File lock;
   if (platform::Error error =
           lock.open(temporary + "/" + kLock, platform::File::Mode::Update))

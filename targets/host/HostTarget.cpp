@@ -8,8 +8,10 @@
 #include "targets/host/HostTarget.h"
 
 #include "dialects/Tile/TileDialect.h"
+#include "runtime/src/base/Process.h"
 #include "targets/host/EmitModule.h"
 #include "targets/host/LinkBinary.h"
+#include "targets/host/NewFile.h"
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -92,24 +94,27 @@ writeWhole(StringRef path,
     llvm::outs() << text;
     return llvm::Error::success();
   }
-  llvm::Expected<llvm::sys::fs::TempFile> file =
-      llvm::sys::fs::TempFile::create(path + ".%%%%%%");
-  if (!file)
-    return llvm::createStringError("cannot write '" + path +
-                                   "': " + llvm::toString(file.takeError()));
-  llvm::Error failed = llvm::Error::success();
-  {
-    llvm::raw_fd_ostream out(file->FD, /*shouldClose=*/false);
-    failed = write(out);
-    out.flush();
-    if (!failed && out.has_error())
-      failed = llvm::createStringError(
-          out.error(), "cannot write '" + path + "': " + out.error().message());
-    out.clear_error();
-  }
+  auto cannot = [&](std::error_code why) {
+    return llvm::createStringError(why, "cannot write '" + path +
+                                            "': " + why.message());
+  };
+  llvm::Expected<std::string> created = createNewFile((path + ".").str());
+  if (!created)
+    return cannot(llvm::errorToErrorCode(created.takeError()));
+  rt::TemporaryFile file(*created);
+  std::error_code error;
+  llvm::raw_fd_ostream out(file.path, error);
+  if (error)
+    return cannot(error);
+  llvm::Error failed = write(out);
+  out.close();
+  error = out.error();
+  out.clear_error(); // which would end the process as a bug
   if (failed)
-    return llvm::joinErrors(std::move(failed), file->discard());
-  return file->keep(path);
+    return failed;
+  if (!error)
+    error = llvm::sys::fs::rename(file.path, path);
+  return error ? cannot(error) : llvm::Error::success();
 }
 
 llvm::Error HostTarget::writeText(llvm::StringRef text, llvm::StringRef path) {

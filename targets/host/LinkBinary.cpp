@@ -8,6 +8,8 @@
 
 #include "targets/host/LinkBinary.h"
 
+#include "targets/host/NewFile.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -154,6 +156,11 @@ static llvm::Expected<Driver> findDriver(const LinkRequest &request,
       "--linker");
 }
 
+static llvm::Error cannotCreate(llvm::Error why) {
+  return llvm::createStringError("cannot create a temporary file: " +
+                                 llvm::toString(std::move(why)));
+}
+
 /// Runs `driver`; returns what it printed if it failed, nothing if not.
 static llvm::Expected<std::optional<std::string>>
 runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
@@ -186,47 +193,48 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
     arguments.push_back("-Wl,--strip-debug"); // of its own libraries
   llvm::SmallVector<StringRef> views(arguments.begin(), arguments.end());
 
-  llvm::SmallString<128> log;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("hone-link", "log", log))
-    return llvm::createStringError(error, "cannot create a temporary file: " +
-                                              error.message());
-  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
+  llvm::Expected<std::string> log = createTemporaryFile("hone-link-", ".log");
+  if (!log)
+    return cannotCreate(log.takeError());
+  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(*log); });
 
   std::string failure;
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
-                                          StringRef(log)};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(*log),
+                                          StringRef(*log)};
   int code = llvm::sys::ExecuteAndWait(driver.path, views,
                                        /*Env=*/std::nullopt, redirects,
                                        /*SecondsToWait=*/0, /*MemoryLimit=*/0,
                                        &failure);
   if (code == 0)
     return std::nullopt;
-  auto printed = llvm::MemoryBuffer::getFile(log);
+  auto printed = llvm::MemoryBuffer::getFile(*log);
   std::string text = llvm::join(views, " ") + "\n" + failure;
   if (printed)
     text += (*printed)->getBuffer().rtrim().str();
   return text;
 }
 
-/// Says to `path`, a new file, what a shared library exports; nothing for a
-/// program.
+/// Says to a new file, whose path `script` becomes, what a shared library
+/// exports; nothing for a program.
 static llvm::Error writeVersionScript(llvm::ArrayRef<std::string> exports,
-                                      llvm::SmallString<128> &path) {
+                                      std::string &script) {
   if (exports.empty())
     return llvm::Error::success();
-  int descriptor = -1;
-  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
-          "hone-exports", "map", descriptor, path))
-    return llvm::createStringError(error, "cannot create a temporary file: " +
-                                              error.message());
-  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
-  out << "{ global: " << llvm::join(exports, "; ") << "; local: *; };\n";
-  out.close();
-  const std::error_code error = out.error();
-  out.clear_error(); // which would end the process as a bug
+  llvm::Expected<std::string> path =
+      createTemporaryFile("hone-exports-", ".map");
+  if (!path)
+    return cannotCreate(path.takeError());
+  script = *path;
+  std::error_code error;
+  llvm::raw_fd_ostream out(script, error);
+  if (!error) {
+    out << "{ global: " << llvm::join(exports, "; ") << "; local: *; };\n";
+    out.close();
+    error = out.error();
+    out.clear_error(); // which would end the process as a bug
+  }
   if (error)
-    return llvm::createStringError(error, "cannot write '" + path +
+    return llvm::createStringError(error, "cannot write '" + script +
                                               "': " + error.message());
   return llvm::Error::success();
 }
@@ -237,15 +245,14 @@ llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
     return driver.takeError();
 
   // Beside the output, so that renaming stays within one file system.
-  llvm::SmallString<128> temporary;
-  if (std::error_code error = llvm::sys::fs::createUniqueFile(
-          request.output + ".%%%%%%", temporary))
-    return llvm::createStringError(error, "cannot write beside '" +
-                                              request.output +
-                                              "': " + error.message());
+  llvm::Expected<std::string> created = createNewFile(request.output + ".");
+  if (!created)
+    return llvm::createStringError("cannot write beside '" + request.output +
+                                   "': " + llvm::toString(created.takeError()));
+  const std::string &temporary = *created;
   llvm::scope_exit removeTemporary([&] { llvm::sys::fs::remove(temporary); });
 
-  llvm::SmallString<128> script;
+  std::string script;
   llvm::scope_exit removeScript([&] { llvm::sys::fs::remove(script); });
   if (llvm::Error error = writeVersionScript(request.exports, script))
     return error;

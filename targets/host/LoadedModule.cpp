@@ -7,6 +7,7 @@
 #include "targets/host/LoadedModule.h"
 
 #include "targets/host/HostPasses.h"
+#include "targets/host/NewFile.h"
 
 #include "runtime/src/base/Process.h"
 #include "runtime/src/module/Module.h"
@@ -27,16 +28,15 @@ LoadedModule &LoadedModule::operator=(LoadedModule &&other) noexcept = default;
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 emitObject(mlir::ModuleOp module, const Target &target,
            const ModuleDescription &description) {
-  llvm::SmallString<64> path;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("hone", "o", path))
-    return llvm::errorCodeToError(error);
-  rt::TemporaryFile object(path.str().str());
+  llvm::Expected<std::string> path = createTemporaryFile("hone-", ".o");
+  if (!path)
+    return path.takeError();
+  rt::TemporaryFile object(*path);
   if (llvm::Error error =
-          target.emit(module, description, EmitKind::object, path))
+          target.emit(module, description, EmitKind::object, *path))
     return llvm::createStringError(std::make_error_code(std::errc::io_error),
                                    llvm::toString(std::move(error)));
-  return llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(path));
+  return llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(*path));
 }
 
 llvm::Expected<LoadedModule>
