@@ -4,6 +4,7 @@
 
 #include "base/ByteCount.h"
 #include "base/Json.h"
+#include "base/Utf8.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
@@ -243,6 +244,10 @@ static std::string describeOrigin(const ModelFacts &model,
 static Result<Spec> joinChoice(const std::string &folder,
                                llvm::ArrayRef<ChosenKey> keys,
                                llvm::ArrayRef<SpecOverride> overrides) {
+  if (rt::findInvalidUtf8(folder) != std::string_view::npos)
+    return Status(ErrorCode::WrongOption, folder,
+                  "expected a path in UTF-8, since a spec names the model",
+                  "rename the folder");
   std::vector<SpecOverride> chosen;
   auto parse = [&] {
     std::vector<SpecOverride> all = chosen;
