@@ -71,7 +71,7 @@ struct MemoryPlan {
   int64_t tableBytes = 0;        ///< see LoweredSizes
   int64_t mappedTableBytes = 0;  ///< rt::mappedTableBytes
   int64_t weightBytes = 0;       ///< mapped read-only, not part of the peak
-  /// Of those, what is resident at a time; all but with hone-stream-weights.
+  /// Of those, what is resident at a time.
   WeightResidency residentWeights;
   /// Gradients of all parameters after the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
