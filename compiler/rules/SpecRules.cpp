@@ -244,6 +244,12 @@ static Status checkPrograms(const Spec &spec) {
         "expected false, since each program has some of the layers, "
         "but found true",
         "remove it, or program from all parts");
+  if (spec.exchange.dtype == "bfloat16" &&
+      spec.train.compute_dtype == "float64")
+    return disagree(
+        spec, spec.exchange.dtype.key(),
+        "only float32 values cross rounded, but compute_dtype is float64",
+        "remove " + spec.exchange.dtype.key());
   std::map<std::string, std::string> known; // keys, by name
   for (const auto &part : spec.parts) {
     const rt::Word &name = part->program;

@@ -444,6 +444,11 @@ static const BadSpec badSpecs[] = {
     {"KeptDtypeOfFloat64", ErrorCode::KeysDisagree,
      "model: m\ntrain: {compute_dtype: float64, kept_dtype: bfloat16}\n", "",
      "spec.yaml: train.kept_dtype", "compute_dtype is float64", "remove"},
+    {"ExchangeOfFloat64", ErrorCode::KeysDisagree,
+     "model: m\ntrain: {compute_dtype: float64}\nparts:\n"
+     "  lower: {layers: 0-1, program: a}\n  upper: {program: b}\n"
+     "exchange: {dtype: bfloat16}\n",
+     "", "spec.yaml: exchange.dtype", "compute_dtype is float64", "remove"},
     {"OffloadingToPlanWithoutBudget", ErrorCode::KeysDisagree,
      "model: m\ntrain: {activation_offloading: planned}\n", "",
      "spec.yaml: train.activation_offloading", "needs residuals planned",
