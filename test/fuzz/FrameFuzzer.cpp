@@ -139,8 +139,7 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   frame.name = {
       uint32_t(near(form < 200 ? 0 : Session::kControl, input.take(1))),
       near(3, input.take(1)),
-      near(channelNumber(form < 220 ? kChannel : Session::kHalt),
-           input.take(1)),
+      near(channelNumber(form < 220 ? kChannel : "halt"), input.take(1)),
       known};
   frame.size = near(kSizes[known], input.take(1));
   frame.offset = std::min(near(0, input.take(1)), frame.size);

@@ -106,8 +106,7 @@ std::vector<std::string> Settings::programs() const {
   return names;
 }
 
-Settings::Neighbours
-Settings::neighboursOf(const std::string &program) const {
+Settings::Neighbours Settings::neighboursOf(const std::string &program) const {
   const std::vector<std::string> all = programs();
   const auto own = std::find(all.begin(), all.end(), program);
   Neighbours found;
