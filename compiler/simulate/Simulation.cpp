@@ -48,9 +48,9 @@ public:
 private:
   bool leads() const { return program.number == 0; }
   Status open();
-  /// Tells all others, as Ensemble does.
+  /// Tells those after it, as Ensemble does.
   Status lead();
-  /// Waits for what lead() tells.
+  /// Waits for what the one before it tells, and gives it on.
   Status follow();
   Status step(uint64_t completed);
   rt::Transport::Message command(const std::string &peer, bool isSent) const {
@@ -116,22 +116,26 @@ Status Simulated::open() {
 }
 
 Status Simulated::lead() {
-  for (const std::string &peer : names)
-    if (peer != own.name)
-      HONE_TRY(transport.postSend(command(peer, true),
-                                  reinterpret_cast<const char *>(told),
-                                  sizeof(told)));
+  // Parts are a chain, and ranks all come after the first.
+  const size_t first = program.number + 1,
+               end = !request.areRanks ? std::min(first + 1, names.size())
+                     : leads()         ? names.size()
+                                       : first;
+  for (size_t i = first; i < end; ++i)
+    HONE_TRY(transport.postSend(command(names[i], true),
+                                reinterpret_cast<const char *>(told),
+                                sizeof(told)));
   ++commands;
   return Status::ok();
 }
 
 Status Simulated::follow() {
-  const rt::Transport::Message comes = command(names.front(), false);
+  const rt::Transport::Message comes =
+      command(names[request.areRanks ? 0 : program.number - 1], false);
   HONE_TRY(transport.postReceive(comes, reinterpret_cast<char *>(told),
                                  sizeof(told)));
   HONE_TRY(transport.wait(comes));
-  ++commands;
-  return Status::ok();
+  return lead();
 }
 
 Status Simulated::step(uint64_t completed) {

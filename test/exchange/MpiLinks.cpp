@@ -108,12 +108,18 @@ int MPI_Imrecv(void *bytes, int size, MPI_Datatype, MPI_Message *,
   *request = new ompi_request_t{true};
   return MPI_SUCCESS;
 }
-int MPI_Iallgather(const void *, int, MPI_Datatype, void *names, int bytes,
-                   MPI_Datatype, MPI_Comm, MPI_Request *request) {
-  for (int rank = 0; rank < 3; ++rank)
-    snprintf(static_cast<char *>(names) + rank * bytes, size_t(bytes), "%d",
-             rank);
+/// A name, from the rank before: its own first, then those that it was given.
+int MPI_Irecv(void *name, int bytes, MPI_Datatype, int, int, MPI_Comm,
+              MPI_Request *request) {
+  static int next = 3;
+  snprintf(static_cast<char *>(name), size_t(bytes), "%d", --next);
   *request = new ompi_request_t{true};
+  return MPI_SUCCESS;
+}
+int MPI_Testall(int count, MPI_Request requests[], int *isDone, MPI_Status *) {
+  *isDone = 1;
+  for (int i = 0; i < count; ++i)
+    delete std::exchange(requests[i], MPI_REQUEST_NULL);
   return MPI_SUCCESS;
 }
 int MPI_Init_thread(int *, char ***, int, int *provided) {

@@ -2,8 +2,7 @@
 # mpi-plans.sh COUNT...
 #
 # So many programs that mpirun started, one of each layer, with hidden states of 64 x 27 tokens and 768
-# features between them, take what they planned, at most, of which up to twenty programs have at most 4 MiB
-# for exchanges: over memory that they share, and over TCP.
+# features between them, take what they planned, at most, of which at most 4 MiB are for exchanges: over memory that they share, and over TCP.
 set -euo pipefail
 
 . "$(dirname "$0")/plans.sh"
@@ -40,7 +39,7 @@ SPEC
     over $way "${line[@]:1}" >"$work/log" 2>&1 ||
       { tail -n 20 "$work/log" "$work"/*.log >&2; exit 1; }
     for ((i = 1; i <= count; ++i)); do
-      fits "$work/$i.log" $((count > 20 ? 64 : 4))
+      fits "$work/$i.log" 4
     done
   done
   first_planned "$work/1.log" "$count programs"

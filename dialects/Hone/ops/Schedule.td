@@ -300,11 +300,12 @@ def Hone_LateOp : Hone_InScheduleOp<"late", [HasParent<"ScheduleOp">]> {
   let summary = "what updates are made of, in programs that update late";
   let description = [{
     In one program `lates` are `values`, and `steps` is 0. Where parts are programs
-    of their own (`hone-separate-parts`) only the last one makes `values`, and sends
-    them to the others: one that is `d` parts below it has what they were `d` steps
-    ago, zeros in the first `d` steps, and `steps` is `d`. So nobody waits for the
-    values of its own step (AsyncFGD, Zhao et al. 2023, eq. 8). The last part gives the
-    values of its last steps to checkpoints, as reports.
+    of their own (`hone-separate-parts`) only the last one makes `values`, and each
+    sends what it has to the one below it, which has that in its next step: so one
+    that is `d` parts below the last has what they were `d` steps ago, zeros in the
+    first `d` steps, and `steps` is `d`. So nobody waits for the values of its own
+    step (AsyncFGD, Zhao et al. 2023, eq. 8). Each part but the first gives what it
+    sent in a step to checkpoints, as a report.
 
     1. (C1) `lates` have the types of `values`.
 
