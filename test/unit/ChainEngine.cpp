@@ -37,6 +37,12 @@ bool Chain::isDead(const std::string &program) {
   return dead.count(program) > 0;
 }
 
+void Chain::kill(const std::string &program) {
+  std::lock_guard<std::mutex> lock(mutex);
+  dead.insert(program);
+  changed.notify_all();
+}
+
 void Chain::revive(const std::string &program) {
   std::lock_guard<std::mutex> lock(mutex);
   dead.erase(program);

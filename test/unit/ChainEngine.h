@@ -38,6 +38,8 @@ public:
   const std::string &address() const { return name; }
 
   bool isDead(const std::string &program);
+  /// It dies now.
+  void kill(const std::string &program);
   /// It is started again.
   void revive(const std::string &program);
 

@@ -436,3 +436,143 @@ TEST(EnsembleTest, SeveralProgramsMayDieSeveralTimes) {
     survives(2 + seed % 5, dies, "seed " + std::to_string(seed));
   });
 }
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The one at `place` of a chain, which lives until it is dead.
+class Member {
+public:
+  Member(Chain &chain, size_t place, size_t count, int timeout)
+      : own{&chain, nameOf(place)}, chain(chain), place(place), count(count),
+        timeout(timeout) {}
+
+  void begin() {
+    life = &own;
+    ensemble = std::move(Ensemble::open(about(chain, place, count,
+                                              {milliseconds(timeout), isDead}))
+                             .value());
+  }
+  Status meet(bool isNeeded = true) {
+    return ensemble->beginRound({{2}, 1}, 2, isNeeded).status();
+  }
+  /// Until it hears no more, and meets again where that is to be.
+  Status follow() {
+    for (;;) {
+      Status status = ensemble->follow().status();
+      if (status.isOk())
+        continue;
+      if (!ensemble->isInterrupted() || isDead())
+        return status;
+      if (Status met = meet(); !met.isOk())
+        return met;
+    }
+  }
+  void end() { ensemble.reset(); }
+
+  std::unique_ptr<Ensemble> ensemble;
+
+private:
+  const Life own;
+  Chain &chain;
+  const size_t place, count;
+  const int timeout;
+};
+
+} // namespace
+
+// The last one was killed, so it has not said that it leaves.
+TEST(EnsembleTest, ARoundThatNobodyNeedsWaitsAMomentForOneThatIsGone) {
+  Chain chain;
+  std::atomic<int> met{0};
+  auto follow = [&](size_t place) {
+    Member member(chain, place, 3, 60000);
+    member.begin();
+    EXPECT_TRUE(member.meet().isOk());
+    ++met;
+    EXPECT_FALSE(member.follow().isOk());
+    member.end();
+  };
+  std::thread b(follow, 1), c(follow, 2);
+  Member a(chain, 0, 3, 60000);
+  a.begin();
+  EXPECT_TRUE(a.meet().isOk());
+  while (met < 2)
+    std::this_thread::sleep_for(milliseconds(5));
+  chain.kill(nameOf(2));
+  c.join();
+  chain.kill(nameOf(0));
+  a.end();
+  chain.revive(nameOf(0));
+  const auto begun = std::chrono::steady_clock::now();
+  a.begin();
+  EXPECT_EQ(a.meet(/*isNeeded=*/false).errorCode(), hone::ErrorCode::PeerLost);
+  a.end();
+  b.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, milliseconds(15000));
+}
+
+// Each waits as long for a program that came back as if it had never gone.
+TEST(EnsembleTest, AllKnowThatTheOneThatLeadsIsBack) {
+  Chain chain;
+  const int timeout = 3000;
+  std::atomic<int> met{0};
+  auto follow = [&](size_t place) {
+    Member member(chain, place, 4, timeout);
+    member.begin();
+    EXPECT_TRUE(member.meet().isOk());
+    ++met;
+    // Again, with the process that came back.
+    Status status = member.ensemble->follow().status();
+    EXPECT_TRUE(member.ensemble->isInterrupted()) << status.render();
+    status = member.meet();
+    EXPECT_TRUE(status.isOk()) << nameOf(place) << ": " << status.render();
+    ++met;
+    while (met < 6)
+      std::this_thread::sleep_for(milliseconds(5));
+    member.end();
+  };
+  std::thread others[] = {std::thread(follow, 1), std::thread(follow, 2),
+                          std::thread(follow, 3)};
+  Member a(chain, 0, 4, timeout);
+  a.begin();
+  EXPECT_TRUE(a.meet().isOk());
+  while (met < 3)
+    std::this_thread::sleep_for(milliseconds(5));
+  chain.kill(nameOf(0));
+  a.end();
+  std::this_thread::sleep_for(milliseconds(timeout * 2 / 3));
+  chain.revive(nameOf(0));
+  a.begin(); // greets, and reads its data
+  std::this_thread::sleep_for(milliseconds(timeout * 2 / 3));
+  EXPECT_TRUE(a.meet().isOk());
+  while (met < 6)
+    std::this_thread::sleep_for(milliseconds(5));
+  a.end();
+  for (std::thread &other : others)
+    other.join();
+}
+
+TEST(EnsembleTest, AllKnowThatTheLastOneIsThere) {
+  Chain chain;
+  const int timeout = 3000;
+  std::vector<std::thread> programs;
+  std::atomic<int> met{0};
+  for (size_t place = 0; place < 4; ++place)
+    programs.emplace_back([&, place] {
+      Member member(chain, place, 4, timeout);
+      const bool isLate = place == 3;
+      std::this_thread::sleep_for(milliseconds(isLate * timeout * 2 / 3));
+      member.begin();
+      std::this_thread::sleep_for(milliseconds(isLate * timeout * 2 / 3));
+      const Status status = member.meet();
+      EXPECT_TRUE(status.isOk()) << nameOf(place) << ": " << status.render();
+      ++met;
+      while (met < 4)
+        std::this_thread::sleep_for(milliseconds(5));
+      member.end();
+    });
+  for (std::thread &program : programs)
+    program.join();
+}

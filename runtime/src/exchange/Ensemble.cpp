@@ -6,6 +6,7 @@
 #include "platform/System.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -40,6 +41,10 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
     // Of others nobody decides what is done then.
     told.countsRestarts = isBefore || isAfter;
     told.payload = payload;
+    if (isAfter && made->before)
+      told.hears = [all = made.get()] {
+        (void)all->before->tellMet(all->tried);
+      };
     HONE_ASSIGN(std::unique_ptr<Session> session,
                 Session::start(std::move(told)));
     if (isBefore)
@@ -51,7 +56,13 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   return made;
 }
 
-Ensemble::~Ensemble() { leave(); }
+Ensemble::~Ensemble() {
+  leave();
+  // Those after this one say what they hear to the one before it, which is the
+  // first.
+  while (!sessions.empty())
+    sessions.pop_back();
+}
 
 void Ensemble::leave() {
   // One that is refused may come back, so nobody is told that it has gone: who
@@ -154,8 +165,13 @@ Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
   if (!asked.isNeeded &&
       (toGreet.timeout > kMostMoment || !toGreet.timeout.count()))
     toGreet.timeout = kMostMoment;
-  for (Session *each : after)
+  for (Session *each : after) {
+    const bool isThere = each->isMet();
     HONE_TRY(each->awaitGreeting(toGreet));
+    // Who waits for this one learns why it takes its time.
+    if (!isThere && before)
+      HONE_TRY(before->tellMet(asked.round));
+  }
   std::vector<CommonSteps::Words> saved(after.size());
   auto answerOf = [&](const Session *each) {
     return control(*each, kSaved, asked.round, false);
@@ -167,8 +183,11 @@ Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
                                      sizeof(saved[i])));
       HONE_TRY(after[i]->halt(asked));
     }
-    for (Session *each : after)
+    for (Session *each : after) {
+      if (!asked.isNeeded)
+        HONE_TRY(each->awaitHeard(asked.round, toGreet));
       HONE_TRY(each->wait(answerOf(each)));
+    }
     return Status::ok();
   };
   Status status = ask();
@@ -213,16 +232,26 @@ Result<Session::Asked> Ensemble::awaitAsked() {
   for (;;) {
     seen = events.load(); // before it is looked for what they are
     const Session::Asked asked = before->asks();
+    if (events.load() != seen)
+      continue; // what is asked would interrupt its own round
     if (asked.round != tried && asked.round != 0)
       return asked;
-    // Whatever ended the last one, unless that is a new one.
-    if (std::exchange(over, tried) != tried)
+    // Whatever ended the last one, unless that is a new one. Those after it
+    // wait for the next from now on, too.
+    if (std::exchange(over, tried) != tried) {
       HONE_TRY(before->askAgain(tried));
+      for (Session *each : after)
+        HONE_TRY(each->tellOver(tried));
+    }
     if (before->hasLeft())
       return before->ended(what);
-    HONE_TRY(about.patience.check(
-        what, std::chrono::duration_cast<std::chrono::milliseconds>(
-                  std::chrono::steady_clock::now() - from)));
+    if (Status status = about.patience.check(
+            what, std::chrono::duration_cast<std::chrono::milliseconds>(
+                      std::chrono::steady_clock::now() - from));
+        !status.isOk()) {
+      before->giveUp(); // it need not hear that either
+      return status;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
@@ -318,9 +347,13 @@ Status Ensemble::drain() {
 //===----------------------------------------------------------------------===//
 
 Session &Ensemble::of(const Message &message) {
-  return **std::find_if(
-      sessions.begin(), sessions.end(),
-      [&](const auto &each) { return each->peer() == message.peer; });
+  const auto found =
+      std::find_if(sessions.begin(), sessions.end(), [&](const auto &each) {
+        return each->peer() == message.peer;
+      });
+  if (found == sessions.end()) // a schedule of parts in another order
+    std::abort();
+  return **found;
 }
 
 Status Ensemble::postSend(const Message &message, const char *bytes,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exchange/Pieces.h"
 #include "exchange/Session.h"
 
 #include <algorithm>
@@ -13,19 +14,41 @@
 
 namespace hone::rt {
 
-/// The channels by which a peer asks for a round, and says that one is over;
-/// their step is the round.
-static constexpr const char *kHalt = "halt", *kAgain = "again";
+/// The channels by which a peer asks for a round, says that one for which it
+/// was asked, or asked, is over, and that others are there; their step is the
+/// round.
+static constexpr const char *kHalt = "halt", *kAgain = "again", *kOver = "over",
+                            *kMet = "met";
+
+Status Session::tell(const char *channel, uint64_t of, uint64_t number) {
+  return postSend({kControl, of, channel, /*index=*/0, self.peer.c_str(),
+                   /*isSent=*/true},
+                  reinterpret_cast<const char *>(&number), sizeof(number));
+}
 
 Status Session::halt(const Asked &wanted) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     halted = wanted.round;
   }
-  const uint64_t isNeeded = wanted.isNeeded;
-  return postSend({kControl, wanted.round, kHalt, /*index=*/0,
-                   self.peer.c_str(), /*isSent=*/true},
-                  reinterpret_cast<const char *>(&isNeeded), sizeof(isNeeded));
+  return tell(kHalt, wanted.round, wanted.isNeeded);
+}
+
+Status Session::awaitHeard(uint64_t wanted, const Patience &patience) {
+  std::unique_lock<std::mutex> lock(mutex);
+  const MessageName name{kControl, wanted, channelNumber(kHalt), 0};
+  const Clock::time_point begin = Clock::now();
+  while (sends.count(name) > 0 && !hasFarewell && !isInterrupted()) {
+    HONE_TRY(failure);
+    Status status = patience.check(
+        joined({"the program '", self.peer, "' at ", self.address}),
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() -
+                                                              begin));
+    isGivenUp |= !status.isOk();
+    HONE_TRY(status);
+    changed.wait_for(lock, patience.slice());
+  }
+  return Status::ok();
 }
 
 Session::Asked Session::asks() {
@@ -33,32 +56,49 @@ Session::Asked Session::asks() {
   return asked;
 }
 
-Status Session::askAgain(uint64_t isOver) {
-  const char none[8] = "";
-  return postSend({kControl, isOver, kAgain, /*index=*/0, self.peer.c_str(),
-                   /*isSent=*/true},
-                  none, sizeof(none));
+Status Session::askAgain(uint64_t isOver) { return tell(kAgain, isOver, 0); }
+
+Status Session::tellOver(uint64_t isOver) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    halted = 0; // that the peer says so, too, is nothing new
+  }
+  return tell(kOver, isOver, 0);
 }
 
+Status Session::tellMet(uint64_t of) { return tell(kMet, of, 0); }
+
 bool Session::handleAsked(const Frame &frame) {
-  const bool halts = frame.name.channel == channelNumber(kHalt);
-  uint64_t isNeeded = 0;
-  if ((!halts && frame.name.channel != channelNumber(kAgain)) ||
-      frame.payloadBytes != sizeof(isNeeded))
+  uint64_t number = 0;
+  if (frame.payloadBytes != sizeof(number))
     return false;
-  memcpy(&isNeeded, frame.payload, sizeof(isNeeded));
+  memcpy(&number, frame.payload, sizeof(number));
   const uint64_t wanted = frame.name.step;
-  if (halts) {
+  auto is = [&](const char *channel) {
+    return frame.name.channel == channelNumber(channel);
+  };
+  if (is(kHalt)) {
     // Rounds of one process rise in their lower half; one that is late is over.
     constexpr uint64_t half = uint64_t(1) << 32;
     if (!self.mayHalt || wanted == asked.round ||
         (wanted / half == asked.round / half && wanted < asked.round))
       return true;
-    asked = {wanted, isNeeded != 0};
-  } else {
+    asked = {wanted, number != 0};
+  } else if (is(kAgain)) {
     if (wanted != halted || wanted == 0)
       return true;
     halted = 0; // it counts once
+  } else if (is(kOver)) {
+    if (!self.mayHalt || wanted != asked.round || wanted == over)
+      return true;
+    over = wanted; // the same
+  } else if (is(kMet)) {
+    progress();
+    if (self.hears)
+      self.hears();
+    return true;
+  } else {
+    return false;
   }
   progress();
   if (self.events)

@@ -116,6 +116,11 @@ Status Session::awaitGreeting(const Patience &patience) {
   return failure;
 }
 
+bool Session::isMet() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return isGreeted;
+}
+
 bool Session::hasLeft() {
   std::lock_guard<std::mutex> lock(mutex);
   return hasFarewell;

@@ -32,6 +32,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -55,7 +56,10 @@ public:
     /// round. A wait ends once it is not `*seen`. Null: nothing does.
     std::atomic<uint64_t> *events = nullptr;
     const uint64_t *seen = nullptr;
-    bool mayHalt = false;  ///< whether the peer asks for rounds
+    bool mayHalt = false; ///< whether the peer asks for rounds
+    /// Of a peer that is asked for rounds: when it says that another one that
+    /// it waits for is there. Null: nobody is to know.
+    std::function<void()> hears;
     bool outlives = false; ///< a peer that sends what no schedule has
     bool countsRestarts = true;
     uint64_t payload = kFramePayload; ///< of a frame, at most, on both sides
@@ -100,11 +104,22 @@ public:
   Status drain();
   /// Asks the peer for a round; any other one is over.
   Status halt(const Asked &round);
+  /// Waits until the peer's process has heard that, or taken leave: its thread
+  /// hears it whatever it does, so one that does not is not there.
+  Status awaitHeard(uint64_t round, const Patience &patience);
+  /// Says that a round for which the peer was asked is over. It counts among
+  /// the peer's events.
+  Status tellOver(uint64_t round);
+  /// Says that a program is there for which the peer waits, since this one
+  /// waits for it.
+  Status tellMet(uint64_t round);
   /// What the peer asked for last.
   Asked asks();
   /// Says that a round for which the peer asked is over and another one needed.
   /// It counts among the peer's events, unless it has asked for another one.
   Status askAgain(uint64_t round);
+  /// Whether the peer has greeted.
+  bool isMet();
   /// Whether the peer's process took leave.
   bool hasLeft();
   /// Whether the peer refused what this side sent.
@@ -203,6 +218,8 @@ private:
   void handleData(const Frame &frame);
   void handleCredit(const Frame &frame);
   void handleGreeting(const Frame &frame);
+  /// A small message of no round, by one of these channels.
+  Status tell(const char *channel, uint64_t round, uint64_t number);
   /// Of kControl, of channels that nobody posts a receive for; false: another.
   bool handleAsked(const Frame &frame);
   /// Asks again for what has not come, offers again what was not taken.
@@ -281,6 +298,7 @@ private:
   uint64_t round;
   Asked asked;
   uint64_t halted = 0; ///< the round that the peer was asked for last
+  uint64_t over = 0;   ///< the one that the peer said is over
 };
 
 /// To each peer by its session.
