@@ -76,7 +76,11 @@ for i in "${!signals[@]}"; do
   wait "$pid" || status=$?
   ends "SIG$signal after $wait_ms ms" "$status" \
     "0 $((128 + $(kill -l "$signal")))"
-  ((status == 0)) || stopped=$((stopped + 1))
+  if ((status == 0)); then
+    milliseconds=$wait_ms # at most: the machine has less to do than before
+  else
+    stopped=$((stopped + 1))
+  fi
   whole "SIG$signal after $wait_ms ms"
 done
 ((stopped > 2)) || fail "only $stopped runs were stopped"
