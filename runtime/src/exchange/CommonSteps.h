@@ -41,7 +41,10 @@ public:
   bool hasCheckpoint() const { return isCheckpointThere; }
 
 private:
-  std::vector<uint64_t> steps; ///< newest first
+  bool has(uint64_t step) const;
+
+  std::array<uint64_t, kMost> steps{}; ///< newest first
+  size_t count;
   CommonRun ofRun;
   bool isOneRun = true, isCheckpointThere;
 };

@@ -41,10 +41,8 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
     // Of others nobody decides what is done then.
     told.countsRestarts = isBefore || isAfter;
     told.payload = payload;
-    if (isAfter && made->before)
-      told.hears = [all = made.get()] {
-        (void)all->before->tellMet(all->tried);
-      };
+    if (isAfter)
+      told.waiting = made->before;
     HONE_ASSIGN(std::unique_ptr<Session> session,
                 Session::start(std::move(told)));
     if (isBefore)

@@ -128,9 +128,8 @@ private:
   std::atomic<uint64_t> events{0};
   uint64_t seen = 0;
   uint64_t rounds = 0; ///< of a leader: the last one
-  /// Of one that follows: the last one that it met in. Sessions read it.
-  std::atomic<uint64_t> tried{0};
-  uint64_t over = 0; ///< the last one that it said is over
+  uint64_t tried = 0;  ///< of one that follows: the last one that it met in
+  uint64_t over = 0;   ///< the last one that it said is over
   uint64_t commands = 0;
   std::vector<std::unique_ptr<Session>> sessions; ///< end before the rest
   Session *before = nullptr;

@@ -94,8 +94,8 @@ bool Session::handleAsked(const Frame &frame) {
     over = wanted; // the same
   } else if (is(kMet)) {
     progress();
-    if (self.hears)
-      self.hears();
+    if (self.waiting)
+      (void)self.waiting->tellMet(wanted);
     return true;
   } else {
     return false;

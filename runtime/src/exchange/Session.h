@@ -32,7 +32,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,9 +56,9 @@ public:
     std::atomic<uint64_t> *events = nullptr;
     const uint64_t *seen = nullptr;
     bool mayHalt = false; ///< whether the peer asks for rounds
-    /// Of a peer that is asked for rounds: when it says that another one that
-    /// it waits for is there. Null: nobody is to know.
-    std::function<void()> hears;
+    /// Of a peer that is asked for rounds: the session with the one that waits
+    /// for what it says, and is to know that it has met one. Outlives this one.
+    Session *waiting = nullptr;
     bool outlives = false; ///< a peer that sends what no schedule has
     bool countsRestarts = true;
     uint64_t payload = kFramePayload; ///< of a frame, at most, on both sides
