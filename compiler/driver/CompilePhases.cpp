@@ -248,8 +248,8 @@ static Result<Placed> describe(const CompileRequest &request,
                                const Planned &planned,
                                OwningOpRef<ModuleOp> placed) {
   FailureOr<ParameterTable> table = ParameterTable::build(*placed);
-  FailureOr<MemoryPlan> read =
-      MemoryPlan::read(*placed, domainOf(*settled.target));
+  FailureOr<MemoryPlan> read = MemoryPlan::read(
+      *placed, domainOf(*settled.target), planned.spec.parts.size());
   if (failed(table) || failed(read))
     return bug("phase place", "the placed module has no plan");
   if (planned.program == Program::Train) {

@@ -181,8 +181,8 @@ std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
   auto [known, isNew] = placed.try_emplace(plan);
   if (isNew)
     if (OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/false))
-      if (FailureOr<MemoryPlan> memory =
-              MemoryPlan::readTotals(*module, domainOf(target));
+      if (FailureOr<MemoryPlan> memory = MemoryPlan::readTotals(
+              *module, domainOf(target), settings.parts.size());
           succeeded(memory))
         known->second = std::move(*memory);
   std::optional<MemoryPlan> memory = known->second;

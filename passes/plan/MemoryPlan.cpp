@@ -425,8 +425,9 @@ static bool trainsModel(const ParameterTable &parameters) {
          });
 }
 
-FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, MemoryDomain domain) {
-  FailureOr<MemoryPlan> plan = readTotals(module, domain);
+FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, MemoryDomain domain,
+                                       size_t parts) {
+  FailureOr<MemoryPlan> plan = readTotals(module, domain, parts);
   auto parameters = ParameterTable::build(module);
   if (failed(plan) || failed(parameters))
     return failure();
@@ -446,8 +447,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, MemoryDomain domain) {
   return plan;
 }
 
-FailureOr<MemoryPlan> MemoryPlan::readTotals(ModuleOp module,
-                                             MemoryDomain domain) {
+FailureOr<MemoryPlan>
+MemoryPlan::readTotals(ModuleOp module, MemoryDomain domain, size_t parts) {
   if (!module->hasAttr(HoneDialect::getArenaBytesAttrName()))
     return module.emitError("expects a placed module; run hone-place first");
   auto parameters = ParameterTable::build(module);
@@ -470,8 +471,9 @@ FailureOr<MemoryPlan> MemoryPlan::readTotals(ModuleOp module,
   deviceFacts.hasOwnMemory = domain == MemoryDomain::Device;
   plan.deviceHostBytes = static_cast<int64_t>(rt::deviceHostBytes(deviceFacts));
 
-  const rt::ProcessFacts facts =
+  rt::ProcessFacts facts =
       factsOf(module, *parameters, trainsModel(*parameters));
+  facts.parts = parts;
   plan.processBytes = static_cast<int64_t>(rt::processBytes(facts));
   plan.mappedTableBytes = static_cast<int64_t>(rt::mappedTableBytes(facts));
   bool isLoaded = false;

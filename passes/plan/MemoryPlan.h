@@ -125,14 +125,15 @@ struct MemoryPlan {
 
   void setSizes(const LoweredSizes &sizes);
 
-  /// Reads a placed module, of which no more is known. Fails with a diagnostic
-  /// if the module is not placed.
+  /// Reads a placed module, of which no more is known than of how many parts
+  /// its settings are. Fails with a diagnostic if the module is not placed.
   static mlir::FailureOr<MemoryPlan>
-  read(mlir::ModuleOp module, MemoryDomain domain = MemoryDomain::Host);
+  read(mlir::ModuleOp module, MemoryDomain domain = MemoryDomain::Host,
+       size_t parts = 0);
   /// The same without what is only shown: rows, the timeline, the lower bound,
   /// bytes on top of the peak, and placements of fewer rows.
-  static mlir::FailureOr<MemoryPlan> readTotals(mlir::ModuleOp module,
-                                                MemoryDomain domain);
+  static mlir::FailureOr<MemoryPlan>
+  readTotals(mlir::ModuleOp module, MemoryDomain domain, size_t parts);
 
   /// The table for a person.
   std::string table(int64_t threads) const;

@@ -10,6 +10,7 @@
 #include "formats/Safetensors.h"
 #include "hone/runtime.h"
 #include "module/ProcessMemory.h"
+#include "module/Settings.h"
 #include "threads/Pool.h"
 
 #ifdef __GLIBC__
@@ -17,6 +18,8 @@
 #endif
 
 #include <gtest/gtest.h>
+
+#include <map>
 
 using namespace hone::rt;
 
@@ -97,6 +100,27 @@ TEST(RunPlan, HasTheWeightsThatAreResidentAtATime) {
 static uint64_t heapInUse() {
   const struct mallinfo2 heap = mallinfo2();
   return heap.uordblks + heap.hblkhd;
+}
+
+// Compiled in, as the run has them, and as text.
+TEST(ProcessMemory, HasTheSettingsOfParts) {
+  ProcessFacts facts;
+  facts.parts = 64;
+  const uint64_t planned = processBytes(facts) - processBytes({});
+  const uint64_t before = heapInUse();
+  Settings compiledIn;
+  for (uint64_t i = 0; i < facts.parts; ++i)
+    compiledIn.parts.add("part" + std::to_string(i));
+  const Settings ofRun(compiledIn);
+  std::map<std::string, std::string> identity;
+  for (const Setting *setting : ofRun.all())
+    identity[setting->identity()] = setting->text();
+  const auto compared = identity;
+  const uint64_t taken = heapInUse() - before;
+  if (taken == 0)
+    GTEST_SKIP() << "the heap of a sanitizer says nothing of itself";
+  EXPECT_LE(taken, planned);
+  EXPECT_GE(taken, planned / 4) << compared.size();
 }
 
 // The tables of a weights file take what is planned for them, or hardly less.

@@ -41,6 +41,7 @@ struct ProcessFacts {
   uint64_t logits = 0;      ///< of a token, where the program generates text
   uint64_t positions = 0;   ///< of a text, likewise
   bool offloads = false;    ///< values rest in a file, for which is a thread
+  uint64_t parts = 0;       ///< that have settings of their own
 };
 
 /// Anonymous memory, in bytes: the program's own, tables, and the most of what
