@@ -125,8 +125,8 @@ void simt::fenceForGroups(TeamBuilder &b) {
                                  NVVM::SharedSpace::shared_cta));
 }
 
-/// How blocks of `op` are split, if they are. Only those of few rows are: others
-/// stand where shared memory is spoken for.
+/// How blocks of `op` are split, if they are. Only those of few rows are:
+/// others stand where shared memory is spoken for.
 static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
   std::optional<int64_t> rows = upperBound(op.getM());
   if (!op.getFewRows() || !rows || usesMatrixUnits(op, team.state.device))

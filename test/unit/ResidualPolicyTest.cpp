@@ -106,8 +106,8 @@ TEST(ResidualPlan, RejectsOtherTexts) {
     EXPECT_FALSE(ResidualPlan::parse(text).has_value()) << text;
 }
 
-/// The most inputs in memory at one time from the beginning of the backward on, if
-/// each missing one is restored from the one before it when it is read.
+/// The most inputs in memory at one time from the beginning of the backward on,
+/// if each missing one is restored from the one before it when it is read.
 static int64_t mostInMemory(const std::vector<bool> &kept) {
   std::vector<bool> inMemory = kept;
   int64_t most = 0;
