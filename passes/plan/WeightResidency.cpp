@@ -79,7 +79,10 @@ private:
   ResidentTensors resident;
   llvm::StringMap<SmallVector<Frozen>> frozen;
   llvm::DenseMap<std::pair<StringRef, StringRef>, TensorsOfBlock> tensors;
-  int64_t unit = 0; ///< none if nothing is ever let go
+  /// A fault at an end of what is in memory may bring in so much more; none if
+  /// all that is read stays.
+  int64_t unit = 0;
+  int64_t waiting = 0; ///< what hone_release lets go last is still there
 };
 
 } // namespace
@@ -143,11 +146,15 @@ static std::optional<int64_t> rowsOfPiece(ParameterOp parameter) {
 }
 
 Simulation::Simulation(ModuleOp module) : symbols(module) {
-  for (EntryOp entry : module.getOps<EntryOp>())
-    if (!entry.getBody().getOps<ReleaseOp>().empty()) {
-      unit = HONE_RESIDENT_UNIT_BYTES;
-      most.threadBytes = kVerified;
-    }
+  module.walk([&](Operation *op) {
+    auto stream = dyn_cast<StreamOpInterface>(op);
+    if (isa<ReleaseOp>(op))
+      waiting = HONE_RESIDENT_UNIT_BYTES;
+    else if (!stream || !stream.getStreamed())
+      return;
+    unit = HONE_RESIDENT_UNIT_BYTES;
+    most.threadBytes = kVerified;
+  });
   for (EntryOp entry : module.getOps<EntryOp>())
     for (CallOp call : entry.getBody().getOps<CallOp>())
       for (FlatSymbolRefAttr callee : call.getCallees())
@@ -190,17 +197,15 @@ int64_t Simulation::bytesOf(ParameterOp parameter, int64_t rows) const {
 }
 
 void Simulation::call(CallOp op) {
-  int64_t bytes = unit; // hone_release lets the last one wait
+  int64_t bytes = waiting;
   for (FlatSymbolRefAttr callee : op.getCallees())
     for (auto [parameter, list] :
          llvm::zip_equal(frozenOf(callee.getValue()),
                          tensorsOf(callee.getValue(), op.getPrefix()))) {
-      if (parameter.pieceBytes) {
+      if (parameter.pieceBytes)
         bytes += *parameter.pieceBytes;
-        most.threadBytes = kVerified;
-      } else {
+      else
         resident.load(list);
-      }
     }
   bytes += resident.bytes + 2 * unit * resident.ranges;
   most.bytes = std::max(most.bytes, bytes);
