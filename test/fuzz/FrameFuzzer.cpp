@@ -195,6 +195,7 @@ Session::Peer peer(int milliseconds) {
       &events,
       &seen,
       /*mayHalt=*/true,
+      /*waiting=*/nullptr,
       /*outlives=*/true,
       /*countsRestarts=*/true,
       kMostFramePayload};
