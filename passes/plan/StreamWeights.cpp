@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -111,13 +112,11 @@ static llvm::StringMap<Reading> readingsOf(ModuleOp module,
     }
   };
   for (EntryOp entry : module.getOps<EntryOp>())
-    for (CallOp call : entry.getBody().getOps<CallOp>())
-      for (FlatSymbolRefAttr callee : call.getCallees())
-        for (ParameterOp parameter : symbols.lookup<BlockOp>(callee.getValue())
-                                         .getBody()
-                                         .getOps<ParameterOp>())
-          if (!parameter.getTrainable())
-            read(call.getPrefix(), parameter);
+    (void)forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+      for (ParameterOp parameter : block.getBody().getOps<ParameterOp>())
+        if (!parameter.getTrainable())
+          read(call.getPrefix(), parameter);
+    });
   return readings;
 }
 

@@ -36,6 +36,14 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// The address `bytes` bytes after where `place` is: a pointer, or a buffer.
+static Value byteAt(OpBuilder &b, Location loc, Value place, Value bytes) {
+  if (!isa<LLVM::LLVMPointerType>(place.getType()))
+    place = MemRefDescriptor(place).alignedPtr(b, loc);
+  return LLVM::GEPOp::create(b, loc, place.getType(), b.getI8Type(), place,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
 namespace {
 
 struct ConvertView : public ConvertOpToLLVMPattern<tile::ViewOp> {
@@ -45,12 +53,8 @@ struct ConvertView : public ConvertOpToLLVMPattern<tile::ViewOp> {
   matchAndRewrite(tile::ViewOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value base = adaptor.getBase();
-    if (isa<MemRefType>(op.getBase().getType()))
-      base = MemRefDescriptor(base).alignedPtr(rewriter, loc);
-    Value start = LLVM::GEPOp::create(
-        rewriter, loc, base.getType(), rewriter.getI8Type(), base,
-        ArrayRef<LLVM::GEPArg>{adaptor.getByteOffset()});
+    Value start =
+        byteAt(rewriter, loc, adaptor.getBase(), adaptor.getByteOffset());
     if (auto type = dyn_cast<MemRefType>(op.getType()))
       start = MemRefDescriptor::fromStaticShape(
           rewriter, loc, *getTypeConverter(), type, start);
@@ -90,12 +94,6 @@ static Value bytesOfRows(OpBuilder &b, Location loc, MemRefType type,
       b, loc, count,
       LLVM::ConstantOp::create(
           b, loc, b.getI64IntegerAttr(bits / 8 / type.getDimSize(0))));
-}
-
-static Value byteAt(OpBuilder &b, Location loc, Value buffer, Value bytes) {
-  Value start = MemRefDescriptor(buffer).alignedPtr(b, loc);
-  return LLVM::GEPOp::create(b, loc, start.getType(), b.getI8Type(), start,
-                             ArrayRef<LLVM::GEPArg>{bytes});
 }
 
 static LogicalResult callRuntime(Operation *op, StringRef callee,

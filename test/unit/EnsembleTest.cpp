@@ -172,7 +172,7 @@ TEST(EnsembleTest, ALeaderKnowsWhereARoundBeginsBeforeOthersDo) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is common
+// Common steps
 //===----------------------------------------------------------------------===//
 
 // Along a chain it is put together from the end, and between ranks one by one.

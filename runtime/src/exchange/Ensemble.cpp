@@ -156,7 +156,7 @@ static Result<Ensemble::Start> startAt(const Ensemble::Start &start,
 }
 
 Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
-  // What is still to be acknowledged of the one before is nobody's.
+  // Nobody waits for acknowledgements of the round before.
   for (auto &session : sessions)
     session->beginRound(asked.round);
   Patience toGreet = about.patience;
@@ -280,7 +280,7 @@ Result<Ensemble::Start> Ensemble::followRound(const Folder &own) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-Status Ensemble::tell(const Command &command) {
+Status Ensemble::lead(const Command &command) {
   const uint64_t told[2] = {uint64_t(command.kind), command.step};
   for (Session *each : after)
     HONE_TRY(each->postSend(control(*each, kTold, commands, true),
@@ -289,8 +289,6 @@ Status Ensemble::tell(const Command &command) {
   ++commands;
   return Status::ok();
 }
-
-Status Ensemble::lead(Command command) { return tell(command); }
 
 Status Ensemble::awaitAnswers() {
   uint64_t answer = 0;
@@ -321,7 +319,7 @@ Result<Command> Ensemble::follow() {
         {"expects a command but got number ", std::to_string(told[0])},
         "compile all parts in one call");
   const Command command{Command::Kind(told[0]), told[1]};
-  HONE_TRY(tell(command));
+  HONE_TRY(lead(command));
   return command;
 }
 

@@ -7,9 +7,9 @@
 //
 // The leader asks for a round. Each program asks those after it, adds what they
 // have saved to its own and says it to the one before it; the leader says from
-// which step all go on, and each gives that on. What is to be done then goes
-// the same way: each gives a command on before it does it, and answers once all
-// after it have.
+// which step all go on, and each passes that on. Commands travel the same way:
+// each program passes one on before it obeys, and answers once all after it
+// have answered.
 //
 // A program that died and came back is seen by those beside it. The one before
 // it says that the round is over, which goes up to the leader, who asks for
@@ -85,8 +85,9 @@ public:
                            bool isNeeded = true,
                            const Decided &decided = nullptr);
 
-  /// Tells all others. Errors: as Session::wait.
-  Status lead(Command command);
+  /// Tells those after this one, as the leader does first and each of them
+  /// next. Errors: as Session::wait.
+  Status lead(const Command &command);
   /// That all after this one have done what they were told last.
   Status awaitAnswers();
   /// The next command, which those after this one are told, too. Errors: as
@@ -119,7 +120,6 @@ private:
   Status gather(Session::Asked asked, CommonSteps &common);
   /// The round begins here, and all after this one are told where.
   Status enter(uint64_t round, const Start &start);
-  Status tell(const Command &command);
   Session &of(const Message &message);
   Message control(const Session &session, const char *channel, uint64_t step,
                   bool isSent) const;

@@ -1,8 +1,8 @@
 //===- Round.cpp - The round that both sides of a session are in ----------===//
 //
 // One side asks the other for a round, which answers with messages of its own
-// (Ensemble.h). What is asked is heard at once, whatever the program does,
-// since it ends what that waits for.
+// (Ensemble.h). A request is heard at once, whatever the program does, since it
+// ends the program's waits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -191,7 +191,7 @@ void Session::giveUp() {
 }
 
 bool Session::hasOpenSends() const {
-  // What is sent after a farewell nobody needs either.
+  // Nor does anybody need messages that are sent after a farewell.
   return !hasFarewell &&
          std::any_of(sends.begin(), sends.end(),
                      [](const auto &each) { return !each.second.isOver; });
