@@ -49,7 +49,7 @@
 
 namespace hone::rt {
 
-constexpr uint16_t kProtocol = 5;
+constexpr uint16_t kProtocol = 6;
 /// The longest.
 constexpr uint64_t kFrameHeader = 72;
 /// What a frame is about, the same for both sides.

@@ -141,6 +141,7 @@ void Session::handleGreeting(const Frame &frame) {
     hasFarewell = false;
     refusal.clear();
     owesRefusal = false;
+    heard = 0;
     if (self.events && self.countsRestarts)
       ++*self.events;
   }

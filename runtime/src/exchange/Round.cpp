@@ -27,11 +27,13 @@ Status Session::tell(const char *channel, uint64_t of, uint64_t number) {
 }
 
 Status Session::halt(const Asked &wanted) {
+  uint64_t number;
   {
     std::lock_guard<std::mutex> lock(mutex);
     halted = wanted.round;
+    number = 2 * ++requests + wanted.isNeeded;
   }
-  return tell(kHalt, wanted.round, wanted.isNeeded);
+  return tell(kHalt, wanted.round, number);
 }
 
 Status Session::awaitHeard(uint64_t wanted, const Patience &patience) {
@@ -78,12 +80,14 @@ bool Session::handleAsked(const Frame &frame) {
     return frame.name.channel == channelNumber(channel);
   };
   if (is(kHalt)) {
-    // Rounds of one process rise in their lower half; one that is late is over.
-    constexpr uint64_t half = uint64_t(1) << 32;
-    if (!self.mayHalt || wanted == asked.round ||
-        (wanted / half == asked.round / half && wanted < asked.round))
+    // Messages come in any order; an older request is over.
+    const uint64_t request = number / 2;
+    if (!self.mayHalt || request <= heard)
       return true;
-    asked = {wanted, number != 0};
+    heard = request;
+    if (wanted == asked.round)
+      return true;
+    asked = {wanted, number % 2 != 0};
   } else if (is(kAgain)) {
     if (wanted != halted || wanted == 0)
       return true;

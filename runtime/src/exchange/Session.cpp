@@ -701,6 +701,8 @@ void Session::refuse(Status why) {
 void Session::handleData(const Frame &frame) {
   if (frame.payloadBytes > frame.size - frame.offset)
     return refuse(frame, "bytes beyond the end of a message");
+  if (frame.name.schedule == kControl && !hasGreeting)
+    return; // of a process that is not known yet; it says so again
   if (frame.name.schedule == kControl && handleAsked(frame))
     return finish(frame.name);
   auto own = receives.find(frame.name);

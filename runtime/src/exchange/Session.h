@@ -297,7 +297,10 @@ private:
   uint64_t round;
   Asked asked;
   uint64_t halted = 0; ///< the round that the peer was asked for last
-  uint64_t over = 0;   ///< the one that the peer said is over
+  /// How many this process has asked for, and the newest request that was heard
+  /// of the peer's process.
+  uint64_t requests = 0, heard = 0;
+  uint64_t over = 0; ///< the one that the peer said is over
 };
 
 /// To each peer by its session.
