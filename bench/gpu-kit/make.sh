@@ -119,12 +119,12 @@ code() {
   assemble "$text" "$2"
 }
 
-# program NAME CONFIG DTYPE BATCH TOKENS ARCHITECTURE JSON
+# program NAME CONFIG DTYPE BATCH TOKENS ARCHITECTURE BUDGET JSON
 program() {
-  local name=$1 config=$2 dtype=$3 batch=$4 tokens=$5 architecture=$6 json=$7
+  local name=$1 config=$2 dtype=$3 batch=$4 tokens=$5 architecture=$6 budget=$7 json=$8
   local folder=$kit/programs/$name log=$work/made/$name started=$SECONDS
   mkdir -p "$folder"
-  spec "../../models/$config" "$batch" "$tokens" >"$folder/spec.yaml"
+  spec "../../models/$config" "$batch" "$tokens" "$budget" >"$folder/spec.yaml"
   if ! (cd "$kit" && honec "programs/$name/spec.yaml" "${target[@]}" $host \
     --set target.cpu="$architecture" --set weights.dtype="$dtype" --weights-manifest \
     -o "programs/$name") >"$log" 2>&1; then
@@ -145,7 +145,7 @@ vocabulary() { sed -n 's/.*"vocab_size": *\([0-9]*\).*/\1/p' "$1"; }
 # rows LIST: its lines that are no comments; none where there is no list.
 rows() { [ ! -e "$lists/$1" ] || sed '/^#/d; /^ *$/d' "$lists/$1"; }
 
-while read -r name config dtype batch tokens architecture; do
+while read -r name config dtype batch tokens architecture budget; do
   json=$(config_of "$config")
   if [ -z "$json" ]; then
     leave_out "$name" "there is no config.json of $config; set HONE_SHARED"
@@ -156,7 +156,7 @@ while read -r name config dtype batch tokens architecture; do
   sequences=ids-$(vocabulary "$json")-$batch-$tokens
   [ -e "$kit/data/$sequences.jsonl" ] ||
     ids "$kit/data/$sequences.jsonl" "$(vocabulary "$json")" $((4 * batch)) "$tokens"
-  job program "$name" "$config" "$dtype" "$batch" "$tokens" "${architecture:-sm_90}" "$json"
+  job program "$name" "$config" "$dtype" "$batch" "$tokens" "${architecture:-sm_90}" "$budget" "$json"
 done < <(rows programs; rows sanitized)
 all_jobs
 # made LIST: the names of those of its programs that could be made.

@@ -25,10 +25,10 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 declare -A seen=()
 
-while read -r name config dtype batch tokens _; do
+while read -r name config dtype batch tokens _ budget; do
   case $name in '' | '#'*) continue ;; esac
-  [ -z "${seen[$config $dtype $batch $tokens]:-}" ] || continue
-  seen[$config $dtype $batch $tokens]=$name
+  [ -z "${seen[$config $dtype $batch $tokens $budget]:-}" ] || continue
+  seen[$config $dtype $batch $tokens $budget]=$name
   json=$(config_of "$config")
   [ -n "$json" ] || {
     printf '%s: there is no config.json of %s; set HONE_SHARED\n' "$name" "$config"
@@ -36,7 +36,7 @@ while read -r name config dtype batch tokens _; do
     continue
   }
   rm -rf "$work/model" && mkdir "$work/model" && cat "$json" >"$work/model/config.json"
-  spec "$work/model" "$batch" "$tokens" >"$work/spec.yaml"
+  spec "$work/model" "$batch" "$tokens" "$budget" >"$work/spec.yaml"
   for architecture in "${architectures[@]}"; do
     if ! "$build/bin/honec" "$work/spec.yaml" --set weights.dtype="$dtype" \
       --target="nvptx64-nvidia-cuda:$architecture" --weights-manifest --emit=asm \
