@@ -9,8 +9,8 @@ import re
 import subprocess
 import sys
 
-# What every tool of LLVM has and nobody looks up here.
-GENERIC = re.compile(r"\n(?:Color|Generic) Options:\n\n(?:  .*\n)*")
+# What every tool has and nobody looks up here.
+GENERIC = re.compile(r"^  --(?:help|version) .*\n", re.M)
 
 
 def run(*command):
@@ -27,41 +27,46 @@ def block(text):
     return f".nf\n{roff(text.strip(chr(10)))}\n.fi\n"
 
 
+def rows(text):
+    """(name, text) of each row of two columns; what goes on is indented further."""
+    joined = re.sub(r"\n {6,}(?=\S)", "  ", text)
+    return [(row[1], re.sub(r" {2,}", " ", row[2]))
+            for row in re.finditer(r"^ {2,4}(\S.*?) {2,}(\S.*)$", joined, re.M)]
+
+
 def options(text):
-    """Lines `--name - text` in columns, as paragraphs; `=value` below its option."""
+    """Rows as paragraphs; `=value` below its option."""
     out = []
-    for name, does in re.findall(r"^ +(\S.*?) +- +(.*)$", text, re.M):
+    for name, does in rows(text):
         entry = f".TP\n.B {roff(name)}\n{roff(does)}\n"
         out.append(f".RS\n{entry}.RE\n" if name.startswith("=") else entry)
     return "".join(out)
 
 
 def sections(text):
-    """What follows OVERVIEW:, USAGE:, SUBCOMMANDS: and OPTIONS:, by these names."""
-    parts = re.split(r"^(OVERVIEW|SUBCOMMAND '[^']*'|USAGE|SUBCOMMANDS|OPTIONS): *", text,
-                     flags=re.M)
-    return dict(zip(parts[1::2], parts[2::2]))
+    """What the help begins with, as "about", and what follows usage: and so on."""
+    parts = re.split(r"^(usage|commands|options): *", text, flags=re.M)
+    return dict(zip(["about"] + parts[1::2], [parts[0]] + parts[2::2]))
 
 
 def main():
     tool, page = map(pathlib.Path, sys.argv[1:])
     version = re.search(r"[0-9]+\.[0-9.]+", run(tool, "--version"))[0]
-    said = sections(GENERIC.sub("\n", run(tool, "--help")))
+    said = sections(GENERIC.sub("", run(tool, "--help")))
     name = tool.name
-    overview = said["OVERVIEW"].strip()
+    about = said["about"].strip().rstrip(".")
     out = [f'.TH {name.upper()} 1 "" "Hone {version}" "Hone"\n',
-           f".SH NAME\n{roff(name)} \\- {roff(overview[0].lower() + overview[1:])}\n",
-           f".SH SYNOPSIS\n{block(said['USAGE'])}"]
-    if "SUBCOMMANDS" in said:
-        commands = re.findall(r"^  (\S+) +- (.*)$", said["SUBCOMMANDS"], re.M)
+           f".SH NAME\n{roff(name)} \\- {roff(about[0].lower() + about[1:])}\n",
+           f".SH SYNOPSIS\n{block(said['usage'])}"]
+    if "commands" in said:
         out.append(".SH COMMANDS\n")
-        for command, does in commands:
-            own = sections(GENERIC.sub("\n", run(tool, command, "--help")))
+        for command, does in rows(said["commands"]):
+            own = sections(GENERIC.sub("", run(tool, command, "--help")))
             out.append(f".SS {roff(command)}\n{roff(does[0].upper() + does[1:])}.\n.PP\n"
-                       f"{block(own['USAGE'])}")
-            out.append(options(own["OPTIONS"]))
+                       f"{block(own['usage'])}")
+            out.append(options(own["options"]))
     else:
-        out.append(f".SH OPTIONS\n{options(said['OPTIONS'])}")
+        out.append(f".SH OPTIONS\n{options(said['options'])}")
     out.append(".SH EXIT STATUS\n0 after success, else a code of sysexits.h or 128 plus the "
                "number of a signal; each error has a code that\n.B honec \\-\\-explain\nexplains.\n"
                ".SH SEE ALSO\nThe manual: docs/README.md in share/doc/hone of the installation.\n")

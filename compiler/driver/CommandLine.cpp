@@ -5,6 +5,7 @@
 #include "base/Process.h"
 #include "base/Wording.h"
 #include "compiler/driver/CommandLineError.h"
+#include "compiler/driver/CommandLineHelp.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -93,28 +94,33 @@ static Status takeOutputError() {
 }
 
 namespace {
-/// While it lives, standard error goes to memory: LLVM's parser writes there
+/// While it lives, a standard stream goes to memory: LLVM's parser writes there
 /// what it finds, in its own words.
-class HeldErrors {
+class HeldStream {
 public:
-  HeldErrors() {
-    text = memfd_create("errors", MFD_CLOEXEC);
+  HeldStream(int stream, llvm::raw_ostream &writer)
+      : stream(stream), writer(writer) {
+    text = memfd_create("held", MFD_CLOEXEC);
     if (text < 0)
-      return; // then both are read
-    llvm::errs().flush();
-    standard = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (standard >= 0) // else no descriptor is left, and errors go on to it
-      dup2(text, STDERR_FILENO);
+      return; // then LLVM's words are read
+    writer.flush();
+    standard = fcntl(stream, F_DUPFD_CLOEXEC, 3);
+    if (standard >= 0) // else no descriptor is left, and all goes on to it
+      dup2(text, stream);
   }
-  ~HeldErrors() {
+  ~HeldStream() {
     release();
     close(text);
   }
-  /// Standard error is itself again.
-  static void release() {
+  HeldStream(const HeldStream &) = delete;
+  HeldStream &operator=(const HeldStream &) = delete;
+
+  /// The stream is itself again.
+  void release() {
     if (standard < 0)
       return;
-    dup2(standard, STDERR_FILENO);
+    writer.flush();
+    dup2(standard, stream);
     close(standard);
     standard = -1;
   }
@@ -129,15 +135,28 @@ public:
   }
 
 private:
-  int text = -1;
-  static int standard; ///< -1: nothing is held
+  const int stream;
+  llvm::raw_ostream &writer;
+  int text = -1, standard = -1; ///< -1: nothing is held
 };
-int HeldErrors::standard = -1;
+
+/// Both streams of a parser that may end the program.
+struct HeldStreams {
+  HeldStream output{STDOUT_FILENO, llvm::outs()};
+  HeldStream errors{STDERR_FILENO, llvm::errs()};
+  HeldStreams() { current = this; }
+  ~HeldStreams() { current = nullptr; }
+  static HeldStreams *current; ///< null: none is held
+};
+HeldStreams *HeldStreams::current = nullptr;
 } // namespace
 
 /// For --help and --version, with which LLVM exits by itself.
 static void endAtExit() {
-  HeldErrors::release();
+  if (HeldStreams *held = HeldStreams::current) {
+    held->errors.release();
+    llvm::outs() << commandLineHelp(held->output.take());
+  }
   if (Status status = takeOutputError(); !status.isOk()) {
     llvm::errs() << inWords(status);
     rt::endProcess(status.exitCode());
@@ -190,10 +209,11 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   });
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  HeldErrors errors;
+  HeldStreams held;
   const bool isParsed =
       llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream);
-  problem += errors.take();
+  problem += held.errors.take();
+  llvm::outs() << held.output.take(); // such as values of options
   llvm::cl::SubCommand &given = commandOf(argc, argv);
   std::string command = tool;
   if (!given.getName().empty())

@@ -167,11 +167,11 @@ struct DataCommand : Command {
                  clEnumValN(DataFormatOut::Ids, "ids",
                             "every sample as a line that train reads"))};
   Opt<unsigned> samples{
-      *this, "show-samples", cl::init(2),
+      *this, "show-samples", cl::init(2), cl::value_desc("N"),
       cl::desc("print the first N samples (default 2), and mark the "
                "tokens that the loss counts")};
   Opt<unsigned> longest{
-      *this, "max-seq-length", cl::init(0),
+      *this, "max-seq-length", cl::init(0), cl::value_desc("N"),
       cl::desc("leave longer samples out, as train does; default: none")};
   Opt<std::string> chatDate{
       *this, "chat-date", cl::value_desc("YYYY-MM-DD"),
@@ -182,10 +182,10 @@ struct DataCommand : Command {
                "that a chat template wrote")};
   ReadingOptions reading{*this};
   Opt<std::string> chatTemplate{
-      *this, "chat-template", cl::init("model"),
+      *this, "chat-template", cl::init("model"), cl::value_desc("name"),
       cl::desc("chatml, llama3, gemma or plain in place of the model's, as "
                "chat_template of a spec")};
-  Opt<unsigned> errors{*this, "show-errors", cl::init(20),
+  Opt<unsigned> errors{*this, "show-errors", cl::init(20), cl::value_desc("N"),
                        cl::desc("print the first N samples that cannot be "
                                 "used (default 20)")};
 

@@ -2,6 +2,7 @@
 
 #include "compiler/spec/KeyReference.h"
 
+#include "base/HelpText.h"
 #include "base/NearestName.h"
 #include "compiler/spec/KeyAliases.h"
 #include "compiler/spec/KeyExamples.h"
@@ -65,18 +66,20 @@ static std::string allDefaultsOf(const rt::Setting &setting) {
 
 static std::string describeKey(const rt::Setting &setting) {
   const std::string standard = allDefaultsOf(setting);
-  return "\n  " + setting.key() + ": " + valuesOf(setting) +
-         (setting.key() == "model" ? " (required)"
-          : standard.empty()       ? ""
-                                   : " (default " + standard + ")") +
-         "\n      " + setting.help + "\n";
+  const std::string values =
+      setting.key() + ": " + valuesOf(setting) +
+      (setting.key() == "model" ? " (required)"
+       : standard.empty()       ? ""
+                                : " (default " + standard + ")");
+  return "\n  " + rt::wrapped(values, /*indent=*/10, /*used=*/2) + "\n      " +
+         rt::wrapped(setting.help, /*indent=*/6, /*used=*/6) + "\n";
 }
 
 std::string hone::describeSpecKeys() {
   std::string out = "A spec is a YAML file:\n\n"
                     "  model: path/to/Qwen2.5-0.5B\n"
                     "  lora: {r: 8, lora_alpha: 16, target_modules: "
-                    "all-linear}      # none: all parameters train\n"
+                    "all-linear}  # none: all train\n"
                     "  train: {batch_size: 1, max_seq_length: 256, "
                     "learning_rate: 1e-4}\n"
                     "  target: native\n\nKeys that most specs set:\n";

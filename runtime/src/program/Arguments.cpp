@@ -3,10 +3,10 @@
 #include "program/Arguments.h"
 
 #include "base/NearestName.h"
+#include "base/Wording.h"
 #include "chat/TemplateText.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace hone::rt {
 
@@ -86,15 +86,20 @@ Status checkChatDate(const std::string &date) {
                 "write --chat-date 2025-03-07");
 }
 
-std::string usageLine(const Setting &setting) {
-  bool isFlag = setting.setBy == SetBy::Flag;
-  std::string left = setting.spelling(), value = setting.text();
-  if (!isFlag)
-    left += std::string(" ") + setting.argument();
-  char line[256];
-  snprintf(line, sizeof(line), "  %-32s %s%s\n", left.c_str(), setting.help,
-           isFlag || value.empty() ? "" : (" [" + value + "]").c_str());
-  return line;
+HelpRow helpRow(const Setting &setting) {
+  // Before the columns are known: other words are of another width.
+  const Wording words = Wording::given();
+  if (setting.setBy == SetBy::Flag)
+    return {words.apply(setting.spelling()), words.apply(setting.help)};
+  const std::string value = setting.text();
+  return {words.apply(setting.spelling() + " " + setting.argument()),
+          words.apply(setting.help) +
+              (value.empty() ? "" : " [" + value + "]")};
+}
+
+std::string exitCodeHelp(const std::vector<HelpRow> &codes) {
+  return "\nexit codes:\n" + helpTable(codes) +
+         "\nhonec --explain CODE says what an error[CODE] means.\n";
 }
 
 } // namespace hone::rt

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "base/HelpText.h"
 #include "base/Status.h"
 #include "module/Setting.h"
 
@@ -25,7 +26,10 @@ Status readArguments(const std::vector<std::string> &arguments,
 /// Of a --chat-date, which may be empty. Errors: WrongOption.
 Status checkChatDate(const std::string &date);
 
-/// A line of --help: the option, what it is and its default.
-std::string usageLine(const Setting &setting);
+/// A row of --help: the option, what it is and its value in brackets.
+HelpRow helpRow(const Setting &setting);
+
+/// How the help of a program ends: what its exit codes mean.
+std::string exitCodeHelp(const std::vector<HelpRow> &codes);
 
 } // namespace hone::rt

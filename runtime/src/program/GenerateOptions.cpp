@@ -80,21 +80,27 @@ GenerateOptions::parse(const std::vector<std::string> &arguments) {
 
 std::string GenerateOptions::usage() {
   GenerateOptions options;
-  std::string out = "usage: generate --prompt TEXT [options]\n"
-                    "       generate --chat [options]\n\n";
+  std::vector<HelpRow> rows;
   for (const Setting *setting : options.members())
-    out += usageLine(*setting);
-  return out +
-         "\nIn a conversation, /help lists the commands.\n"
-         "The text goes to standard output, everything else to standard "
-         "error.\n"
-         "\nexit codes\n"
-         "  0 done   2 wrong command line   3 done, with more memory than was\n"
-         "  planned   65 bad data   66 no such file   70 a bug   71 no memory "
-         "or\n"
-         "  no thread   74 cannot read or write\n"
-         "  130 stopped by SIGINT   143 stopped by SIGTERM\n"
-         "\nhonec --explain CODE says what an error[CODE] means\n";
+    rows.push_back(helpRow(*setting));
+  return "usage: generate --prompt TEXT [options]\n"
+         "       generate --chat [options]\n\n"
+         "options:\n" +
+         helpTable(rows) +
+         "\nIn a conversation, /help lists the commands. The text goes to "
+         "standard output,\neverything else to standard error.\n" +
+         exitCodeHelp({
+             {"0", "done"},
+             {"2", "wrong command line"},
+             {"3", "done, with more memory than was planned"},
+             {"65", "bad data"},
+             {"66", "no such file"},
+             {"70", "a bug"},
+             {"71", "no memory or no thread"},
+             {"74", "cannot read or write"},
+             {"130", "stopped by SIGINT"},
+             {"143", "stopped by SIGTERM"},
+         });
 }
 
 } // namespace hone::rt

@@ -343,22 +343,33 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
 
 std::string Options::usage(const Options &defaults) {
   Options options = defaults;
-  std::string out = "usage: train --data FILE --output DIR [options]\n\n";
+  std::vector<HelpRow> own, settings;
   for (const Setting *setting : options.all())
     if (options.settings.isRead(*setting))
-      out += usageLine(*setting);
-  return out +
-         "\nexit codes\n"
-         "  0 done   2 wrong command line   3 done, with more memory than was\n"
-         "  planned   65 bad data, or the loss is no longer finite\n"
-         "  66 no such file   69 the other part is gone   70 a bug\n"
-         "  71 no memory or no thread   73 cannot create a file\n"
-         "  74 cannot read or write   76 the other part sends something else\n"
-         "  77 the other part does not admit this program\n"
-         "  124 the time of --for is over, and all is saved\n"
-         "  130 stopped by SIGINT and saved   143 stopped by SIGTERM and\n"
-         "  saved; a second signal stops at once\n"
-         "\nhonec --explain CODE says what an error[CODE] means\n";
+      (*setting->section ? settings : own).push_back(helpRow(*setting));
+  return "usage: train --data FILE --output DIR [options]\n\n"
+         "options:\n" +
+         helpTable(own) +
+         "\nsettings of the spec, in brackets what it says:\n" +
+         helpTable(settings) +
+         exitCodeHelp({
+             {"0", "done"},
+             {"2", "wrong command line"},
+             {"3", "done, with more memory than was planned"},
+             {"65", "bad data, or the loss is no longer finite"},
+             {"66", "no such file"},
+             {"69", "the other part is gone"},
+             {"70", "a bug"},
+             {"71", "no memory or no thread"},
+             {"73", "cannot create a file"},
+             {"74", "cannot read or write"},
+             {"76", "the other part sends something else"},
+             {"77", "the other part does not admit this program"},
+             {"124", "the time of --for is over, and all is saved"},
+             {"130", "stopped by SIGINT, and all is saved"},
+             {"143", "stopped by SIGTERM, and all is saved; a second signal "
+                     "stops at once"},
+         });
 }
 
 } // namespace hone::rt

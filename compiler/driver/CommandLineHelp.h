@@ -1,0 +1,15 @@
+//===- CommandLineHelp.h - What a tool prints for --help ------------------===//
+
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace hone {
+
+/// The help of a tool or a command, of what LLVM's parser `said`: its rows, in
+/// the columns of all our programs. What is no help stays as it is.
+std::string commandLineHelp(llvm::StringRef said);
+
+} // namespace hone
