@@ -2,6 +2,7 @@
 
 #include "compiler/driver/PlanStep.h"
 
+#include "base/Counted.h"
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Hone/SequenceTiles.h"
 #include "passes/derive/ActivityAnalysis.h"
@@ -300,14 +301,14 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
   std::string remedy = "raise the budget to " + inMebibytes(least);
   if (!isMemory && !streams)
     remedy += ", set weights.streaming to planned";
-  return Status(ErrorCode::BudgetTooSmall,
-                isMemory ? request.memoryPlace : request.residentPlace,
-                "expected at least " + inMebibytes(least) + " (" +
-                    std::to_string(least) + " bytes, the smallest plan for " +
-                    std::to_string(rows) + " rows and " +
-                    std::to_string(threads) + " threads) but found " +
-                    std::to_string(budget) + " bytes",
-                remedy + ", or lower max_seq_length, batch_size or lora.r");
+  return Status(
+      ErrorCode::BudgetTooSmall,
+      isMemory ? request.memoryPlace : request.residentPlace,
+      "expected at least " + inMebibytes(least) + " (" + std::to_string(least) +
+          " bytes, the smallest plan for " + std::to_string(rows) +
+          " rows and " + rt::counted(threads, "thread") + ") but found " +
+          inMebibytes(budget) + " (" + std::to_string(budget) + " bytes)",
+      remedy + ", or lower max_seq_length, batch_size or lora.r");
 }
 
 Result<PlannedStep> PlanSearch::find() {

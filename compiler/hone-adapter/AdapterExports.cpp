@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/AdapterExports.h"
+#include "base/Counted.h"
 #include "compiler/hone-adapter/BaseModel.h"
 #include "compiler/hone-adapter/GgufWriter.h"
 #include "compiler/hone-adapter/NewFolder.h"
@@ -32,8 +33,8 @@ using llvm::StringRef;
 using rt::Dtype;
 
 void ExportSummary::print(const std::string &output) const {
-  llvm::outs() << "wrote        " << output << ", " << modules
-               << " modules of rank " << rank
+  llvm::outs() << "wrote        " << output << ", "
+               << rt::counted(modules, "module") << " of rank " << rank
                << llvm::format(", scale %g\n", scale);
   if (!note.empty())
     llvm::errs() << "note: " << note << "\n";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/JoinAdapters.h"
+#include "base/Counted.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/PeftAdapter.h"
 #include "exchange/CommonRun.h"
@@ -22,9 +23,10 @@
 using namespace hone;
 
 void JoinSummary::print(const std::string &output) const {
-  llvm::outs() << "wrote        " << output << ", " << tensors << " tensors of "
-               << layers << (layers == 1 ? " layer" : " layers") << " from "
-               << parts << " adapters\n";
+  llvm::outs() << "wrote        " << output << ", "
+               << rt::counted(tensors, "tensor") << " of "
+               << rt::counted(layers, "layer") << " from " << parts
+               << " adapters\n";
 }
 
 static Status notParts(const std::string &place, const std::string &problem,

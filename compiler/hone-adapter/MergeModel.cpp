@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/MergeModel.h"
+#include "base/Counted.h"
 #include "base/MappedFile.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
@@ -560,7 +561,9 @@ static void addTable(llvm::raw_ostream &os, bool isLong,
     if (isLong)
       addRow(os, tensor.survival, tensor.name);
   }
-  addRow(os, all, std::to_string(tensors.size()) + " matrices");
+  addRow(os, all,
+         std::to_string(tensors.size()) +
+             rt::plural(tensors.size(), " matrix", " matrices"));
 }
 
 void MergeReport::print(const std::string &output, bool isLong) const {
@@ -577,6 +580,7 @@ void MergeReport::print(const std::string &output, bool isLong) const {
           "survives <s, d> / <d, d>, error |s - d| / |d|, changed: stored "
           "numbers\n";
   if (savedTensors)
-    os << "saved        " << savedTensors << " tensors are the adapter's own\n";
+    os << "saved        " << rt::counted(savedTensors, "tensor")
+       << rt::plural(savedTensors, " is", " are") << " the adapter's own\n";
   os << "merged       " << output << "\n";
 }

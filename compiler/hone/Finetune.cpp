@@ -8,6 +8,7 @@
 #include "compiler/hone/Finetune.h"
 
 #include "base/ByteCount.h"
+#include "base/Counted.h"
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "compiler/emit/ProgramFolder.h"
@@ -318,15 +319,11 @@ static void sayPlan(const rt::Json &plan, const Spec &spec,
             uint64_t(optionOf(options, "--epochs", spec.train.epochs));
   // The estimate is of a batch of all rows.
   const double share = double(rows) / double(spec.maxRows());
-  auto some = [](uint64_t count, StringRef noun) {
-    return llvm::formatv("{0} {1}{2}", count, noun, count == 1 ? "" : "s")
-        .str();
-  };
   say("time", llvm::formatv("about {0}: {1} of {2}",
                             duration(double(steps) * double(each) * share *
                                      number(plan, "estimated_seconds")),
-                            some(steps, "step"),
-                            some(uint64_t(batch * each), "sample")));
+                            rt::counted(steps, "step"),
+                            rt::counted(uint64_t(batch * each), "sample")));
 }
 
 static Status makeRunFolder(const std::string &output, const Chosen &chosen,

@@ -7,6 +7,7 @@
 
 #include "compiler/hone/JoinedReport.h"
 
+#include "base/Counted.h"
 #include "base/Json.h"
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
@@ -167,7 +168,7 @@ struct RunFigures {
     }
   }
   std::string text() const {
-    std::string out = llvm::formatv("{0} steps", steps);
+    std::string out = rt::counted(steps, "step");
     if (steps > 0)
       out += llvm::formatv(", training loss {0:f4} to {1:f4}", firstLoss,
                            lastLoss);

@@ -2,6 +2,7 @@
 
 #include "compiler/hone/LongSamples.h"
 
+#include "base/Counted.h"
 #include "compiler/hone/RunChoice.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -21,8 +22,9 @@ double LongSamples::share() const {
 
 std::string LongSamples::text() const {
   return llvm::formatv(
-      "{0} of {1} samples ({2:f1} %) are longer than {3} tokens and {4}",
-      longer, all, share(), length, areSplit ? "split" : "left out");
+      "{0} of {1} ({2:f1} %) {3} longer than {4} tokens and {5}", longer,
+      rt::counted(all, "sample"), share(), rt::plural(longer, "is", "are"),
+      length, areSplit ? "split" : "left out");
 }
 
 Status hone::sayLongSamples(const std::string &specPath,

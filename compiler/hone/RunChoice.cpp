@@ -3,6 +3,7 @@
 #include "compiler/hone/RunChoice.h"
 
 #include "base/ByteCount.h"
+#include "base/Counted.h"
 #include "base/Json.h"
 #include "base/Utf8.h"
 
@@ -176,7 +177,7 @@ void Chooser::chooseBatch() {
   choice.epochs = all < kFewSamples ? 3 : 1;
   set("train.epochs", std::to_string(choice.epochs),
       data.format.empty() ? "passes over the data"
-                          : "passes over " + std::to_string(all) + " samples");
+                          : "passes over " + rt::counted(all, "sample"));
   set("train.learning_rate", "2e-4", "common for adapters with AdamW");
   if (samples > 0) {
     const int64_t steps =
@@ -232,9 +233,8 @@ static std::string describeOrigin(const ModelFacts &model,
       "# Chosen by hone for " + (isPlain ? name : rt::jsonString(name));
   if (!data.format.empty())
     out += " and " + rt::jsonString(data.path) + " (" +
-           std::to_string(data.samples) +
-           (data.isPacked ? " samples" : " samples: ") +
-           (data.isPacked ? "" : data.format) + ")";
+           rt::counted(data.samples, "sample") +
+           (data.isPacked ? "" : ": " + data.format) + ")";
   return out + ".\n# Every key can be changed and more can be added: "
                "`hone keys` lists them.\n";
 }

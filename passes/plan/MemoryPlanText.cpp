@@ -2,6 +2,8 @@
 
 #include "passes/plan/MemoryPlan.h"
 
+#include "base/Counted.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -90,8 +92,8 @@ std::string MemoryPlan::table(int64_t threads) const {
        "with mapped weights, program and libraries");
   if (offloaded.perBatch)
     line(os, "offloaded", offloaded.perBatch,
-         "in " + std::to_string(offloaded.values) +
-             " values, written to a file and read in each batch");
+         "in " + rt::counted(offloaded.values, "value") +
+             ", written to a file and read in each batch");
   if (!onDevice)
     writeMore();
   if (choice)

@@ -239,7 +239,7 @@ TEST(Conversation, ThoughtsThatAreStrippedLaterAreLearnt) {
       "blade<|im_end|>\n<|im_start|>user\nmiller<|im_end|>\n"
       "<|im_start|>assistant\n<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
   EXPECT_NE(
-      chat.counts.notes().find("1 of 1 conversations become one sample for "
+      chat.counts.notes().find("1 of 1 conversation becomes one sample for "
                                "each answer"),
       std::string::npos);
 }
@@ -286,7 +286,7 @@ TEST(Conversation, AnswersWithoutAnEndAreCounted) {
       {turn(ChatRole::User, "stone"), turn(ChatRole::Assistant, "blade")},
       made);
   ASSERT_TRUE(status.isOk()) << status.render();
-  EXPECT_NE(chat.counts.notes().find("after 1 of 1 answers"), std::string::npos)
+  EXPECT_NE(chat.counts.notes().find("after 1 of 1 answer"), std::string::npos)
       << chat.counts.notes();
 }
 
@@ -539,7 +539,7 @@ TEST(Conversation, PartsAreJoinedForATemplateThatWritesNone) {
   ASSERT_EQ(a.length, b.length);
   EXPECT_TRUE(std::equal(a.ids, a.ids + a.length, b.ids));
   EXPECT_NE(std::string(one.value().notes())
-                .find("in 1 of 1 conversations "
+                .find("in 1 of 1 conversation "
                       "contents in parts are"),
             std::string::npos);
 }
@@ -646,7 +646,7 @@ TEST(Conversation, ThoseThatBeginWithAnAnswerAreLeftOutAndNamed) {
   Result<Dataset> none = prepare(chat, "e.jsonl", oneLine);
   ASSERT_FALSE(none.isOk());
   EXPECT_EQ(none.status().errorCode(), ErrorCode::NoSample);
-  EXPECT_NE(none.status().render().find("begin with a turn of the assistant"),
+  EXPECT_NE(none.status().render().find("begins with a turn of the assistant"),
             std::string::npos);
 }
 
@@ -701,8 +701,8 @@ TEST(Conversation, TooLongSamplesAreLeftOutRefusedCutOrSplit) {
                   split = make(TooLong::Split), refused = make(TooLong::Refuse);
   ASSERT_TRUE(left.isOk() && cut.isOk() && split.isOk());
   EXPECT_EQ(left.value().sampleCount(), 1u);
-  EXPECT_NE(left.value().notes().find("1 of 2 samples are longer than 3 tokens "
-                                      "and are left out; the longest has 7"),
+  EXPECT_NE(left.value().notes().find("1 of 2 samples is longer than 3 tokens "
+                                      "and is left out; the longest has 7"),
             std::string_view::npos);
   ASSERT_EQ(cut.value().sampleCount(), 2u);
   EXPECT_EQ(targetsOf(cut.value(), 0), (std::vector<int32_t>{2, 3, -100}));
@@ -713,7 +713,7 @@ TEST(Conversation, TooLongSamplesAreLeftOutRefusedCutOrSplit) {
   EXPECT_EQ(targetsOf(split.value(), 2), (std::vector<int32_t>{9, -100}));
   EXPECT_NE(split.value().notes().find("split into 3 samples"),
             std::string_view::npos);
-  EXPECT_NE(split.value().notes().find("1 of 4 samples have no target"),
+  EXPECT_NE(split.value().notes().find("1 of 4 samples has no target"),
             std::string_view::npos)
       << split.value().notes();
   EXPECT_EQ(refused.status().errorCode(), ErrorCode::SampleTooLong);

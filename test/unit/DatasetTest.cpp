@@ -121,7 +121,7 @@ TEST(Dataset, TokenAcrossTheEndOfThePromptIsReported) {
       folder.write("d.jsonl", "{\"prompt\":\"t\",\"completion\":\"he blade\"}"),
       &loaded.tokenizer);
   ASSERT_TRUE(data.isOk());
-  EXPECT_TRUE(hasNote(data.value(), "in 1 of 1 samples a token spans"));
+  EXPECT_TRUE(hasNote(data.value(), "in 1 of 1 sample a token spans"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,7 +193,7 @@ TEST(Dataset, TextsAreSplitAndOthersLeftOut) {
            16);
   ASSERT_TRUE(pairs.isOk()) << pairs.status().render();
   EXPECT_EQ(pairs.value().sampleCount(), 1u);
-  EXPECT_TRUE(hasNote(pairs.value(), "are left out"));
+  EXPECT_TRUE(hasNote(pairs.value(), "is left out"));
 }
 
 // 32 KiB of its end have no place to cut.
@@ -642,7 +642,7 @@ TEST(DatasetFault, TextWithoutTokenizer) {
 
 TEST(DatasetFault, NothingLeft) {
   expectFault(ErrorCode::NoSample, "{\"input_ids\":[1,2,3,4,5,6,7,8,9]}\n",
-              "1 of 1 samples are longer than 8 tokens");
+              "1 of 1 sample is longer than 8 tokens");
   expectFault(ErrorCode::NoSample, "{\"input_ids\":[1]}\n",
               "no sample is left to train on");
 }

@@ -2,6 +2,7 @@
 
 #include "data/Conversation.h"
 
+#include "base/Counted.h"
 #include "chat/TemplateText.h"
 
 #include <algorithm>
@@ -288,10 +289,6 @@ Status ConversationEncoder::noteSystem(std::vector<ChatTurn> turns,
   return Status::ok();
 }
 
-static std::string countOf(uint64_t part, uint64_t all, const char *what) {
-  return std::to_string(part) + " of " + std::to_string(all) + " " + what;
-}
-
 static std::string lineOf(const std::string &place) {
   return place.substr(place.rfind(':') + 1);
 }
@@ -299,9 +296,10 @@ static std::string lineOf(const std::string &place) {
 std::string ConversationCounts::leftOut() const {
   if (answerFirst == 0)
     return "";
-  return "\n" + countOf(answerFirst, conversations, "conversations") +
-         " begin with a turn of the assistant, which answers nothing, and are "
-         "left out; the first is in line " +
+  return "\n" + countedOf(answerFirst, conversations, "conversation") +
+         plural(answerFirst, " begins", " begin") +
+         " with a turn of the assistant, which answers nothing, and " +
+         plural(answerFirst, "is", "are") + " left out; the first is in line " +
          lineOf(firstOfThem);
 }
 
@@ -310,24 +308,26 @@ std::string ConversationCounts::notes() const {
   if (!end.empty())
     out += "\nanswers end in " + end + ", which is a target";
   if (endless != 0)
-    out += "\nafter " + countOf(endless, turns, "answers") +
+    out += "\nafter " + countedOf(endless, turns, "answer") +
            " the chat template puts no special token: the model does not learn "
            "to stop there";
   if (split != 0)
-    out += "\n" + countOf(split, conversations, "conversations") +
-           " become one sample for each answer, since the chat template writes "
+    out += "\n" + countedOf(split, conversations, "conversation") +
+           plural(split, " becomes", " become") +
+           " one sample for each answer, since the chat template writes "
            "earlier turns differently once there are later ones";
   if (parted != 0)
-    out += "\n" + countOf(parted, turns, "answers") +
-           " begin differently from the end of the chat template's prompt; "
-           "their loss begins where the two differ";
+    out += "\n" + countedOf(parted, turns, "answer") +
+           plural(parted, " begins", " begin") +
+           " differently from the end of the chat template's prompt; the loss "
+           "begins where the two differ";
   if (dropped != 0)
-    out += "\nin " + countOf(dropped, conversations, "conversations") +
+    out += "\nin " + countedOf(dropped, conversations, "conversation") +
            " the chat template leaves the system's turn out; the first is in "
            "line " +
            lineOf(firstDropped);
   if (joined != 0)
-    out += "\nin " + countOf(joined, conversations, "conversations") +
+    out += "\nin " + countedOf(joined, conversations, "conversation") +
            " contents in parts are joined, with a line end between two, since "
            "the chat template writes no parts";
   if (textCalls != 0)

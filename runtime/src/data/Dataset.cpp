@@ -8,6 +8,7 @@
 
 #include "data/Dataset.h"
 
+#include "base/Counted.h"
 #include "base/Sha256.h"
 #include "base/Utf8.h"
 #include "data/Conversation.h"
@@ -566,44 +567,43 @@ static std::string describeIn(const std::string &path, DataFormat format) {
              : text;
 }
 
-static std::string countOf(uint64_t part, uint64_t all) {
-  return std::to_string(part) + " of " + std::to_string(all) + " samples ";
-}
-
 /// What is left out and why, a line each.
 std::string Preparation::leftOut() const {
   std::string out;
   if (tooLong != 0)
-    out += "\n" + countOf(tooLong, samples) + "are longer than " +
-           std::to_string(options.maxSequenceLength) + " tokens and are " +
+    out += "\n" + countedOf(tooLong, samples, "sample") +
+           plural(tooLong, " is", " are") + " longer than " +
+           std::to_string(options.maxSequenceLength) + " tokens and " +
+           plural(tooLong, "is", "are") + " " +
            (options.tooLong == TooLong::Cut && options.task
                 ? "cut at the beginning"
             : options.tooLong == TooLong::Cut ? "cut at the end"
-            : parts != 0 ? "split into " + std::to_string(parts) + " samples"
+            : parts != 0 ? "split into " + counted(parts, "sample")
                          : "left out") +
            "; the longest has " + std::to_string(longest);
   if (withoutTarget != 0)
     out += "\n" +
-           countOf(withoutTarget, samples + parts - (parts ? tooLong : 0)) +
-           "have no target token and are left out";
+           countedOf(withoutTarget, samples + parts - (parts ? tooLong : 0),
+                     "sample") +
+           plural(withoutTarget, " has no target token and is",
+                  " have no target token and are") +
+           " left out";
   return out + counts.leftOut() + unusable.notes();
 }
 
 std::string Preparation::notes() const {
   std::string out =
       "data is " +
-      (options.task
-           ? describeExamples(*options.task, ofLabel)
-           : describeIn(options.path, format) + ": " +
-                 std::to_string(writer.samples()) +
-                 (writer.samples() == 1 ? " sample, " : " samples, ")) +
-      std::to_string(writer.tokens()) + " tokens, " +
+      (options.task ? describeExamples(*options.task, ofLabel)
+                    : describeIn(options.path, format) + ": " +
+                          counted(writer.samples(), "sample") + ", ") +
+      counted(writer.tokens(), "token") + ", " +
       std::to_string(writer.targets()) + " of them targets" + leftOut();
   if (specialAsText != 0)
     out += "\n" + describeSpecialAsText(specialAsText);
   if (mergedPrompts != 0)
-    out += "\nin " + countOf(mergedPrompts, samples) +
-           "a token spans the end of the prompt and the start of the "
+    out += "\nin " + countedOf(mergedPrompts, samples, "sample") +
+           " a token spans the end of the prompt and the start of the "
            "completion; end the prompts at a word boundary";
   if (format == DataFormat::Alpaca)
     out += chat ? "\ninstructions are turns of the model's chat template"

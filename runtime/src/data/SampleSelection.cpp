@@ -2,6 +2,7 @@
 
 #include "data/SampleSelection.h"
 
+#include "base/Counted.h"
 #include "base/Philox.h"
 #include "base/Sha256.h"
 #include "data/Dataset.h"
@@ -65,8 +66,8 @@ Result<SampleDraw> SampleDraw::count(const Dataset &data,
   if (held >= double(out.all))
     return Status(ErrorCode::TooFewSamples, place,
                   "--eval-split holds out " + textOf(held) + " of " +
-                      std::to_string(out.all) +
-                      " samples and leaves none to train on",
+                      counted(out.all, "sample") +
+                      " and leaves none to train on",
                   "give a smaller --eval-split, or more data");
   out.held = uint64_t(held);
   if (selection.perLabel == 0)
@@ -98,16 +99,18 @@ static std::string noteOf(const SampleSelection &selection,
   const std::string seed = ", drawn by seed " + std::to_string(selection.seed);
   if (selection.heldOut > 0)
     out += std::to_string(draw.heldOutLines()) + " of " +
-           std::to_string(draw.lines()) + " are held out to evaluate on" + seed;
+           std::to_string(draw.lines()) +
+           plural(draw.heldOutLines(), " is", " are") +
+           " held out to evaluate on" + seed;
   if (selection.isHeldOut)
     return out;
   if (selection.perLabel > 0)
-    out += std::string(out.empty() ? "" : "\n") + std::to_string(written) +
-           " examples are trained on, " + std::to_string(selection.perLabel) +
-           " of each label" + seed;
+    out += std::string(out.empty() ? "" : "\n") + counted(written, "example") +
+           plural(written, " is", " are") + " trained on, " +
+           std::to_string(selection.perLabel) + " of each label" + seed;
   return out + (out.empty() ? "" : "\n") + "the run trains on " +
-         std::to_string(writer.samples()) + " samples, " +
-         std::to_string(writer.tokens()) + " tokens, " +
+         counted(writer.samples(), "sample") + ", " +
+         counted(writer.tokens(), "token") + ", " +
          std::to_string(writer.targets()) + " of them targets";
 }
 
@@ -148,10 +151,10 @@ Result<Dataset> Dataset::select(const SampleSelection &selection,
        ++i)
     if (draw.countOf(i) < selection.perLabel)
       return Status(ErrorCode::TooFewSamples, options.path,
-                    "--k-shot expects " + std::to_string(selection.perLabel) +
-                        " examples of each label but '" +
-                        options.task->word(i) + "' has " +
-                        std::to_string(draw.countOf(i)),
+                    "--k-shot expects " +
+                        counted(selection.perLabel, "example") +
+                        " of each label but '" + options.task->word(i) +
+                        "' has " + std::to_string(draw.countOf(i)),
                     "give a smaller --k-shot, or more data");
   return fromCache(
       options, name,

@@ -2,6 +2,7 @@
 
 #include "formats/ReplayLog.h"
 
+#include "base/Counted.h"
 #include "base/Json.h"
 #include "base/JsonReader.h"
 #include "base/OutputFile.h"
@@ -110,10 +111,10 @@ Result<ReplayReader> ReplayReader::read(const std::string &path,
   uint64_t whole = (bytes.size() - log.headerBytes) / log.recordBytes();
   bool isTorn = log.placeOf(whole) != bytes.size();
   if (wanted ? *wanted > whole : isTorn)
-    return damaged(path, "expects " +
-                             (wanted ? std::to_string(*wanted) : "whole") +
-                             " steps but has " + std::to_string(whole) +
-                             (isTorn ? " and a part of one" : ""));
+    return damaged(
+        path, "expects " + (wanted ? counted(*wanted, "step") : "whole steps") +
+                  " but has " + std::to_string(whole) +
+                  (isTorn ? " and a part of one" : ""));
   log.count = wanted ? *wanted : whole;
   const uint64_t payload = log.recordBytes() - sizeof(Chain);
   for (uint64_t i = 0, released = 0; i < log.count; ++i) {

@@ -7,6 +7,7 @@
 
 #include "program/ComparisonLog.h"
 
+#include "base/Counted.h"
 #include "base/MappedFile.h"
 
 #include <algorithm>
@@ -182,10 +183,10 @@ std::string ComparedSteps::table() const {
   if (count == 0)
     return text + ": no step yet\n";
   snprintf(head, sizeof(head),
-           ": means over %" PRIu64 " steps, %" PRIu64 " to %" PRIu64
-           "\n%-12s %-8s%9s%12s%13s%12s%12s\n",
-           count, first, last, "", "layer", "cosine", "equal signs", "error",
-           "zeros of g", "zeros of r");
+           ": means over %s, %" PRIu64 " to %" PRIu64 "\n"
+           "%-12s %-8s%9s%12s%13s%12s%12s\n",
+           counted(count, "step").c_str(), first, last, "", "layer", "cosine",
+           "equal signs", "error", "zeros of g", "zeros of r");
   text += head;
   uint64_t without = 0;
   auto add = [&](const ComparedGroup &group) {
@@ -202,16 +203,13 @@ std::string ComparedSteps::table() const {
   };
   note("g: " + method + ", r: " + reference +
        "; signs are those where r is not 0, error is |g - r| / |r|");
-  auto stepsOf = [](uint64_t number) {
-    return std::to_string(number) + (number == 1 ? " step" : " steps");
-  };
   if (notFinite > 0)
-    note("in " + stepsOf(notFinite) +
+    note("in " + counted(notFinite, "step") +
          " a gradient has elements that are not finite: those have no measure");
   if (without > notFinite)
     note("cosines leave out steps in which g or r is 0 everywhere, as dA is "
          "where B is: up to " +
-         stepsOf(without - notFinite));
+         counted(without - notFinite, "step"));
   return text;
 }
 

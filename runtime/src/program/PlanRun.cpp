@@ -9,6 +9,7 @@
 #include "program/PlanRun.h"
 
 #include "base/ByteCount.h"
+#include "base/Counted.h"
 #include "program/RankGroup.h"
 #include "program/Together.h"
 
@@ -122,8 +123,7 @@ Result<RunPlan> planRun(const Module &module, Options &options,
     return Status(
         ErrorCode::BudgetExceeded,
         fitsWithFewer ? "--threads" : limit->budget.key(),
-        "the run needs " + needed + " with " + std::to_string(threads) +
-            (threads == 1 ? " thread" : " threads") +
+        "the run needs " + needed + " with " + counted(threads, "thread") +
             (extent.accumulates ? " and several batches in a step" : "") +
             ", but the program was compiled for a budget of " + allowed,
         remedy);

@@ -2,6 +2,7 @@
 
 #include "program/Profile.h"
 
+#include "base/Counted.h"
 #include "base/Json.h"
 #include "base/OutputFile.h"
 
@@ -76,9 +77,8 @@ std::string Profile::render() const {
       out += line;
     }
   };
-  snprintf(line, sizeof(line),
-           "profile of %" PRIu64 " steps (%.2f ms each), by block\n", steps,
-           total * perStep);
+  snprintf(line, sizeof(line), "profile of %s (%.2f ms each), by block\n",
+           counted(steps, "step").c_str(), total * perStep);
   append(line, sorted(byBlock), byBlock.size());
   append("by kernel\n", sorted(byKernel), shownKernels);
   return out;

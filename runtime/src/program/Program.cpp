@@ -7,6 +7,7 @@
 
 #include "program/Program.h"
 
+#include "base/Counted.h"
 #include "base/MappedFile.h"
 #include "base/Process.h"
 #include "data/Dataset.h"
@@ -216,12 +217,13 @@ static Status evaluateOnly(Setup &setup) {
                   "adapter diverged, train again with a lower "
                   "--learning-rate");
   HONE_TRY(predictions.commit());
-  printf("eval loss    %.9f over %" PRIu64 " tokens\n"
+  printf("eval loss    %.9f over %s\n"
          "perplexity   %.6g\n",
-         evaluation.loss, evaluation.tokens, evaluation.perplexity());
+         evaluation.loss, counted(evaluation.tokens, "token").c_str(),
+         evaluation.perplexity());
   if (evaluation.hasAccuracy())
-    printf("accuracy     %.6f, %" PRIu64 " of %" PRIu64 " examples\n",
-           evaluation.accuracy(), evaluation.correct, evaluation.examples);
+    printf("accuracy     %.6f, %" PRIu64 " of %s\n", evaluation.accuracy(),
+           evaluation.correct, counted(evaluation.examples, "example").c_str());
   return flushOutput();
 }
 
@@ -243,8 +245,8 @@ static Status dumpGradients(Setup &setup) {
              {"targets", std::to_string(result.targets)},
              {"tokens", std::to_string(result.tokens)}});
   if (status.isOk())
-    printf("gradients    %s, loss %s over %" PRIu64 " tokens\n", path.c_str(),
-           loss.c_str(), result.targets);
+    printf("gradients    %s, loss %s over %s\n", path.c_str(), loss.c_str(),
+           counted(result.targets, "token").c_str());
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "program/ReplayRun.h"
 
+#include "base/Counted.h"
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "formats/ReplayLog.h"
@@ -122,7 +123,7 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
     if (stopRequested() != ExitCode::Success)
       return Status(ErrorCode::Stopped, given.replay,
                     "stopped after " + std::to_string(i) + " of " +
-                        std::to_string(log.steps()) + " steps",
+                        counted(log.steps(), "step"),
                     "the same command starts again");
     HONE_TRY(trainer.replay(hyperparameters, i, log.step(i).data()));
   }
@@ -135,9 +136,9 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
     if (Status status = writeMark(given.output, log); !status.isOk())
       return status;
   HONE_TRY(trainables.save(given.output));
-  printf("replayed     %" PRIu64 " steps of %s\n%-12s %s\n", log.steps(),
-         given.replay.c_str(), writesModel ? "model" : "adapter",
-         given.output.c_str());
+  printf("replayed     %s of %s\n%-12s %s\n",
+         counted(log.steps(), "step").c_str(), given.replay.c_str(),
+         writesModel ? "model" : "adapter", given.output.c_str());
   return Status::ok();
 }
 

@@ -8,6 +8,7 @@
 
 #include "program/Run.h"
 
+#include "base/Counted.h"
 #include "formats/RunName.h"
 #include "platform/Files.h"
 #include "program/Signals.h"
@@ -106,9 +107,8 @@ Status Run::checkSteps(const std::string &place) const {
   if (completed <= steps)
     return Status::ok();
   return Status(ErrorCode::BeyondLastStep, place,
-                "the run has already made " + std::to_string(completed) +
-                    " steps, more than the " + std::to_string(steps) +
-                    " asked for",
+                "the run has already made " + counted(completed, "step") +
+                    ", more than the " + std::to_string(steps) + " asked for",
                 "ask for at least as many --steps, or give another --output");
 }
 
@@ -118,8 +118,8 @@ Status Run::start() {
   if (train.steps == 0 && uint64_t(train.epochs) > mostEpochs())
     return Status(ErrorCode::WrongOption, "--epochs",
                   "expects at most " + std::to_string(mostEpochs()) + ", of " +
-                      std::to_string(order.stepsPerEpoch()) +
-                      " steps each, but got " + train.epochs.text(),
+                      counted(order.stepsPerEpoch(), "step") +
+                      " each, but got " + train.epochs.text(),
                   "give fewer, or --steps");
   if (inputs.others)
     return startTogether();
@@ -299,9 +299,11 @@ Status Run::compareGradients(Progress &progress) {
   if (comparison->all.notFinite > 0) {
     char line[128];
     snprintf(line, sizeof(line),
-             "step %" PRIu64 "  %" PRIu64
-             " elements of compared gradients are not finite",
-             completed + 1, comparison->all.notFinite);
+             "step %" PRIu64 "  in compared gradients %s not finite",
+             completed + 1,
+             (counted(comparison->all.notFinite, "element") +
+              plural(comparison->all.notFinite, " is", " are"))
+                 .c_str());
     progress.note(line);
   }
   return comparisons.add(completed + 1, *comparison);

@@ -2,6 +2,7 @@
 
 #include "program/RunReport.h"
 
+#include "base/Counted.h"
 #include "base/PortableMath.h"
 #include "module/Module.h"
 #include "program/ComparisonLog.h"
@@ -239,7 +240,7 @@ void RunReport::end(uint64_t step, const char *state, const PeakMeter &peak) {
   line.beginRow();
   line.numberCell("%.0f", double(step));
   line.cell(std::string(state) + " after " + groupDigits(step) + " of " +
-                groupDigits(steps) + " steps",
+                groupDigits(steps) + " " + plural(steps, "step"),
             allColumns - 1);
   write();
 }

@@ -8,6 +8,7 @@
 #include "program/Summary.h"
 
 #include "base/ByteCount.h"
+#include "base/Counted.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -131,16 +132,18 @@ std::string describeRun(const Module &module, const Options &options,
     rate += (rate.empty() ? "" : "; ") + ratesOf(*method);
   std::string compared;
   if (options.settings.compares())
-    compared =
-        row("compared", "with " + train.compare + toldTo(train.compare, train) +
-                            ", every " + train.compare_every.text() +
-                            " steps from the first");
+    compared = row(
+        "compared",
+        "with " + train.compare + toldTo(train.compare, train) + ", every " +
+            (train.compare_every == 1
+                 ? "step"
+                 : train.compare_every.text() + " steps from the first"));
   std::string order;
   if (!options.data.empty()) // which another program may have
     order = ", " + groupDigits(run.sampleOrder().stepsPerEpoch()) +
             " an epoch, " + (train.shuffle ? "shuffled" : "in file order");
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
-                          " sequences" + order) +
+                          (batch == "1" ? " sequence" : " sequences") + order) +
          row("rates", rate) + compared +
          row("threads", std::to_string(options.threads) + ", seed " +
                             std::to_string(train.seed));
@@ -217,7 +220,8 @@ std::string describeOutcome(const Module &module, const Options &options,
          row(module.config().lora.none ? "model" : "adapter",
              options.output + " after " +
                  groupDigits(isBest ? run.best().step() : completed) + " of " +
-                 groupDigits(run.totalSteps()) + " steps");
+                 groupDigits(run.totalSteps()) + " " +
+                 plural(run.totalSteps(), "step"));
 }
 
 } // namespace hone::rt

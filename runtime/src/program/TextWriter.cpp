@@ -2,6 +2,7 @@
 
 #include "program/TextWriter.h"
 
+#include "base/Counted.h"
 #include "program/AdapterBase.h"
 #include "program/Signals.h"
 
@@ -105,19 +106,21 @@ Status TextWriter::draw(const Prompt &prompt, TextOutput &output) {
 }
 
 void TextWriter::report() const {
-  char prompt[96], text[96];
-  snprintf(text, sizeof(text), "%" PRIu64 " tokens, %.1f tokens/s",
-           textRate.tokens, textRate.perSecond());
+  char speed[32];
+  auto atRate = [&](const std::string &what, const auto &rate) {
+    snprintf(speed, sizeof(speed), ", %.1f tokens/s", rate.perSecond());
+    return what + speed;
+  };
+  const std::string text = atRate(counted(textRate.tokens, "token"), textRate);
+  std::string prompt = counted(promptSize, "token");
   if (options.isConversation()) {
-    snprintf(prompt, sizeof(prompt),
-             "%" PRIu64 " tokens, %" PRIu64 " of them new, %.1f tokens/s",
-             promptSize, promptRate.tokens, promptRate.perSecond());
-    fprintf(stderr, "prompt %s; text %s\n", prompt, text);
+    prompt += ", " + std::to_string(promptRate.tokens) + " of them new";
+    fprintf(stderr, "prompt %s; text %s\n", atRate(prompt, promptRate).c_str(),
+            text.c_str());
     return;
   }
-  snprintf(prompt, sizeof(prompt), "%" PRIu64 " tokens, %.1f tokens/s",
-           promptSize, promptRate.perSecond());
-  fprintf(stderr, "prompt       %s\ntext         %s%s\n", prompt, text,
+  fprintf(stderr, "prompt       %s\ntext         %s%s\n",
+          atRate(prompt, promptRate).c_str(), text.c_str(),
           full ? ", all that generate.max_length has room for" : "");
 }
 

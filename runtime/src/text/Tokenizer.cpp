@@ -8,6 +8,7 @@
 
 #include "text/Tokenizer.h"
 
+#include "base/Counted.h"
 #include "base/Utf8.h"
 
 #include <algorithm>
@@ -28,9 +29,8 @@ Result<Tokenizer> Tokenizer::fromTable(std::string_view block,
 }
 
 std::string describeSpecialAsText(uint64_t count) {
-  return std::to_string(count) +
-         (count == 1 ? " special token that the text spells is text"
-                     : " special tokens that the text spells are text") +
+  return counted(count, "special token") + " that the text spells " +
+         plural(count, "is", "are") + " text" +
          "; if a chat template wrote it, give --special-tokens parse";
 }
 

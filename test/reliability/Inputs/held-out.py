@@ -8,8 +8,8 @@ import sys
 out, data = (open(path).read() for path in sys.argv[1:3])
 shown = collections.Counter(
     tuple(int(id) for id in re.findall(r"\d+", line))
-    for line in re.findall(r"^  ids  (.*)$", out, re.M))
-found = re.search(r"(\d+) of (\d+) are held out to evaluate on, drawn by seed", out)
+    for line in re.findall(r"^  ids +(.*)$", out, re.M))
+found = re.search(r"(\d+) of (\d+) (?:is|are) held out to evaluate on, drawn by seed", out)
 lines = data.splitlines()
 assert int(found[2]) == len(lines) and sum(shown.values()) == len(lines) - int(found[1])
 held = 0
