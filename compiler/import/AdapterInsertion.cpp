@@ -134,7 +134,7 @@ struct Trained {
 class TrainingChoice {
 public:
   TrainingChoice(const Spec &spec, const rt::LoraSettings &lora, Layers layers)
-      : spec(spec), numbers(std::move(layers)), shapes(spec),
+      : spec(spec), numbers(std::move(layers)), shapes(spec, numbers.count()),
         unused(lora.target_modules.begin(), lora.target_modules.end()),
         unusedSaved(lora.modules_to_save.begin(), lora.modules_to_save.end()) {}
 

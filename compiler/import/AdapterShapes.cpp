@@ -8,13 +8,17 @@
 
 using namespace hone;
 
-AdapterShapes::AdapterShapes(const Spec &spec)
-    : spec(spec), ranks(spec.lora.rank_pattern),
+AdapterShapes::AdapterShapes(const Spec &spec, int64_t layerCount)
+    : spec(spec), layerCount(layerCount), ranks(spec.lora.rank_pattern),
       alphas(spec.lora.alpha_pattern) {
   for (const std::string &text : spec.lora.layers_to_transform)
-    if (auto range = parseLayerRange(text))
-      for (int64_t i = range->first; i <= range->last; ++i)
+    if (auto range = parseLayerRange(text)) {
+      if (range->last >= layerCount && beyond.empty())
+        beyond = text;
+      for (int64_t i = range->first; i <= std::min(range->last, layerCount - 1);
+           ++i)
         chosen.insert(i);
+    }
   unusedLayers = chosen;
 }
 
@@ -58,6 +62,16 @@ AdapterShape AdapterShapes::shapeOf(const std::string &path,
 Status AdapterShapes::check() const {
   if (!disagreement.isOk())
     return disagreement;
+  if (!beyond.empty())
+    return Status(ErrorCode::NoSuchModule,
+                  spec.placeOf(spec.lora.layers_to_transform.key()),
+                  (layerCount == 0
+                       ? "expected no layer, since the model has none"
+                       : "expected layers from 0 to " +
+                             std::to_string(layerCount - 1) +
+                             ", which the model has,") +
+                      " but found '" + beyond + "'",
+                  "layers are counted from 0, and both ends are included");
   if (!unusedLayers.empty())
     return Status(ErrorCode::NoSuchModule,
                   spec.placeOf(spec.lora.layers_to_transform.key()),

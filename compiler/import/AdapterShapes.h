@@ -30,15 +30,16 @@ struct AdapterShape {
 
 class AdapterShapes {
 public:
-  explicit AdapterShapes(const Spec &spec);
+  /// For a model of `layerCount` layers.
+  AdapterShapes(const Spec &spec, int64_t layerCount);
 
   /// Of a module of lora.target_modules, by its path, in `layer` if it is in
   /// one.
   AdapterShape shapeOf(const std::string &path, std::optional<int64_t> layer);
   /// Of layers_to_transform; empty: all.
   std::vector<int64_t> layers() const;
-  /// After shapeOf() of all: errors for keys and layers that name nothing, and
-  /// for keys that disagree.
+  /// After shapeOf() of all: errors for layers that the model does not have,
+  /// for keys and layers that name nothing, and for keys that disagree.
   Status check() const;
 
 private:
@@ -53,8 +54,10 @@ private:
   double numberOf(Numbers &numbers, const std::string &path, double standard);
 
   const Spec &spec;
+  const int64_t layerCount;
   Numbers ranks, alphas;
   std::set<int64_t> chosen, unusedLayers;
+  std::string beyond; ///< of layers_to_transform one that the model lacks
   Status disagreement = Status::ok();
 };
 

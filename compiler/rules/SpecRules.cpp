@@ -304,10 +304,8 @@ static Status checkTrained(const Spec &spec) {
                         key + "' " + problem,
                     "write the end of a path, as in layers.0.self_attn.q_proj");
   }
-  constexpr int64_t mostLayers = 1 << 16;
   for (const std::string &layers : lora.layers_to_transform)
-    if (auto range = parseLayerRange(layers);
-        !range || range->last >= mostLayers)
+    if (!parseLayerRange(layers))
       return fail(spec, ErrorCode::BadSpecValue, lora.layers_to_transform.key(),
                   "expected layers such as 3 or 0-4 but found '" + layers + "'",
                   "layers are counted from 0, and both ends are included");

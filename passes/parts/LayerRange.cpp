@@ -10,7 +10,7 @@ namespace hone {
 
 static bool parseLayer(StringRef text, int64_t &layer) {
   return !text.empty() && all_of(text, isDigit) &&
-         !text.getAsInteger(10, layer) && layer < int64_t(1) << 24;
+         !text.getAsInteger(10, layer) && layer < INT64_MAX;
 }
 
 std::optional<LayerRange> parseLayerRange(StringRef text) {

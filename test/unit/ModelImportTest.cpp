@@ -254,8 +254,12 @@ TEST_F(ModelImportTest, RefusesShapesOfNoModule) {
                    "'k_proj' names no module that gets an adapter"),
         std::tuple("alpha_pattern: {proj: 3}", "alpha_pattern",
                    "'proj' names no module"),
-        std::tuple("layers_to_transform: [1-3]", "layers_to_transform",
-                   "layer 3 has no module"),
+        std::tuple(
+            "layers_to_transform: [1-3]", "layers_to_transform",
+            "expected layers from 0 to 2, which the model has, but found "
+            "'1-3'"),
+        std::tuple("layers_to_transform: [0-99999999]", "layers_to_transform",
+                   "but found '0-99999999'"),
         std::tuple("rank_pattern: {q_proj: 3, layers.1.self_attn.q_proj: 4}",
                    "rank_pattern",
                    "'q_proj' and 'layers.1.self_attn.q_proj' both name "
