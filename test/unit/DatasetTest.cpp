@@ -633,6 +633,46 @@ TEST(DatasetFault, InvalidUtf8) {
               "d.txt:3: expected UTF-8 text but byte 8", "d.txt");
 }
 
+TEST(DatasetFault, Utf16) {
+  using namespace std::string_literals;
+  const auto wide = [](const std::string &text, bool isBig) {
+    std::string out;
+    for (char byte : text)
+      out += isBig ? "\0"s + byte : byte + "\0"s;
+    return out;
+  };
+  for (const char *name : {"d.txt", "d.jsonl", "d.json", "d.csv", "d"})
+    for (const char *text : {"{\"text\":\"a\"}\n", "text,b\na,b\n"}) {
+      expectFault(ErrorCode::DataNotUtf8, wide(text, false),
+                  ":1: expected UTF-8 text but byte 1 of the file is zero, as "
+                  "in UTF-16\n  help: convert the file, for example with iconv "
+                  "-f UTF-16LE -t UTF-8",
+                  name);
+      expectFault(ErrorCode::DataNotUtf8, wide(text, true),
+                  "iconv -f UTF-16BE -t UTF-8", name);
+      for (bool isBig : {false, true})
+        expectFault(ErrorCode::DataNotUtf8,
+                    (isBig ? "\xFE\xFF" : "\xFF\xFE") + wide(text, isBig),
+                    ":1: expected UTF-8 text but the file begins with the mark "
+                    "of UTF-16\n  help: convert the file, for example with "
+                    "iconv -f UTF-16 -t UTF-8",
+                    name);
+    }
+}
+
+TEST(DatasetFault, AZeroInText) {
+  using namespace std::string_literals;
+  const std::string start = std::string(5000, 'a') + "\n";
+  expectFault(ErrorCode::DataNotUtf8, start + "b\0c"s,
+              "d.txt:2: expected UTF-8 text but byte 5002", "d.txt");
+  expectFault(ErrorCode::DataNotUtf8, "text\n" + start + "b\0c\n"s,
+              "d.csv:3:", "d.csv");
+  expectFault(ErrorCode::BadLine,
+              "{\"text\":\"" + std::string(5000, 'a') +
+                  "\"}\n{\"text\":\"b\0c\"}\n"s,
+              "d.jsonl:2:");
+}
+
 TEST(DatasetFault, TextWithoutTokenizer) {
   expectFault(ErrorCode::NoTokenizer, "{\"text\":\"a\"}\n",
               "without a tokenizer", "d.jsonl", nullptr);

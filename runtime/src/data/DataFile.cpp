@@ -4,6 +4,7 @@
 
 #include "data/DataLines.h"
 #include "data/Gzip.h"
+#include "data/TextBytes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -51,6 +52,7 @@ Result<DataFile> DataFile::open(MappedFile given, const std::string &directory,
     HONE_ASSIGN(out.mapped, plain.map());
   }
   out.all = out.mapped.bytes();
+  HONE_TRY(checkBeginning(out.path, out.all));
   if (out.all.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
     out.all.remove_prefix(3);
   if (out.withoutSpaceAtEnd().empty())

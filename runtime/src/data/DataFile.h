@@ -22,7 +22,8 @@ public:
   static Status check(const MappedFile &file);
 
   /// Of `file`, which may be compressed: then a file without a name in
-  /// `directory` holds what it is. Errors: EmptyData, those of decompress.
+  /// `directory` holds what it is. Errors: EmptyData, DataNotUtf8 for UTF-16,
+  /// those of decompress.
   static Result<DataFile> open(MappedFile file, const std::string &directory,
                                const std::function<Status()> &onProgress);
 

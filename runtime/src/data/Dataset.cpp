@@ -15,6 +15,7 @@
 #include "data/ConversationFile.h"
 #include "data/DataFile.h"
 #include "data/SampleIds.h"
+#include "data/TextBytes.h"
 #include "data/Unusable.h"
 #include "platform/Files.h"
 
@@ -41,7 +42,7 @@ public:
                          const std::string &cachePath);
 
 private:
-  Status checkUtf8();
+  Status checkText();
   Status packText();
   Status readLines();
   Status addLine(DataLine &line, const std::string &place);
@@ -242,7 +243,7 @@ Status Preparation::finishText(const std::string &place) {
 }
 
 /// The tokenizer checks too, but does not know lines.
-Status Preparation::checkUtf8() {
+Status Preparation::checkText() {
   uint64_t line = 1;
   for (uint64_t at = 0; at < content.size();) {
     std::string_view part = content.substr(at, MappedFile::VisitBytes);
@@ -250,15 +251,12 @@ Status Preparation::checkUtf8() {
            isUtf8Continuation(content[at + part.size()]) &&
            part.size() > MappedFile::VisitBytes - 4)
       part.remove_suffix(1);
-    const size_t invalid = findInvalidUtf8(part);
+    const size_t invalid = findNoText(part);
     const std::string_view valid = part.substr(0, invalid);
     line += uint64_t(std::count(valid.begin(), valid.end(), '\n'));
     if (invalid != std::string_view::npos)
-      return Status(
-          ErrorCode::DataNotUtf8, options.path + ":" + std::to_string(line),
-          "expected UTF-8 text but byte " + std::to_string(at + invalid) +
-              " of the file begins no valid character",
-          "convert the file, for example with iconv -t UTF-8");
+      return noTextAt(options.path + ":" + std::to_string(line), part[invalid],
+                      at + invalid);
     at += part.size();
     HONE_TRY(letGo(at));
   }
@@ -286,7 +284,7 @@ Status Preparation::checkSpecialTokens() const {
 Status Preparation::packText() {
   HONE_TRY(input.refuseUnnamedTable());
   HONE_TRY(checkTokenizer(options.path));
-  HONE_TRY(checkUtf8());
+  HONE_TRY(checkText());
   // Template tokens are fewer than a sequence has room for only by chance, so
   // they take the same way as text.
   textPlace = options.path;

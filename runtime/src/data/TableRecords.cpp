@@ -5,6 +5,7 @@
 #include "base/Json.h"
 #include "base/JsonReader.h"
 #include "base/Utf8.h"
+#include "data/TextBytes.h"
 
 #include <algorithm>
 
@@ -134,7 +135,7 @@ Status TableRecords::takeRow(uint64_t longest) {
                    " columns but found more",
                "leave out those that are not used");
   for (const Cell &cell : cells)
-    if (findInvalidUtf8(cell.bytes) != std::string_view::npos)
+    if (findNoText(cell.bytes) != std::string_view::npos)
       return bad(ErrorCode::DataNotUtf8, line,
                  "expected UTF-8 text but found bytes that are none",
                  "convert the file, for example with iconv -t UTF-8");

@@ -3,6 +3,7 @@
 #include "tasks/TaskReader.h"
 
 #include "base/Utf8.h"
+#include "data/TextBytes.h"
 
 #include <algorithm>
 
@@ -122,7 +123,7 @@ Status TaskReader::takeRow(std::string_view &row) {
   at = std::min<uint64_t>(at + row.size() + 1, content.size());
   if (!row.empty() && row.back() == '\r')
     row.remove_suffix(1);
-  if (findInvalidUtf8(row) != std::string_view::npos)
+  if (findNoText(row) != std::string_view::npos)
     return bad("expected UTF-8 text but found other bytes",
                "convert the file, for example with iconv -t UTF-8");
   return Status::ok();
