@@ -45,9 +45,15 @@ static void printTable(const DataRequest &request, const DataSurvey &survey) {
     }
   }
   const bool inColour = rt::platform::isTerminal(rt::platform::StandardOutput);
-  for (uint64_t i = 0; i < std::min(request.shown, data.sampleCount()); ++i)
-    out << "\nsample " << i + 1 << "\n"
-        << rt::describeSample(data.sample(i), survey.tokenizer(), inColour);
+  const uint64_t shown = std::min(request.shown, data.sampleCount());
+  if (shown > 0)
+    out << "samples      " << rt::sampleLegend(inColour) << "\n";
+  for (uint64_t i = 0; i < shown; ++i) {
+    const rt::Sample sample = data.sample(i);
+    out << llvm::formatv("sample {0,-6}{1}\n", i + 1,
+                         rt::describeCounts(sample))
+        << rt::describeSample(sample, survey.tokenizer(), inColour);
+  }
   data.release();
 }
 

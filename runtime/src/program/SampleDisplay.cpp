@@ -2,6 +2,7 @@
 
 #include "program/SampleDisplay.h"
 
+#include "base/Counted.h"
 #include "base/Json.h"
 
 #include <algorithm>
@@ -38,10 +39,23 @@ static void appendStretch(std::string &out, const std::string &text,
                           bool isTarget, bool inColour) {
   out += out.empty() ? "" : " ";
   if (isTarget)
-    out += inColour ? "\x1b[32m" : "[";
+    out += inColour ? "\x1b[32m[" : "[";
   out += text;
   if (isTarget)
-    out += inColour ? "\x1b[0m" : "]";
+    out += inColour ? "]\x1b[0m" : "]";
+}
+
+std::string sampleLegend(bool inColour) {
+  return std::string("the loss counts the tokens in [brackets]") +
+         (inColour ? ", in green" : "");
+}
+
+std::string describeCounts(const Sample &sample) {
+  const auto targets =
+      std::count_if(sample.targets, sample.targets + sample.length,
+                    [](int32_t target) { return target != NoTarget; });
+  return counted(uint64_t(sample.length), "token") + ", " +
+         std::to_string(targets) + " of them in the loss";
 }
 
 std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
@@ -52,25 +66,34 @@ std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
   const std::vector<Stretch> rest =
       stretchesOf(sample, first + hidden, sample.length);
   shown.insert(shown.end(), rest.begin(), rest.end());
-  std::string texts, ids;
+  std::string texts, ids, labels;
+  bool areOthers = false;
   for (const Stretch &stretch : shown) {
     if (hidden && stretch.begin == first + hidden)
-      for (std::string *line : {&texts, &ids})
-        *line += " ... " + std::to_string(hidden) + " tokens ...";
-    std::string text, numbers;
+      for (std::string *line : {&texts, &ids, &labels})
+        *line += " ... " + counted(uint64_t(hidden), "token") + " ...";
+    std::string text, numbers, wanted;
     if (tokenizer != nullptr)
       text += jsonString(tokenizer->decode(
           sample.ids + stretch.begin, size_t(stretch.end - stretch.begin)));
-    for (int64_t i = stretch.begin; i < stretch.end; ++i)
-      numbers +=
-          (i == stretch.begin ? "" : " ") + std::to_string(sample.ids[i]);
+    for (int64_t i = stretch.begin; i < stretch.end; ++i) {
+      const char *space = i == stretch.begin ? "" : " ";
+      numbers += space + std::to_string(sample.ids[i]);
+      if (!stretch.isTarget)
+        continue;
+      wanted += space + std::to_string(sample.targets[i - 1]);
+      areOthers |= sample.targets[i - 1] != sample.ids[i];
+    }
     appendStretch(texts, printable(text), stretch.isTarget, inColour);
     appendStretch(ids, numbers, stretch.isTarget, inColour);
+    if (stretch.isTarget)
+      appendStretch(labels, wanted, true, inColour);
   }
   std::string out;
   if (tokenizer != nullptr)
-    out += "  text " + texts + "\n";
-  return out + "  ids  " + ids + "\n";
+    out += "  text   " + texts + "\n";
+  out += "  ids    " + ids + "\n";
+  return areOthers ? out + "  labels " + labels + "\n" : out;
 }
 
 SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer) {
@@ -98,15 +121,11 @@ SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer) {
 void showSamples(const Dataset &data, const Tokenizer *tokenizer,
                  uint64_t count, bool inColour) {
   count = std::min(count, data.sampleCount());
+  if (count > 0)
+    printf("samples      %s\n", sampleLegend(inColour).c_str());
   for (uint64_t i = 0; i < count; ++i) {
     const Sample sample = data.sample(i);
-    const auto targets =
-        std::count_if(sample.targets, sample.targets + sample.length,
-                      [](int32_t target) { return target != NoTarget; });
-    printf("sample %" PRIu64 "     %" PRId64 " tokens, loss of the %" PRId64
-           " %s\n",
-           i + 1, sample.length, int64_t(targets),
-           inColour ? "in green" : "in brackets");
+    printf("sample %-6" PRIu64 "%s\n", i + 1, describeCounts(sample).c_str());
     fputs(describeSample(sample, tokenizer, inColour).c_str(), stdout);
   }
   data.release();

@@ -13,9 +13,16 @@ namespace hone::rt {
 /// Tokens of a sample that are shown, from its start and its end.
 inline constexpr int64_t ShownTokens = 256;
 
+/// What brackets, and colours `inColour`, of describeSample mean.
+std::string sampleLegend(bool inColour);
+
+/// "12 tokens, 5 of them in the loss"
+std::string describeCounts(const Sample &sample);
+
 /// The sample as text, a JSON string for each stretch of tokens, and as ids.
-/// Targets of the loss are in brackets, or green `inColour`. Without a
-/// tokenizer only ids.
+/// Targets of the loss are in brackets, and green `inColour`; labels follow
+/// where they are other tokens than the sample has there. Without a tokenizer
+/// there is no text.
 std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
                            bool inColour);
 
