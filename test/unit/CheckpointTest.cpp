@@ -7,8 +7,11 @@
 
 #include "formats/Checkpoint.h"
 #include "TemporaryFolder.h"
+#include "base/Sha256.h"
 #include "formats/Safetensors.h"
 
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -274,6 +277,54 @@ TEST(CheckpointTest, OtherVectorsAreAnError) {
           "expected F64 [3], found F32 [3]");
   refused({{"theta", Dtype::F64, 3, theta}, {"state1", Dtype::F32, 3, theta}},
           "found none");
+}
+
+/// Sets an element of state0, and the digest of what that makes.
+static void resealWith(SavedRun &run, int64_t step, float element) {
+  const std::string state = run.name(step) + "/state.safetensors";
+  const std::string manifest = run.name(step) + "/MANIFEST.json";
+  std::string bytes = run.folder.read(state), text = run.folder.read(manifest);
+  const std::string old = Sha256::hex(bytes);
+  std::memcpy(&bytes[bytes.size() - sizeof(float)], &element, sizeof(float));
+  text.replace(text.find(old), old.size(), Sha256::hex(bytes));
+  run.folder.write(state, bytes);
+  run.folder.write(manifest, text);
+}
+
+TEST(CheckpointTest, NumbersThatAreNotFiniteAreRefused) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  resealWith(run, 2, 7);
+  run.resumes(2); // whatever the numbers are
+  for (float element : {INFINITY, -INFINITY, NAN}) {
+    resealWith(run, 2, element);
+    const Status status = run.load().status();
+    ASSERT_FALSE(status.isOk());
+    EXPECT_EQ(status.errorCode(), ErrorCode::DamagedCheckpoint);
+    EXPECT_NE(status.render().find("state.safetensors: tensor state0: expected "
+                                   "finite numbers"),
+              std::string::npos)
+        << status.render();
+  }
+  std::filesystem::remove_all(run.folder.file(run.name(2)));
+  run.resumes(1);
+}
+
+TEST(CheckpointTest, NumbersThatAreNotFiniteAreNotSaved) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  run.state0[1] = INFINITY;
+  const Status status = run.store.save(2, identity,
+                                       {{"theta", Dtype::F64, 3, run.theta},
+                                        {"state0", Dtype::F32, 3, run.state0}});
+  EXPECT_EQ(status.errorCode(), ErrorCode::Diverged);
+  EXPECT_NE(
+      status.render().find("step 2: expects finite numbers but got NaN or "
+                           "infinity in state0"),
+      std::string::npos)
+      << status.render();
+  run.resumes(1);
 }
 
 TEST(CheckpointTest, TemporariesOfDeadRunsGoAtTheNextStart) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <utility>
 
 using namespace hone::rt;
 
@@ -20,6 +21,30 @@ TEST(DtypeTest, NamesReadBack) {
   EXPECT_EQ(dtypeBits(Dtype::F6_E2M3), 6u);
   EXPECT_EQ(dtypeBytes(Dtype::F4), 0u);
   EXPECT_EQ(dtypeBytes(Dtype::C64), 8u);
+}
+
+TEST(DtypeTest, FiniteIsWhatIsNeitherNanNorInfinite) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const auto narrow = uint16_t(bits);
+    for (Dtype dtype : {Dtype::F16, Dtype::BF16})
+      ASSERT_EQ(areFinite(dtype, &narrow, sizeof(narrow)),
+                std::isfinite(loadAsDouble(dtype, &narrow, 0)))
+          << bits;
+    EXPECT_TRUE(areFinite(Dtype::U16, &narrow, sizeof(narrow)));
+  }
+  float floats[] = {0, -1, 3e38f, 1e-45f};
+  double doubles[] = {0, -1, 1e308, 5e-324};
+  EXPECT_TRUE(areFinite(Dtype::F32, floats, sizeof(floats)));
+  EXPECT_TRUE(areFinite(Dtype::F64, doubles, sizeof(doubles)));
+  for (double other : {double(INFINITY), double(-INFINITY), double(NAN)})
+    for (int i = 0; i < 4; ++i) {
+      const float oldFloat = std::exchange(floats[i], float(other));
+      const double oldDouble = std::exchange(doubles[i], other);
+      EXPECT_FALSE(areFinite(Dtype::F32, floats, sizeof(floats)));
+      EXPECT_FALSE(areFinite(Dtype::F64, doubles, sizeof(doubles)));
+      floats[i] = oldFloat;
+      doubles[i] = oldDouble;
+    }
 }
 
 TEST(DtypeTest, HalfMatchesItsDefinitionOnAllInputs) {

@@ -116,6 +116,33 @@ static void convertFrom(const void *from, Dtype toType, void *to,
     each(static_cast<float *>(to), [](double x) { return float(x); });
 }
 
+/// By the bits of the exponent, which are all set in what is not finite.
+template <typename Bits>
+static bool lackExponent(const void *data, uint64_t bytes, Bits exponent) {
+  bool lacks = true;
+  for (uint64_t at = 0; at + sizeof(Bits) <= bytes; at += sizeof(Bits)) {
+    Bits element;
+    std::memcpy(&element, static_cast<const char *>(data) + at, sizeof(Bits));
+    lacks &= (element & exponent) != exponent;
+  }
+  return lacks;
+}
+
+bool areFinite(Dtype dtype, const void *data, uint64_t bytes) {
+  switch (dtype) {
+  case Dtype::F64:
+    return lackExponent<uint64_t>(data, bytes, uint64_t(0x7FF) << 52);
+  case Dtype::F32:
+    return lackExponent<uint32_t>(data, bytes, 0x7F800000);
+  case Dtype::BF16:
+    return lackExponent<uint16_t>(data, bytes, 0x7F80);
+  case Dtype::F16:
+    return lackExponent<uint16_t>(data, bytes, 0x7C00);
+  default:
+    return true;
+  }
+}
+
 void convertElements(Dtype fromType, const void *from, Dtype toType, void *to,
                      uint64_t count) {
   if (count == 0)

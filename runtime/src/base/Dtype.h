@@ -69,6 +69,10 @@ bool isConvertible(Dtype dtype);
 /// misaligned: safetensors does not promise alignment.
 double loadAsDouble(Dtype dtype, const void *data, uint64_t index);
 
+/// Whether no element in `bytes` of an array is NaN or infinite. All are finite
+/// of a type that is not convertible. `data` may be misaligned.
+bool areFinite(Dtype dtype, const void *data, uint64_t bytes);
+
 /// Copies `count` elements of a convertible type to F32 or F64. Narrowing
 /// F64 to F32 rounds to nearest even. `from` may be misaligned; the ranges
 /// must not overlap.

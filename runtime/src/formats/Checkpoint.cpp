@@ -111,7 +111,7 @@ static std::string trainerText(int64_t step, const CheckpointIdentity &identity,
 }
 
 /// Writes state.safetensors; `entry` becomes its line of the manifest.
-static Status writeState(const std::string &path,
+static Status writeState(const std::string &path, int64_t step,
                          const std::vector<CheckpointVector> &vectors,
                          std::string &entry) {
   std::vector<TensorSpec> specs;
@@ -123,7 +123,17 @@ static Status writeState(const std::string &path,
   for (const TensorInfo &info : writer.tensors())
     for (const CheckpointVector &v : vectors)
       if (v.name == info.name)
-        HONE_TRY(writer.write(v.data, info.bytes()));
+        HONE_TRY(v.data.read(info.bytes(), [&](const char *part, uint64_t n) {
+          return areFinite(v.dtype, part, n)
+                     ? writer.write(part, n)
+                     : Status(ErrorCode::Diverged,
+                              "step " + std::to_string(step),
+                              "expects finite numbers but got NaN or infinity "
+                              "in " +
+                                  v.name,
+                              "lower --learning-rate; the checkpoints from "
+                              "before are kept");
+        }));
   HONE_TRY(writer.commit(FolderSync::Later));
   entry =
       fileEntry(StateName, writer.output().size(), writer.output().digest());
@@ -135,7 +145,7 @@ static Status writeContents(const std::string &folder, int64_t step,
                             const std::vector<CheckpointVector> &vectors,
                             const CheckpointFields &evaluation) {
   std::string stateEntry;
-  HONE_TRY(writeState(folder + "/" + StateName, vectors, stateEntry));
+  HONE_TRY(writeState(folder + "/" + StateName, step, vectors, stateEntry));
   std::string trainer = trainerText(step, identity, evaluation);
   if (trainer.size() > MaxJsonFileBytes)
     return Status(ErrorCode::Bug, folder + "/" + TrainerName,
@@ -390,13 +400,22 @@ CheckpointStore::read(const Found &found,
   }
   for (const CheckpointTarget &target : targets) {
     MemoryView to = target.data;
+    bool isFinite = true;
     file.visit(*file.find(target.name), [&](const char *bytes, uint64_t size) {
+      isFinite &= areFinite(target.dtype, bytes, size);
       to.write(size, [&](char *part, uint64_t partBytes) {
         std::memcpy(part, bytes, partBytes);
         bytes += partBytes;
       });
       to = to + size;
     });
+    // No save writes such a one.
+    if (!isFinite)
+      return Status(ErrorCode::DamagedCheckpoint,
+                    path + ": tensor " + target.name,
+                    "expected finite numbers, found NaN or infinity",
+                    "remove " + found.directory +
+                        "; the run then goes on from the checkpoint before");
   }
   removeOld(found.step,
             !found.evaluation.empty()); // what a killed save could not

@@ -73,8 +73,9 @@ public:
   /// Saves after `step` steps, then removes all but the newest. Streams
   /// the vectors; allocates little and a fixed amount. When a checkpoint of
   /// this step is there already it is replaced. `evaluation` is what
-  /// evaluations found so far; empty: there were none. Errors: CannotCreate,
-  /// IoError; the checkpoints from before are then intact.
+  /// evaluations found so far; empty: there were none. Errors: Diverged if a
+  /// number is not finite, CannotCreate, IoError; the checkpoints from before
+  /// are then intact.
   Status save(int64_t step, const CheckpointIdentity &identity,
               const std::vector<CheckpointVector> &vectors,
               const CheckpointFields &evaluation = {}) const;
@@ -111,7 +112,8 @@ public:
 
   /// Reads the vectors of the checkpoint that was found, which must be the
   /// targets, and removes all but the newest up to it, as save() does.
-  /// Errors: BadData, NoInput, IoError.
+  /// Errors: DamagedCheckpoint if a number is not finite, BadData, NoInput,
+  /// IoError.
   Status read(const Found &found,
               const std::vector<CheckpointTarget> &targets) const;
 
