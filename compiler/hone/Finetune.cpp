@@ -245,6 +245,11 @@ static std::string inFolder(const std::string &folder, const char *name) {
 static Result<Spec>
 readRunSpec(const std::string &path,
             const std::vector<SpecOverride> &overrides = {}) {
+  if (!platform::exists(path))
+    return Status(ErrorCode::CannotRead, path,
+                  "expected the folder of a run, which has this file, but it "
+                  "is not there",
+                  "give the folder that hone finetune made");
   HONE_TRY(rt::MappedFile::open(path));
   return readSpec(path, overrides);
 }

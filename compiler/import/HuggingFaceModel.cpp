@@ -128,7 +128,7 @@ HuggingFaceModel::open(const std::string &directory) {
         ErrorCode::NoModel, path.str().str(),
         "expected the model's configuration but it cannot be read: " +
             buffer.getError().message(),
-        "`model:` must name a Hugging Face model directory or an .mlir "
-        "file");
+        "give the folder of a Hugging Face model; in a spec, `model:` may name "
+        "an .mlir file, too");
   return parse((*buffer)->getBuffer().str(), path.str().str());
 }

@@ -123,6 +123,10 @@ std::string drawing(const std::vector<SimulatedProgram> &programs,
            "<rect x=\"%u\" y=\"32\" width=\"12\" height=\"12\" fill=\"%s\"/>"
            "<text x=\"%u\" y=\"43\">%s</text>\n",
            10 + k * 110, kColours[k], 28 + k * 110, kNames[k]);
+  append(out,
+         "<path d=\"M%u 31v14\" stroke=\"black\" stroke-width=\"1\"/>"
+         "<text x=\"%u\" y=\"43\">end of a step</text>\n",
+         16 + kActivities * 110, 28 + kActivities * 110);
   for (size_t i = 0; i < runs.size(); ++i) {
     const double y = top + double(i) * (bar + gap);
     append(out, "<text x=\"10\" y=\"%.1f\">", y + 13);

@@ -394,7 +394,8 @@ static std::vector<MemoryPlan::Row> describeRows(const RegionBytes &regions,
   if (isStep || usage.kept > 0)
     add(MemoryClass::Kept, usage.kept,
         isStep ? "from forward to backward" : "from block to block");
-  add(MemoryClass::Working, usage.working, "most in " + worst.name);
+  add(MemoryClass::Working, usage.working,
+      "most in " + StringRef(worst.name).rtrim().str());
   return rows;
 }
 
