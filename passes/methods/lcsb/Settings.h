@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include "base/Counted.h"
 #include "module/Setting.h"
 
 namespace hone::rt {
@@ -80,7 +79,7 @@ struct LcsbSettings : virtual Section {
     if (selection_period > 1)
       text += " for " + std::to_string(selection_period) + " steps each";
     if (selection_warmup > 0)
-      text += " after " + counted(uint64_t(selection_warmup), "step");
+      text += " after " + std::to_string(selection_warmup) + " of warm-up";
     if (unselected == "exact")
       text += ", others exact";
     if (unselected_update == "none")
