@@ -27,7 +27,7 @@ std::string nameOf(size_t program) {
 Ensemble::About about(const Chain &chain, size_t place, size_t count,
                       Patience patience) {
   Ensemble::About about;
-  about.engine = &Chain::engine();
+  about.engine = &chain.engine();
   about.address = chain.address();
   about.self = nameOf(place);
   about.leader = nameOf(0);
@@ -358,8 +358,8 @@ private:
 /// Trains with `count` programs, each of which is started again when it died.
 /// How often one did.
 unsigned survives(size_t count, const Chain::Dies &dies,
-                  const std::string &what) {
-  Chain chain(dies);
+                  const std::string &what, Chain::Badness badness = {}) {
+  Chain chain(dies, badness);
   std::vector<Program> programs;
   for (size_t i = 0; i < count; ++i)
     programs.emplace_back(chain, i, count);
@@ -431,15 +431,40 @@ TEST(EnsembleTest, AnyProgramMayDieAtAnyMessage) {
   }
 }
 
-TEST(EnsembleTest, SeveralProgramsMayDieSeveralTimes) {
-  forEach(300, [](unsigned seed) {
+namespace {
+
+/// So many runs whose programs die at random, over links as bad as that.
+void surviveOften(unsigned runs, Chain::Badness badness) {
+  forEach(runs, [&](unsigned seed) {
     std::mt19937 random(seed);
     std::atomic<int> left{6};
     auto dies = [&](const std::string &, unsigned) {
       return random() % 40 == 0 && left-- > 0;
     };
-    survives(2 + seed % 5, dies, "seed " + std::to_string(seed));
+    Chain::Badness own = badness;
+    own.seed = seed;
+    survives(2 + seed % 5, dies, "seed " + std::to_string(seed), own);
   });
+}
+
+} // namespace
+
+TEST(EnsembleTest, SeveralProgramsMayDieSeveralTimes) {
+  surviveOften(300, Chain::Badness());
+}
+
+TEST(EnsembleTest, LinksMayBeCutToo) {
+  Chain::Badness badness;
+  badness.cut = 300;
+  badness.slow = 500;
+  surviveOften(60, badness);
+}
+
+TEST(EnsembleTest, FramesMayBeLostDoubledAndLateToo) {
+  Chain::Badness badness;
+  badness.lose = badness.twice = badness.late = 300;
+  badness.cut = 100;
+  surviveOften(60, badness);
 }
 
 namespace {
@@ -576,6 +601,25 @@ TEST(EnsembleTest, AllKnowThatTheLastOneIsThere) {
       ++met;
       while (met < 4)
         std::this_thread::sleep_for(milliseconds(5));
+      member.end();
+    });
+  for (std::thread &program : programs)
+    program.join();
+}
+
+// Only the program before it is refused by it.
+TEST(EnsembleTest, AllHearWhoIsBusy) {
+  Chain chain;
+  chain.occupy(nameOf(3));
+  std::vector<std::thread> programs;
+  for (size_t place = 0; place < 3; ++place)
+    programs.emplace_back([&, place] {
+      Member member(chain, place, 4, 20000);
+      member.begin();
+      const Status status = member.meet();
+      EXPECT_EQ(status.errorCode(), hone::ErrorCode::PeerBusy);
+      EXPECT_NE(status.render().find("'d' is busy"), std::string::npos)
+          << status.render();
       member.end();
     });
   for (std::thread &program : programs)

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 class RoundTest : public testing::Test {
 protected:
   std::unique_ptr<Session> start(const char *own, const char *other) {
-    Session::Peer peer{&Chain::engine(),
+    Session::Peer peer{&chain.engine(),
                        chain.address(),
                        own,
                        other,
@@ -64,4 +64,26 @@ TEST_F(RoundTest, AProcessThatCameBackAsksAnew) {
     a->giveUp();
   }
   b->giveUp();
+}
+
+// Each round that was given up may leave one, and a run may have many rounds.
+TEST_F(RoundTest, AnswersToOlderRequestsTakeNoRoom) {
+  auto a = start("a", "b"), b = start("b", "a");
+  uint64_t bytes = 0;
+  auto answer = [](uint64_t round, const char *to, bool isSent) {
+    return Transport::Message{Session::kControl, round, "saved", 0, to, isSent};
+  };
+  for (uint64_t round = 2; round < 5000; ++round) {
+    b->beginRound(round);
+    ASSERT_TRUE(a->postSend(answer(round, "b", true),
+                            reinterpret_cast<const char *>(&round),
+                            sizeof(round))
+                    .isOk());
+    ASSERT_TRUE(a->drain().isOk());
+  }
+  EXPECT_TRUE(
+      b->receive(answer(4999, "a", false), &bytes, sizeof(bytes)).isOk());
+  EXPECT_EQ(bytes, 4999u);
+  a->leave();
+  b->leave();
 }

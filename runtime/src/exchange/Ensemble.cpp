@@ -68,11 +68,16 @@ void Ensemble::leave() {
   const bool isRefused =
       std::any_of(sessions.begin(), sessions.end(),
                   [](auto &session) { return session->isRefused(); });
+  // Who is busy is known only to those that it has refused.
+  std::string why;
+  for (auto &session : sessions)
+    if (why.empty())
+      why = session->whoIsBusy();
   for (auto &session : sessions)
     if (isRefused)
       session->giveUp();
     else
-      session->leave();
+      session->leave(why);
 }
 
 Session::Traffic Ensemble::traffic() {
@@ -170,31 +175,17 @@ Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
     if (!isThere && before)
       HONE_TRY(before->tellMet(asked.round));
   }
-  std::vector<CommonSteps::Words> saved(after.size());
-  auto answerOf = [&](const Session *each) {
-    return control(*each, kSaved, asked.round, false);
-  };
-  auto ask = [&] {
-    for (size_t i = 0; i < after.size(); ++i) {
-      HONE_TRY(after[i]->postReceive(answerOf(after[i]),
-                                     reinterpret_cast<char *>(&saved[i]),
-                                     sizeof(saved[i])));
-      HONE_TRY(after[i]->halt(asked));
-    }
-    for (Session *each : after) {
-      if (!asked.isNeeded)
-        HONE_TRY(each->awaitHeard(asked.round, toGreet));
-      HONE_TRY(each->wait(answerOf(each)));
-    }
-    return Status::ok();
-  };
-  Status status = ask();
-  for (size_t i = 0; i < after.size(); ++i)
-    if (status.isOk())
-      common.add(CommonSteps(saved[i]));
-    else
-      after[i]->cancel(answerOf(after[i]));
-  return status;
+  for (Session *each : after)
+    HONE_TRY(each->halt(asked));
+  for (Session *each : after) {
+    if (!asked.isNeeded)
+      HONE_TRY(each->awaitHeard(asked.round, toGreet));
+    CommonSteps::Words saved;
+    HONE_TRY(each->receive(control(*each, kSaved, asked.round, false), &saved,
+                           sizeof(saved)));
+    common.add(CommonSteps(saved));
+  }
+  return Status::ok();
 }
 
 Status Ensemble::enter(uint64_t round, const Start &start) {
@@ -261,16 +252,11 @@ Result<Ensemble::Start> Ensemble::followRound(const Folder &own) {
   HONE_TRY(gather(asked, common));
   uint64_t begin[3] = {};
   const CommonSteps::Words saved = common.words();
-  const Message comes = control(*before, kBegin, asked.round, false);
-  HONE_TRY(before->postReceive(comes, reinterpret_cast<char *>(begin),
-                               sizeof(begin)));
   HONE_TRY(before->postSend(control(*before, kSaved, asked.round, true),
                             reinterpret_cast<const char *>(&saved),
                             sizeof(saved)));
-  if (Status status = before->wait(comes); !status.isOk()) {
-    before->cancel(comes);
-    return status;
-  }
+  HONE_TRY(before->receive(control(*before, kBegin, asked.round, false), begin,
+                           sizeof(begin)));
   const Start start{begin[0], begin[1], begin[2]};
   HONE_TRY(enter(asked.round, start));
   return startAt(start, about.leader);
@@ -292,27 +278,16 @@ Status Ensemble::lead(const Command &command) {
 
 Status Ensemble::awaitAnswers() {
   uint64_t answer = 0;
-  for (Session *each : after) {
-    const Message done = control(*each, kDone, commands - 1, false);
-    HONE_TRY(each->postReceive(done, reinterpret_cast<char *>(&answer),
-                               sizeof(answer)));
-    if (Status status = each->wait(done); !status.isOk()) {
-      each->cancel(done);
-      return status;
-    }
-  }
+  for (Session *each : after)
+    HONE_TRY(each->receive(control(*each, kDone, commands - 1, false), &answer,
+                           sizeof(answer)));
   return Status::ok();
 }
 
 Result<Command> Ensemble::follow() {
   uint64_t told[2] = {};
   const Message comes = control(*before, kTold, commands, false);
-  HONE_TRY(
-      before->postReceive(comes, reinterpret_cast<char *>(told), sizeof(told)));
-  if (Status status = before->wait(comes); !status.isOk()) {
-    before->cancel(comes);
-    return status;
-  }
+  HONE_TRY(before->receive(comes, told, sizeof(told)));
   if (told[0] > uint64_t(Command::Kind::Result))
     return failed(
         ErrorCode::MessageMisfit, {comes.describe()},

@@ -69,7 +69,8 @@ enum class FrameKind : uint16_t {
   Data = 3,
   Offer = 4,    ///< a send waits: is there a receive, or was it complete?
   Ack = 5,      ///< a message is complete
-  Farewell = 6, ///< nothing is sent any more, and nothing is needed
+  Farewell = 6, ///< nothing is sent any more, and nothing is needed; payload:
+                ///< who is busy, if that is why
   Refusal = 7,  ///< payload: why nothing more of this process is read
 };
 

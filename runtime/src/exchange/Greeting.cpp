@@ -139,6 +139,7 @@ void Session::handleGreeting(const Frame &frame) {
     progress();
   if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
     hasFarewell = false;
+    peersWhy.clear();
     refusal.clear();
     owesRefusal = false;
     heard = 0;
@@ -175,8 +176,7 @@ Status Session::refusalOf(int number, const char *why) const {
                   "have its owner add the name to the file of --admit");
   case EBUSY:
     return failed(ErrorCode::PeerBusy, {"the program '", self.peer, "'"},
-                  {"trains with another program: ", why},
-                  "wait for its run to end, or start a program of your own");
+                  {"trains with another program: ", why}, kRemedyIfBusy);
   case EINVAL:
     return failed(ErrorCode::NoMeeting,
                   {"--exchange ", self.engine->name, " for the program '",

@@ -113,6 +113,8 @@ bool Session::handleAsked(const Frame &frame) {
 void Session::beginRound(uint64_t wanted) {
   std::lock_guard<std::mutex> lock(mutex);
   round = wanted;
+  // Answers to older requests are nobody's, and there is room for so many.
+  early.clear();
   auto forget = [](auto &messages) {
     for (auto each = messages.begin(); each != messages.end();)
       each = each->first.schedule == kControl ? std::next(each)
@@ -120,7 +122,6 @@ void Session::beginRound(uint64_t wanted) {
   };
   forget(sends);
   forget(receives);
-  forget(early);
   forget(credits);
   hasJoined = false;
   finished.clear();

@@ -36,6 +36,8 @@ static constexpr milliseconds kMostRest{1000};
 /// after twice the time, up to the second: a slow link has room for more than
 /// that.
 static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
+/// Of a reason that is told to the peer, in a frame of the least room.
+static constexpr size_t kMostReason = 1024;
 /// Small messages that came early, and credits, each.
 static constexpr size_t kMostEarly = 4096;
 /// Of a thread, eight times what has been seen in use; with AddressSanitizer,
@@ -131,9 +133,25 @@ bool Session::isRefused() {
   return failure.errorCode() == ErrorCode::MessageMisfit && refusal.empty();
 }
 
-Status Session::ended(const std::string &what) {
+Status Session::errorOfEnd(const std::string &what) const {
+  if (!peersWhy.empty())
+    return failed(ErrorCode::PeerBusy, {"the program '", self.peer, "'"},
+                  {"has ended, since ", peersWhy}, kRemedyIfBusy);
   return failed(ErrorCode::PeerLost, {what}, {"the other program has ended"},
                 "see what it said, and give the same commands again");
+}
+
+Status Session::ended(const std::string &what) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return errorOfEnd(what);
+}
+
+std::string Session::whoIsBusy() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure.errorCode() != ErrorCode::PeerBusy)
+    return peersWhy;
+  const Message said = failure.message();
+  return joined({said.place, " ", said.problem});
 }
 
 Session::~Session() {
@@ -180,8 +198,9 @@ void Session::beginToLeave() {
     self.engine->wake(link);
 }
 
-void Session::leave() {
+void Session::leave(const std::string &reason) {
   std::lock_guard<std::mutex> lock(mutex);
+  why = reason.substr(0, kMostReason);
   beginToLeave();
 }
 
@@ -297,7 +316,7 @@ Status Session::wait(const Transport::Message &message) {
     HONE_TRY(failure);
     HONE_TRY(goOn(message.describe(), begin));
     if (hasFarewell)
-      return ended(message.describe());
+      return errorOfEnd(message.describe());
     changed.wait_for(lock, self.patience.slice());
   }
   if (!message.isSent)
@@ -327,6 +346,16 @@ void Session::cancel(const Transport::Message &message) {
   else if (auto found = sends.find(name);
            found != sends.end() && found->second.copy.empty())
     sends.erase(found);
+}
+
+Status Session::receive(const Transport::Message &message, void *bytes,
+                        uint64_t size) {
+  Status status = postReceive(message, static_cast<char *>(bytes), size);
+  if (status.isOk())
+    status = wait(message);
+  if (!status.isOk())
+    cancel(message);
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -452,7 +481,7 @@ void Session::encodeRefusal() {
   frame.kind = FrameKind::Refusal;
   frame.run = self.run;
   frame.payload = refusal.data();
-  frame.payloadBytes = uint32_t(std::min(refusal.size(), size_t(1024)));
+  frame.payloadBytes = uint32_t(std::min(refusal.size(), kMostReason));
   pending = encode(frame, frameOut.get());
 }
 
@@ -543,6 +572,10 @@ uint64_t Session::encodeNext() {
     frame.run = isFarewell ? self.run : runOf(frame.name);
     frame.offset = first.offset;
     frame.size = first.size;
+    if (isFarewell) {
+      frame.payload = why.data();
+      frame.payloadBytes = uint32_t(why.size());
+    }
     control.erase(control.begin());
     lastSent = Clock::now();
     return encode(frame, frameOut.get());
@@ -630,6 +663,7 @@ void Session::handle(const Frame &frame) {
   }
   case FrameKind::Farewell:
     hasFarewell = true;
+    peersWhy.assign(frame.payload, frame.payloadBytes);
     sends.clear(); // nobody needs them
     return;
   case FrameKind::Refusal:

@@ -86,8 +86,9 @@ public:
   /// leave(), and takes leave.
   ~Session();
   /// Begins to take leave and does not wait, so that several sessions do so at
-  /// the same time.
-  void leave();
+  /// the same time. The peer hears `why` this program ends, if a third one is
+  /// busy.
+  void leave(const std::string &why = "");
   /// The end of the session waits for nothing.
   void giveUp();
 
@@ -97,6 +98,8 @@ public:
                      uint64_t size);
   Status wait(const Transport::Message &message);
   void cancel(const Transport::Message &message);
+  /// Posts a receive and waits; what fails is cancelled.
+  Status receive(const Transport::Message &message, void *bytes, uint64_t size);
 
   /// Waits until all that was sent is acknowledged. Errors: as wait(); after
   /// one of patience nothing is waited for any more.
@@ -119,14 +122,17 @@ public:
   Status askAgain(uint64_t round);
   /// Whether the peer has greeted.
   bool isMet();
-  /// Whether the peer's process took leave.
-  bool hasLeft();
   /// Whether the peer refused what this side sent.
   bool isRefused();
+  /// Whether the peer's process took leave.
+  bool hasLeft();
   /// The error of a wait for `what` after that.
-  static Status ended(const std::string &what);
-  /// Forgets all messages but those of kControl; what comes of other rounds is
-  /// dropped.
+  Status ended(const std::string &what);
+  /// Which program trains with others and not with this one, or not with the
+  /// peer, which has left for that; empty: none.
+  std::string whoIsBusy();
+  /// Forgets what came early, and all messages but those of kControl; what
+  /// comes of other rounds is dropped.
   void beginRound(uint64_t round);
   const std::string &peer() const { return self.peer; }
 
@@ -141,6 +147,8 @@ private:
   using Clock = std::chrono::steady_clock;
   /// Of a greeting that tells all, at most; longer ones are cut off.
   static constexpr uint64_t kMostGreetingBytes = 64 * 1024;
+  static constexpr const char *kRemedyIfBusy =
+      "wait for its run to end, or start a program of your own";
   /// When something was last heard or said of a message, and how long that may
   /// be ago: twice as long after each reminder, so that a slow link has room
   /// for more than reminders.
@@ -245,6 +253,8 @@ private:
   /// Whether there is still something to wait for `what` for, since `begin`.
   /// The lock is held.
   Status goOn(const std::string &what, Clock::time_point begin);
+  /// As ended(). The lock is held.
+  Status errorOfEnd(const std::string &what) const;
 
   Peer self;
   platform::Thread thread;
@@ -285,6 +295,7 @@ private:
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
   bool hasTakenLeave = false; ///< the engine took this side's farewell
+  std::string why, peersWhy;  ///< of a farewell, this side's and the peer's
   Clock::time_point leftAt;   ///< when it began to take leave
   Reminder farewell = Reminder::due();
   std::string reason; ///< why there is no link
