@@ -85,6 +85,19 @@ refused 69 'H0816.*the programs that mpirun started.*within 2000 ms' \
 refused 7 'exited with non-zero status|a non-zero exit code' -np 1 "${shared[@]}" : -np 1 sh -c 'exit 7'
 echo 'one that is gone before it begins: 69, or its own code'
 
+# One that hangs where MPI ends holds nobody.
+cat >"$work/hangs.c" <<'C'
+#include <unistd.h>
+int MPI_Finalize(void) {
+  for (;;)
+    pause();
+}
+C
+cc -shared -fPIC -o "$work/hangs.so" "$work/hangs.c"
+ends 69 'H0816.*the programs that mpirun started.*within 5000 ms' \
+  -np 1 "${client[@]/#60/5}" : -np 1 env LD_PRELOAD="$work/hangs.so" "${server[@]}"
+echo 'one that hangs at the end: 69'
+
 refused 73 'H1005.*/proc/none' -np 2 "${shared[@]/$work\/left/\/proc\/none}"
 ends 73 'H1005.*/proc/none' -np 1 "${client[@]}" : -np 1 "${server[@]/$work\/left/\/proc\/none}"
 [[ -z $(find "$work/left" -name 'checkpoint*' -o -name 'adapter*') ]]

@@ -11,6 +11,7 @@
 #include "program/StandardOutput.h"
 
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 
 namespace hone::rt {
@@ -20,10 +21,10 @@ static constexpr uint32_t kMostPrograms = 64;
 static constexpr uint64_t kStack = 256 * 1024;
 
 namespace {
-/// MPI's beginning waits for all programs that mpirun started, and neither a
-/// signal nor a clock ends it: one that ended before it began MPI would hold
-/// the others for ever. So the process ends if that takes too long. Nothing is
-/// written by then.
+/// MPI's beginning and its end wait for all programs that mpirun started, and
+/// neither a signal nor a clock ends that: one that ended before it began MPI,
+/// or that hangs, would hold the others for ever. So the process ends if that
+/// takes too long. Nothing is written yet by then, or everything is.
 class Watch {
 public:
   explicit Watch(Patience patience) : patience(patience) {}
@@ -85,12 +86,21 @@ Patience patienceOf(const Options &options) {
           [] { return stopRequested() != ExitCode::Success; }};
 }
 
+/// Of MPI's end, which begins while the process exits, so this one stays. A
+/// signal takes nothing from a run that is over.
+static Watch *ofEnd = nullptr;
+
 static Result<EnginePlace> launched(const Options &options) {
   Watch watch(patienceOf(options));
   HONE_TRY(watch.start());
   HONE_ASSIGN(
       EnginePlace place,
       findPlace(parentDirectory(platform::programPath()), options.exchange));
+  // What is registered later comes first: MPI's end is the engine's.
+  if (place.ranks > 1 && !ofEnd) {
+    ofEnd = new Watch({patienceOf(options).timeout, nullptr});
+    std::atexit([] { (void)ofEnd->start(); });
+  }
   if (place.ranks <= kMostPrograms)
     return place;
   return Status(ErrorCode::NoMeeting, "mpirun",
