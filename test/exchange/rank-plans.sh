@@ -2,7 +2,7 @@
 # rank-plans.sh COUNT...
 #
 # So many ranks that share the batches of a step of 21 MB of gradients take what they planned, at most, of which up to
-# four have at most 4 MiB for exchanges: over memory that they share, and over TCP. The first one takes no more beside
+# nine have at most 4 MiB for exchanges: over memory that they share, and over TCP. The first one takes no more beside
 # what a program takes alone, but for half a MiB: MPI's own differs by that.
 set -euo pipefail
 
@@ -26,7 +26,7 @@ SPEC
   alone=$(peak "$work/log")
   for way in vader tcp; do
     over $way -np "$count" "${each[@]}" --output "$work/$way.run" >"$work/$way.log" 2>&1 || { tail -n 20 "$work/$way.log" >&2; exit 1; }
-    fits "$work/$way.log" $((count > 4 ? 64 : 4))
+    fits "$work/$way.log" $((count > 9 ? 64 : 4))
     awk -v more=$(($(peak "$work/$way.log") - alone)) -v way=$way '$1 == "exchange" {
       if (more > ($2 + 0.5) * 1048576) {
         printf "rank-plans: %.2f MiB more than alone over %s, of %s planned\n", more / 1048576, way, $2

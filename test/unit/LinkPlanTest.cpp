@@ -4,6 +4,7 @@
 
 #include "exchange/FrameLength.h"
 #include "runtime/engines/grpc/Memory.h"
+#include "step/Ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -74,4 +75,23 @@ TEST(LinkPlanTest, FramesAreNoLongerThanTheLongestMessage) {
       EXPECT_LE(plan.payloadFor(kShortMessage + 1),
                 kShortMessage + kShortPayload);
     }
+}
+
+// Each has a link to all others. Beyond nine MPI's memory and the threads take
+// what is left of 4 MiB, however short pieces are.
+TEST(LinkPlanTest, LinksOfUpToNineRanksFit4MiB) {
+  uint64_t before = 0;
+  for (uint64_t ranks = 2; ranks <= 64; ++ranks) {
+    const uint64_t piece = Ranks::pieceBytes(ranks);
+    const uint64_t bytes =
+        LinkPlan(mpi(), ranks).bytes(std::vector<uint64_t>(ranks - 1, piece)) +
+        Ranks::keptBytes(ranks) +
+        Ranks::foldBytes(/*gradientBytes=*/1, ranks, /*hasRounds=*/false);
+    if (ranks <= 9)
+      EXPECT_LE(bytes, 4u << 20) << ranks;
+    else
+      EXPECT_LE(bytes, before + (144 << 10)) << ranks;
+    before = bytes;
+  }
+  EXPECT_LE(before, 12u << 20);
 }

@@ -31,10 +31,11 @@ public:
     uint64_t round; ///< of the step, from 0
   };
   /// Of a piece of the gradient, or of anything else that travels in pieces,
-  /// each in a frame. Among more than two they are short: each rank has a
-  /// session with all others, and what four take is to fit 4 MiB.
+  /// each in a frame. Each rank has a session with all others, and what they
+  /// take is to fit 4 MiB, so among more ranks pieces are shorter. Among more
+  /// than nine nothing does, without pieces of which most is what each costs.
   static constexpr uint64_t pieceBytes(uint64_t ranks) {
-    return (ranks <= 2 ? 128 : 32) * 1024;
+    return (ranks <= 2 ? 128 : ranks <= 5 ? 32 : 16) * 1024;
   }
   /// Of pieces that a rank has asked for. So short ones leave unasked over Open
   /// MPI's TCP, which keeps those that come while nobody looks.
