@@ -381,6 +381,7 @@ Status ModelSession::save() {
                   "give hone_options.checkpoints to hone_open");
   // Never replace a sound checkpoint by one that cannot go on.
   HONE_TRY(trainer->validate(completed));
+  HONE_TRY(folder.checkIsOurs());
   HONE_TRY(store.save(int64_t(completedSteps()), identity,
                       trainables().checkpointVectors()));
   platform::removeFile(suspendedPath().c_str());

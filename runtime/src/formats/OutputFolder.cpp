@@ -27,7 +27,7 @@ OutputFolder::~OutputFolder() {
   Result<std::vector<std::string>> left = listDirectory(directory);
   if (!isLockNew || !left.isOk() || left.value().size() != found + 1)
     return;
-  platform::removeFile((directory + "/lock").c_str());
+  platform::removeFile(lockPath().c_str());
   if (isNew)
     platform::removeFolder(directory.c_str());
 }
@@ -43,7 +43,7 @@ Status OutputFolder::claim(const std::string &path) {
   HONE_TRY(createDirectories(directory));
   HONE_ASSIGN(std::vector<std::string> names, listDirectory(directory));
   found = names.size();
-  isLockNew = !platform::exists(directory + "/lock");
+  isLockNew = !platform::exists(lockPath());
   HONE_TRY(lock());
   HONE_TRY(readName());
   isDataNew = !platform::exists(dataPath());
@@ -51,7 +51,7 @@ Status OutputFolder::claim(const std::string &path) {
 }
 
 Status OutputFolder::lock() {
-  std::string path = directory + "/lock";
+  const std::string path = lockPath();
   for (;;) {
     platform::FileInfo ours, named;
     if (!platform::inspect(path, named) &&
@@ -79,10 +79,31 @@ Status OutputFolder::lock() {
                 "wait for it to end, or give another --output");
 }
 
-/// Names a new run: the file is empty, or is of a version without names.
-Status OutputFolder::readName() {
+/// The name of a run in the file of a lock; empty: it is empty, or of a version
+/// without names.
+static std::string nameIn(const File &lock) {
   char text[17];
-  name = runNameDigits({text, size_t(file.readAt(text, sizeof(text), 0))});
+  return std::string(
+      runNameDigits({text, size_t(lock.readAt(text, sizeof(text), 0))}));
+}
+
+Status OutputFolder::checkIsOurs() const {
+  File now;
+  // By its name: some file systems change the number of a file.
+  if (now.open(lockPath(), File::Mode::Read))
+    return Status::ok();
+  const std::string found = nameIn(now);
+  if (found.empty() || found == name)
+    return Status::ok();
+  return Status(ErrorCode::FolderInUse, directory,
+                "the folder was removed or moved while the run went on, and "
+                "another run has one in its place",
+                "give each run an --output of its own");
+}
+
+/// Names a new run.
+Status OutputFolder::readName() {
+  name = nameIn(file);
   if (!name.empty())
     return Status::ok();
   std::string random = temporaryPath("");
@@ -93,7 +114,7 @@ Status OutputFolder::readName() {
     error = file.sync();
   if (!error)
     return syncDirectory(directory); // a log may have this name already
-  return Status(ErrorCode::WriteFailed, directory + "/lock",
+  return Status(ErrorCode::WriteFailed, lockPath(),
                 "cannot write: " + error.message(),
                 "check the disk, or give another --output");
 }

@@ -285,9 +285,9 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(options.output));
   RunReport report;
   Run run({setup.module, options, setup.data,
-           options.evaluates() ? &setup.evalData : nullptr,
-           setup.output.runName(), setup.peak, report, setup.started,
-           setup.others.get(), setup.ranks.get()},
+           options.evaluates() ? &setup.evalData : nullptr, setup.output,
+           setup.peak, report, setup.started, setup.others.get(),
+           setup.ranks.get()},
           *setup.trainer, std::move(store));
   if (setup.others && setup.others->leads())
     setup.trainer->setLead(

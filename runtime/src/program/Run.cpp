@@ -167,10 +167,12 @@ Status Run::start() {
   HONE_TRY(
       startReplay(found.directory.empty() && !goesOn && !found.notes.empty()));
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
-  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
+  HONE_ASSIGN(log,
+              StepLog::open(logPath(), inputs.folder.runName(), completed));
   if (inputs.module.compares()) {
-    HONE_ASSIGN(comparisons, ComparisonLog::open(options.output, inputs.name,
-                                                 completed, inputs.module));
+    HONE_ASSIGN(comparisons,
+                ComparisonLog::open(options.output, inputs.folder.runName(),
+                                    completed, inputs.module));
     comparison.emplace(inputs.module);
   }
   if (otherNumerics.empty())
@@ -389,6 +391,7 @@ Status Run::save() {
 }
 
 Status Run::saveOwn() {
+  HONE_TRY(inputs.folder.checkIsOurs());
   HONE_TRY(syncLogs());
   savedAt = completed;
   Status status =

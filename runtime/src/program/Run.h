@@ -13,6 +13,7 @@
 
 #include "base/Status.h"
 #include "data/Dataset.h"
+#include "formats/OutputFolder.h"
 #include "formats/ReplayLog.h"
 #include "module/Memory.h"
 #include "program/BestEvaluation.h"
@@ -47,7 +48,7 @@ public:
     const Options &options;
     const Dataset &data;
     const Dataset *evalData;    ///< may be null
-    const std::string &name;    ///< of the run, in the log
+    const OutputFolder &folder; ///< claimed
     PeakMeter &peak;            ///< of the whole process
     RunReport &report;          ///< started between start() and train()
     double started;             ///< the process, by steadySeconds()

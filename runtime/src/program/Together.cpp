@@ -298,7 +298,7 @@ Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
   HONE_TRY(takeUpBest(found));
   inputs.peak.sample();
   log = StepLog();
-  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name,
+  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.folder.runName(),
                                  completed - std::min(completed, stepsLate())));
   return Status::ok();
 }
