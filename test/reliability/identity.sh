@@ -70,6 +70,15 @@ changed 'in backward' --set train.optimizer_in_backward=true
 changed streaming --set weights.streaming=true
 resume threads first --threads 3
 
+# A path that is no UTF-8 is the same path again.
+adapter=$'adapter-\xff'
+cp -r kept "$adapter"
+for start in 1 2; do
+  first/train --data data.jsonl --output named --adapter "$adapter" >log 2>err ||
+    cat err
+done
+echo "path: $(grep -o 'resuming after step 4' log)"
+
 # What only rounds is allowed by name, and then on record.
 changed target --set target=x86-64-v2
 changed reference --set target=reference

@@ -7,6 +7,7 @@
 
 #include "step/RunIdentity.h"
 
+#include "base/Json.h"
 #include "base/Sha256.h"
 
 #include <algorithm>
@@ -20,6 +21,14 @@ static std::string adapterLayout(const hone_module &module) {
     hash.update(std::string(module.trainables[i].name) + " " +
                 std::to_string(module.trainables[i].offset) + "\n");
   return hash.finishHex();
+}
+
+/// Paths may be no UTF-8, which JSON is. What is compared is what a checkpoint
+/// gives back.
+static void makeSaveable(CheckpointFields &fields) {
+  for (auto &[name, value] : fields)
+    if (Result<Json> saved = Json::parse(jsonString(value), name); saved.isOk())
+      value = saved.value().string();
 }
 
 CheckpointIdentity identityOf(const Module &module, const Settings &settings,
@@ -51,6 +60,8 @@ CheckpointIdentity identityOf(const Module &module, const Settings &settings,
                    (settings.isReadByTraining(ratio) && ratio != "constant");
           }))
     identity.run[settings.train.steps.spelling()] = std::to_string(steps);
+  makeSaveable(identity.run);
+  makeSaveable(identity.numerics);
   return identity;
 }
 
