@@ -11,6 +11,7 @@
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
 #include "compiler/import/HuggingFaceModel.h"
+#include "compiler/import/families/Family.h"
 #include "compiler/weights/ModelConfig.h"
 #include "formats/ModelFolder.h"
 #include "platform/Files.h"
@@ -70,6 +71,9 @@ private:
   /// they are one, a module that PEFT has copied is all that may be told apart.
   Status checkTied(const rt::TensorInfo &tensor, StringRef name,
                    int64_t rows) const;
+  /// Whether the model holds the module's matrix as [in, out]. As PEFT, which
+  /// looks at the module where it can and overrules fan_in_fan_out.
+  bool isTransposed(const LowRankUpdate &update) const;
   /// The tensors that the output has, as the model's files name them.
   std::vector<std::string> names() const;
   /// Where one of them is: a head that becomes one of its own is the table.
@@ -146,13 +150,21 @@ Status Merger::checkTied(const rt::TensorInfo &tensor, StringRef name,
       "train without embedding and head");
 }
 
+bool Merger::isTransposed(const LowRankUpdate &update) const {
+  const Family *family = familyOf(model.modelType());
+  if (!family)
+    return adapter.config().fan_in_fan_out;
+  // A head is a linear layer in each family.
+  return family->isConv1d && layerModule(update.module).layer >= 0;
+}
+
 Status Merger::planUpdates() {
   for (const LowRankUpdate &update : adapter.updates()) {
     HONE_ASSIGN(std::string name, model.nameOf(update.module + ".weight",
                                                adapter.placeOf(*update.a)));
     HONE_ASSIGN(const BaseMatrix base, model.matrix(name));
     int64_t rows = update.out(), columns = update.in();
-    if (adapter.config().fan_in_fan_out)
+    if (isTransposed(update))
       std::swap(rows, columns);
     if (base.rows != rows || base.columns != columns)
       return misfit(*update.b,
@@ -371,7 +383,7 @@ Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
   std::vector<double> own;
   HONE_ASSIGN(const UpdatedMatrix matrix,
               UpdatedMatrix::create(std::move(base), adapter, update,
-                                    adapter.config().fan_in_fan_out,
+                                    update && isTransposed(*update),
                                     isGrouped ? factors[output.source] : own));
   const Quantization &groups = matrix.base().quantization;
   const bool isNumbers = output.part == UpdatedMatrix::Part::Numbers;

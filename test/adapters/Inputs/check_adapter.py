@@ -27,8 +27,10 @@ def read_model(folder):
 
 
 class Adapter:
-    def __init__(self, folder):
+    def __init__(self, folder, family):
         self.config = json.loads((folder / "adapter_config.json").read_text())
+        # PEFT overrules the setting where it sees the module.
+        self.turned = {"llama": False, "gpt2": True}.get(family, self.config.get("fan_in_fan_out"))
         tensors = read(folder / "adapter_model.safetensors")
         self.pairs, self.saved, self.magnitudes = {}, {}, {}
         for name, (dtype, shape, data) in tensors.items():
@@ -58,11 +60,11 @@ class Adapter:
         return otherwise
 
     def update(self, module):
-        """scale B A, [out][in], or its transpose with fan_in_fan_out."""
+        """scale B A, [out][in], or its transpose."""
         a, b, s = self.pairs[module]["a"], self.pairs[module]["b"], self.scale(module)
         columns = list(zip(*a))
         delta = [[s * math.fsum(x * y for x, y in zip(row, column)) for column in columns] for row in b]
-        return [list(r) for r in zip(*delta)] if self.config.get("fan_in_fan_out") else delta
+        return [list(r) for r in zip(*delta)] if self.turned else delta
 
     def merge(self, module, values):
         """The elements of the module's weight with the adapter."""
@@ -71,8 +73,7 @@ class Adapter:
             return sums
         magnitudes = self.magnitudes[module]
         outputs, inputs = len(magnitudes), len(sums) // len(magnitudes)
-        turned = self.config.get("fan_in_fan_out")
-        output = [i % outputs if turned else i // inputs for i in range(len(sums))]
+        output = [i % outputs if self.turned else i // inputs for i in range(len(sums))]
         squares = [[] for _ in magnitudes]
         for i, value in zip(output, sums):
             squares[i].append(value * value)
@@ -255,10 +256,11 @@ def check_mlx(model, adapter, folder):
 
 def main():
     what, model, adapter, output = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
+    adapter = Adapter(adapter, json.loads((model / "config.json").read_text())["model_type"])
     if what == "merged":
-        check_merged(model, Adapter(adapter), output, sys.argv[5] if len(sys.argv) > 5 else None)
+        check_merged(model, adapter, output, sys.argv[5] if len(sys.argv) > 5 else None)
     else:
-        {"gguf": check_gguf, "mlx": check_mlx}[what](model, Adapter(adapter), output)
+        {"gguf": check_gguf, "mlx": check_mlx}[what](model, adapter, output)
 
 
 main()

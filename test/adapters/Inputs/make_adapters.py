@@ -148,6 +148,16 @@ def main():
     save(out / "biased-adapter", {**conv1d_config, "bias": "lora_only"}, prefixed({
         **conv1d, "transformer.h.0.attn.c_attn.base_layer.bias": floats(18)}))
 
+    # Square matrices, whose shape does not tell: [out, in] in llama whatever
+    # fan_in_fan_out says, and [in, out] in GPT-2.
+    save(out / "square-turned", {**config, "fan_in_fan_out": True, "target_modules": ["q_proj"]}, prefixed({
+        "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
+        "model.layers.0.self_attn.q_proj.lora_B.weight": floats(40, 4)}))
+    save(out / "square-conv1d", {"model_type": "gpt2"}, {"h.0.attn.c_proj.weight": floats(6, 6)}, "model.safetensors")
+    save(out / "square-unturned", {**conv1d_config, "fan_in_fan_out": False, "target_modules": ["c_proj"]}, prefixed({
+        "transformer.h.0.attn.c_proj.lora_A.weight": floats(2, 6),
+        "transformer.h.0.attn.c_proj.lora_B.weight": floats(6, 2)}))
+
     save(out / "conv1d-dora", {**conv1d_config, "use_dora": True}, prefixed({
         "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
         "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2),
