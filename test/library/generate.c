@@ -3,6 +3,7 @@
 
 #include "model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,28 @@ int main(int argc, char **argv) {
   hone_step_result none;
   if (hone_step(session, NULL, &none) != HONE_WRONG_CALL)
     return 1;
+  /* Numbers that mean nothing, and arrays that are not there. */
+  const hone_sampling wrong[] = {
+      {.temperature = NAN},
+      {.temperature = -1},
+      {.temperature = 1, .top_p = 7},
+      {.temperature = 1, .min_p = 7},
+      {.repetition_penalty = -2},
+      {.temperature = 1, .repetition_penalty = 1e-320},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+    if (hone_generate(session, ids, count, &wrong[i], keep, &drawn) !=
+        HONE_WRONG_CALL)
+      return 2;
+  if (hone_tokenize(session, NULL, 5, ids, 64, &count) != HONE_WRONG_CALL ||
+      hone_tokenize(session, argv[2], 1, NULL, 64, &count) != HONE_WRONG_CALL ||
+      hone_detokenize(session, NULL, 5, text, 64, &bytes) != HONE_WRONG_CALL ||
+      hone_detokenize(session, ids, 1, NULL, 64, &bytes) != HONE_WRONG_CALL)
+    return 3;
+  /* Without room for them they are counted. */
+  if (hone_tokenize(session, argv[2], 1, NULL, 0, &count) != HONE_OK ||
+      count == 0)
+    return 4;
   hone_close(session);
   return 0;
 }

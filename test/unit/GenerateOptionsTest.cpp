@@ -71,6 +71,7 @@ TEST(GenerateOptions, RefusesValuesThatMeanNothing) {
         {"--top-p", "1.5"},
         {"--min-p", "1.5"},
         {"--repetition-penalty", "0"},
+        {"--repetition-penalty", "1e-320"},
         {"--top-k", "-3"},
         {"--max-new-tokens", "0"},
         {"--seed", "-1"}}) {

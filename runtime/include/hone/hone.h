@@ -113,7 +113,7 @@ typedef struct hone_evaluation {
   uint64_t targets;
 } hone_evaluation;
 
-/* Zero is greedy, without an end. */
+/* Zero is greedy, without an end. Numbers that generate refuses are refused. */
 typedef struct hone_sampling {
   uint64_t most_tokens;      /* 0: as many as there is room for */
   double temperature;        /* 0: always the likeliest */

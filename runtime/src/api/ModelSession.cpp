@@ -8,6 +8,7 @@
 #include "step/RunIdentity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace hone::rt {
@@ -320,6 +321,9 @@ Result<Trainer::StepResult> ModelSession::step(const hone_rows &rows,
     return Status(ErrorCode::BeyondLastStep, "hone_step",
                   "the run has made its " + std::to_string(steps) + " steps",
                   "give more steps to hone_open");
+  if (std::isnan(seconds))
+    return Status(ErrorCode::WrongOption, "hone_step_for",
+                  "expects seconds but got NaN", "give a number");
   HONE_ASSIGN(const Rows data, Rows::read(rows, module));
   const auto batchSize = uint64_t(settings.train.batch_size);
   const auto batches = uint64_t(settings.train.gradient_accumulation_steps);
@@ -395,6 +399,28 @@ Status ModelSession::writeAdapter(const std::string &folder) {
   return trainables().save(folder);
 }
 
+/// Errors: WrongOption, as of the options of generate.
+static Status checkSampling(const SamplingSettings &given) {
+  const struct {
+    const char *name;
+    double value;
+    Range range;
+  } numbers[] = {
+      {"temperature", given.temperature, SamplingSettings::temperatures},
+      {"top_p", given.topP, SamplingSettings::topPs},
+      {"min_p", given.minP, SamplingSettings::minPs},
+      {"repetition_penalty", given.repetitionPenalty,
+       SamplingSettings::repetitionPenalties},
+  };
+  for (const auto &[name, value, range] : numbers)
+    if (!range.has(value))
+      return Status(
+          ErrorCode::WrongOption, std::string("hone_sampling.") + name,
+          "expects a number" + range.text() + " but got " + formatExact(value),
+          "give such a number, or 0 for the default");
+  return Status::ok();
+}
+
 Status ModelSession::generate(const int32_t *prompt, uint64_t count,
                               const hone_sampling &sampling,
                               hone_token_fn token, void *user) {
@@ -417,11 +443,12 @@ Status ModelSession::generate(const int32_t *prompt, uint64_t count,
                     "expects ids below " + std::to_string(vocabulary) +
                         " but got " + std::to_string(prompt[i]),
                     "use the model's tokenizer");
-  const auto orAll = [](double given) { return given > 0 ? given : 1; };
-  Sampler sampler({sampling.temperature, sampling.top_k, orAll(sampling.top_p),
-                   sampling.seed, sampling.min_p,
-                   orAll(sampling.repetition_penalty)},
-                  generator->logitCount());
+  const auto orAll = [](double given) { return given == 0 ? 1 : given; };
+  const SamplingSettings settings{
+      sampling.temperature, sampling.top_k, orAll(sampling.top_p),
+      sampling.seed,        sampling.min_p, orAll(sampling.repetition_penalty)};
+  HONE_TRY(checkSampling(settings));
+  Sampler sampler(settings, generator->logitCount());
   const std::vector<int32_t> ids(prompt, prompt + count);
   generator->keepCommon(ids);
   const int64_t rows = module.abi().max_rows;

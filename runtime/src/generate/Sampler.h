@@ -10,18 +10,25 @@
 
 #pragma once
 
+#include "module/Setting.h"
+
 #include <cstdint>
 #include <vector>
 
 namespace hone::rt {
 
 struct SamplingSettings {
+  /// What may be given. Beyond these a finite logit could become an infinite
+  /// one, and nothing that is drawn then means anything.
+  static constexpr Range temperatures{0, 1e4}, topPs{0, 1, false, true},
+      minPs{0, 1}, repetitionPenalties{1e-4, 1e4};
+
   double temperature = 0; ///< 0: always the largest logit
   uint64_t topK = 0;      ///< 0: all
   double topP = 1;        ///< above 0; 1: all
   uint64_t seed = 0;
   double minP = 0; ///< of the largest probability; 0: all
-  /// Above 0. Logits of tokens that were there are divided by it where they are
+  /// Logits of tokens that were there are divided by it where they are
   /// positive, and multiplied where they are not; 1: they stay.
   double repetitionPenalty = 1;
 };

@@ -52,18 +52,19 @@ struct GenerateOptions : Section {
       "end before this text; may be given several times"};
   Real temperature{*this, "temperature", 0, Bits::None, SetBy::Option,
       "divides logits before a token is drawn; 0: always the most likely one",
-      {0, 1e4}};
+      SamplingSettings::temperatures};
   Integer topK{*this, "top_k", 0, Bits::None, SetBy::Option,
       "draw from the K most likely; 0: from all", counts};
   Real topP{*this, "top_p", 1, Bits::None, SetBy::Option,
-      "draw from the fewest whose probabilities sum to P", {0, 1, false, true}};
+      "draw from the fewest whose probabilities sum to P",
+      SamplingSettings::topPs};
   Real minP{*this, "min_p", 0, Bits::None, SetBy::Option,
       "draw from those that are at least P times as likely as the most likely one",
-      from(0, 1)};
+      SamplingSettings::minPs};
   Real repetitionPenalty{*this, "repetition_penalty", 1, Bits::None, SetBy::Option,
       "makes tokens of the text so far less likely: divides their positive "
       "logits by this number and multiplies negative ones; 1: no penalty",
-      positive};
+      SamplingSettings::repetitionPenalties};
   Integer seed{*this, "seed", 0, Bits::None, SetBy::Option,
       "seed of the random draws; the same seed draws the same text, with any "
       "number of threads",

@@ -25,6 +25,13 @@ public:
 };
 } // namespace
 
+/// Of an array that `function` got as NULL with a size.
+static Status missing(const char *function) {
+  return Status(ErrorCode::MissingOption, function,
+                "expects a text and ids but got NULL",
+                "give both, or 0 for the size of what is not there");
+}
+
 static Result<Tokenizer> tokenizerOf(const ModelSession &session) {
   const SafetensorsFile &file = session.weightsFile();
   const TensorInfo *table = file.find("hone.tokenizer");
@@ -55,6 +62,8 @@ hone_result hone_tokenize(hone_session *session, const char *text,
                           uint64_t bytes, int32_t *ids, uint64_t capacity,
                           uint64_t *count) {
   return withTokenizer(session, [&](const Tokenizer &tokenizer) {
+    if ((bytes && !text) || (capacity && !ids))
+      return missing("hone_tokenize");
     Kept kept(ids, capacity);
     TokenizerScratch scratch;
     const Status status =
@@ -69,6 +78,8 @@ hone_result hone_detokenize(hone_session *session, const int32_t *ids,
                             uint64_t count, char *text, uint64_t capacity,
                             uint64_t *bytes) {
   return withTokenizer(session, [&](const Tokenizer &tokenizer) {
+    if ((count && !ids) || (capacity && !text))
+      return missing("hone_detokenize");
     const std::string all = tokenizer.decode(ids, count);
     if (const uint64_t some = std::min<uint64_t>(capacity, all.size()))
       std::memcpy(text, all.data(), some);
