@@ -63,6 +63,11 @@ TEST(RunPlan, OfADeviceHasTheArenaThere) {
   EXPECT_LT(table.find("adapter"), table.find("of the host"));
 }
 
+TEST(PeakMeter, SaysWhenNothingWasMeasured) {
+  EXPECT_EQ(PeakMeter::describe(3 << 20, 5 << 20), "3.0 of 5.0 MiB planned");
+  EXPECT_EQ(PeakMeter::describe(0, 5 << 20), "not measured; 5.0 MiB planned");
+}
+
 TEST(PeakMeter, HoldsADeviceToItsPlan) {
   ModuleConfig config;
   config.planClasses = {{"adapter", 3 * mib}};

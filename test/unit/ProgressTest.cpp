@@ -34,6 +34,13 @@ TEST(Progress, LineShowsMeasuredBesidePlannedPeak) {
                      "812 tok/s  peak 143.0/150.0 MiB  eta 6m12s");
 }
 
+TEST(Progress, APeakThatIsUnknownIsNoNumber) {
+  char line[256];
+  StepRecord record{420, 1.83421, 9.6e-6, 0.5, 812, 0, 0};
+  Progress::render(line, sizeof(line), record, 1000, 150 * mib, 812, 372);
+  EXPECT_NE(std::string(line).find("peak ?/150.0 MiB"), std::string::npos);
+}
+
 TEST(Progress, MethodsWithoutAGradientHaveNoNorm) {
   char line[256];
   StepRecord record{420, 1.83421, 9.6e-6, NAN, 812, 143 * mib, 0};

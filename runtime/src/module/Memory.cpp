@@ -84,6 +84,17 @@ std::string RunPlan::render() const {
 
 PeakMeter::PeakMeter(const RunPlan &plan) : plan(plan) {}
 
+std::string PeakMeter::describe(uint64_t measured, uint64_t planned) {
+  char text[80];
+  if (measured == 0)
+    snprintf(text, sizeof(text), "not measured; %.1f MiB planned",
+             inMebibytes(planned));
+  else
+    snprintf(text, sizeof(text), "%.1f of %.1f MiB planned",
+             inMebibytes(measured), inMebibytes(planned));
+  return text;
+}
+
 void PeakMeter::note(const platform::ResidentMemory &now) {
   highest = {std::max(highest.anonymous, now.anonymous),
              std::max(highest.peak, now.peak)};

@@ -65,6 +65,10 @@ struct RunPlan {
 /// anonymous part, so that is sampled: where a phase has taken what it takes.
 class PeakMeter {
 public:
+  /// "41.0 of 44.8 MiB planned". A system without /proc does not say what a
+  /// process has: then nothing was measured.
+  static std::string describe(uint64_t measured, uint64_t planned);
+
   PeakMeter() = default; ///< holds the process to no plan
   /// What is beyond `plan` by the system's quick figures, which are rounded, is
   /// counted exactly.

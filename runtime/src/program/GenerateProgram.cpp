@@ -26,10 +26,10 @@ namespace hone::rt {
 
 static void reportMemory(const RunPlan &plan, const PeakMeter &peak) {
   fprintf(stderr,
-          "peak         %.1f of %.1f MiB planned\n"
-          "resident     %.1f of %.1f MiB planned with mapped files\n",
-          inMebibytes(peak.anonymous()), inMebibytes(plan.total),
-          inMebibytes(peak.resident()), inMebibytes(plan.resident));
+          "peak         %s\n"
+          "resident     %s with mapped files\n",
+          PeakMeter::describe(peak.anonymous(), plan.total).c_str(),
+          PeakMeter::describe(peak.resident(), plan.resident).c_str());
 }
 
 /// The program's rows of the plan, for its threads.

@@ -43,6 +43,10 @@ int Progress::render(char *out, int size, const StepRecord &record,
                      uint64_t steps, uint64_t plannedBytes, double rate,
                      double eta) {
   char left[32], total[24], norm[32] = "", offloaded[40] = "", speed[32] = "";
+  char peak[24] = "?"; // where the system does not say
+  if (record.peakAnonymousBytes > 0)
+    snprintf(peak, sizeof(peak), "%.1f",
+             inMebibytes(record.peakAnonymousBytes));
   renderDuration(left, sizeof(left), eta);
   int width = snprintf(total, sizeof(total), "%" PRIu64, steps);
   if (!std::isnan(record.gradientNorm))
@@ -54,11 +58,10 @@ int Progress::render(char *out, int size, const StepRecord &record,
              inMebibytes(record.offloadedBytes));
   return snprintf(out, size_t(size),
                   "step %*" PRIu64 "/%s  loss %.4f%s  lr %.1e%s  "
-                  "peak %.1f/%.1f MiB%s  eta %s",
+                  "peak %s/%.1f MiB%s  eta %s",
                   width + 1, record.step, total, record.loss, norm,
-                  record.learningRate, speed,
-                  inMebibytes(record.peakAnonymousBytes),
-                  inMebibytes(plannedBytes), offloaded, left);
+                  record.learningRate, speed, peak, inMebibytes(plannedBytes),
+                  offloaded, left);
 }
 
 void Progress::step(const StepRecord &record, double now, double seconds) {

@@ -149,19 +149,23 @@ std::string describeRun(const Module &module, const Options &options,
                             std::to_string(train.seed));
 }
 
+/// "41.0 of 44.8 MiB planned", `of`, and both in bytes.
+static std::string describePeak(uint64_t measured, uint64_t planned,
+                                const char *of) {
+  std::string text = PeakMeter::describe(measured, planned) + of;
+  if (measured > 0)
+    text += " (" + std::to_string(measured) + " of " + std::to_string(planned) +
+            " bytes)";
+  return text;
+}
+
 std::string describeOutcome(const Module &module, const Options &options,
                             const Run &run, const RunPlan &plan) {
-  char peak[128], resident[128], step[64], speed[64];
-  const uint64_t budgeted = run.peak().budgeted();
-  snprintf(peak, sizeof(peak),
-           "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
-           inMebibytes(budgeted), inMebibytes(plan.budgeted()), budgeted,
-           plan.budgeted());
-  snprintf(resident, sizeof(resident),
-           "%.1f of %.1f MiB planned with mapped files (%" PRIu64 " of %" PRIu64
-           " bytes)",
-           inMebibytes(run.peak().resident()), inMebibytes(plan.resident),
-           run.peak().resident(), plan.resident);
+  char step[64], speed[64];
+  const std::string peak =
+      describePeak(run.peak().budgeted(), plan.budgeted(), "");
+  const std::string resident =
+      describePeak(run.peak().resident(), plan.resident, " with mapped files");
   snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
   // Accumulated batches are one step.
   double estimate = module.config().estimatedSeconds *
