@@ -542,7 +542,7 @@ TEST_F(SessionTest, ProgramsThatTakeLeaveNeedNoOtherLink) {
       auto opened = Session::open(own);
       ++met;
       ASSERT_TRUE(opened.isOk());
-      while (met < 2 || (waits && !opened.value()->hasLeft()))
+      while (met < 2 || (waits && opened.value()->checkThere("b").isOk()))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
     std::thread first([&] { run("g", "h", false); });

@@ -69,15 +69,15 @@ void Ensemble::leave() {
       std::any_of(sessions.begin(), sessions.end(),
                   [](auto &session) { return session->isRefused(); });
   // Who is busy is known only to those that it has refused.
-  std::string why;
+  std::string busy;
   for (auto &session : sessions)
-    if (why.empty())
-      why = session->whoIsBusy();
+    if (busy.empty())
+      busy = session->whoIsBusy();
   for (auto &session : sessions)
     if (isRefused)
       session->giveUp();
     else
-      session->leave(why);
+      session->leave(busy);
 }
 
 Session::Traffic Ensemble::traffic() {
@@ -232,8 +232,7 @@ Result<Session::Asked> Ensemble::awaitAsked() {
       for (Session *each : after)
         HONE_TRY(each->tellOver(tried));
     }
-    if (before->hasLeft())
-      return before->ended(what);
+    HONE_TRY(before->checkThere(what));
     if (Status status = about.patience.check(
             what, std::chrono::duration_cast<std::chrono::milliseconds>(
                       std::chrono::steady_clock::now() - from));

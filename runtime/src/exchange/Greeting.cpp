@@ -139,7 +139,7 @@ void Session::handleGreeting(const Frame &frame) {
     progress();
   if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
     hasFarewell = false;
-    peersWhy.clear();
+    busy.clear();
     refusal.clear();
     owesRefusal = false;
     heard = 0;

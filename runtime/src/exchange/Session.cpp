@@ -36,8 +36,6 @@ static constexpr milliseconds kMostRest{1000};
 /// after twice the time, up to the second: a slow link has room for more than
 /// that.
 static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
-/// Of a reason that is told to the peer, in a frame of the least room.
-static constexpr size_t kMostReason = 1024;
 /// Small messages that came early, and credits, each.
 static constexpr size_t kMostEarly = 4096;
 /// Of a thread, eight times what has been seen in use; with AddressSanitizer,
@@ -123,35 +121,30 @@ bool Session::isMet() {
   return isGreeted;
 }
 
-bool Session::hasLeft() {
-  std::lock_guard<std::mutex> lock(mutex);
-  return hasFarewell;
-}
-
 bool Session::isRefused() {
   std::lock_guard<std::mutex> lock(mutex);
   return failure.errorCode() == ErrorCode::MessageMisfit && refusal.empty();
 }
 
-Status Session::errorOfEnd(const std::string &what) const {
-  if (!peersWhy.empty())
+Status Session::problemOfLeave(const std::string &what) const {
+  if (!hasFarewell)
+    return Status::ok();
+  if (!busy.empty())
     return failed(ErrorCode::PeerBusy, {"the program '", self.peer, "'"},
-                  {"has ended, since ", peersWhy}, kRemedyIfBusy);
+                  {"has ended, since '", busy, "' trains with another program"},
+                  kRemedyIfBusy);
   return failed(ErrorCode::PeerLost, {what}, {"the other program has ended"},
                 "see what it said, and give the same commands again");
 }
 
-Status Session::ended(const std::string &what) {
+Status Session::checkThere(const std::string &what) {
   std::lock_guard<std::mutex> lock(mutex);
-  return errorOfEnd(what);
+  return problemOfLeave(what);
 }
 
 std::string Session::whoIsBusy() {
   std::lock_guard<std::mutex> lock(mutex);
-  if (failure.errorCode() != ErrorCode::PeerBusy)
-    return peersWhy;
-  const Message said = failure.message();
-  return joined({said.place, " ", said.problem});
+  return busy;
 }
 
 Session::~Session() {
@@ -198,9 +191,9 @@ void Session::beginToLeave() {
     self.engine->wake(link);
 }
 
-void Session::leave(const std::string &reason) {
+void Session::leave(const std::string &third) {
   std::lock_guard<std::mutex> lock(mutex);
-  why = reason.substr(0, kMostReason);
+  busy = third;
   beginToLeave();
 }
 
@@ -314,9 +307,9 @@ Status Session::wait(const Transport::Message &message) {
     if (Status problem = problemOf(message); !problem.isOk() && refusal.empty())
       refuse(std::move(problem));
     HONE_TRY(failure);
-    HONE_TRY(goOn(message.describe(), begin));
-    if (hasFarewell)
-      return errorOfEnd(message.describe());
+    const std::string what = message.describe();
+    HONE_TRY(goOn(what, begin));
+    HONE_TRY(problemOfLeave(what));
     changed.wait_for(lock, self.patience.slice());
   }
   if (!message.isSent)
@@ -444,6 +437,8 @@ bool Session::connect() {
     reason = why;
     if (!refused.isOk())
       failure = refused;
+    if (refused.errorCode() == ErrorCode::PeerBusy)
+      busy = self.peer;
     changed.notify_all();
     backOff = std::min(2 * backOff, kMostBackOff);
   }
@@ -481,7 +476,7 @@ void Session::encodeRefusal() {
   frame.kind = FrameKind::Refusal;
   frame.run = self.run;
   frame.payload = refusal.data();
-  frame.payloadBytes = uint32_t(std::min(refusal.size(), kMostReason));
+  frame.payloadBytes = uint32_t(std::min(refusal.size(), size_t(1024)));
   pending = encode(frame, frameOut.get());
 }
 
@@ -573,8 +568,9 @@ uint64_t Session::encodeNext() {
     frame.offset = first.offset;
     frame.size = first.size;
     if (isFarewell) {
-      frame.payload = why.data();
-      frame.payloadBytes = uint32_t(why.size());
+      frame.payload = busy.data();
+      // A peer may have sent a longer one than there is room for here.
+      frame.payloadBytes = uint32_t(std::min(busy.size(), size_t(kLeastRoom)));
     }
     control.erase(control.begin());
     lastSent = Clock::now();
@@ -663,7 +659,7 @@ void Session::handle(const Frame &frame) {
   }
   case FrameKind::Farewell:
     hasFarewell = true;
-    peersWhy.assign(frame.payload, frame.payloadBytes);
+    busy.assign(frame.payload, frame.payloadBytes);
     sends.clear(); // nobody needs them
     return;
   case FrameKind::Refusal:

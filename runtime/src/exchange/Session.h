@@ -86,9 +86,8 @@ public:
   /// leave(), and takes leave.
   ~Session();
   /// Begins to take leave and does not wait, so that several sessions do so at
-  /// the same time. The peer hears `why` this program ends, if a third one is
-  /// busy.
-  void leave(const std::string &why = "");
+  /// the same time. The peer hears which program is `busy`, if that is why.
+  void leave(const std::string &busy = "");
   /// The end of the session waits for nothing.
   void giveUp();
 
@@ -124,12 +123,10 @@ public:
   bool isMet();
   /// Whether the peer refused what this side sent.
   bool isRefused();
-  /// Whether the peer's process took leave.
-  bool hasLeft();
-  /// The error of a wait for `what` after that.
-  Status ended(const std::string &what);
-  /// Which program trains with others and not with this one, or not with the
-  /// peer, which has left for that; empty: none.
+  /// An error of the wait for `what` once the peer's process took leave.
+  Status checkThere(const std::string &what);
+  /// The program that trains with others and not with this one, or not with
+  /// the peer, which has left for that; empty: none.
   std::string whoIsBusy();
   /// Forgets what came early, and all messages but those of kControl; what
   /// comes of other rounds is dropped.
@@ -253,8 +250,8 @@ private:
   /// Whether there is still something to wait for `what` for, since `begin`.
   /// The lock is held.
   Status goOn(const std::string &what, Clock::time_point begin);
-  /// As ended(). The lock is held.
-  Status errorOfEnd(const std::string &what) const;
+  /// As checkThere(). The lock is held.
+  Status problemOfLeave(const std::string &what) const;
 
   Peer self;
   platform::Thread thread;
@@ -295,7 +292,7 @@ private:
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
   bool isLeaving = false, hasFarewell = false, isEnding = false;
   bool hasTakenLeave = false; ///< the engine took this side's farewell
-  std::string why, peersWhy;  ///< of a farewell, this side's and the peer's
+  std::string busy;           ///< as whoIsBusy() and leave()
   Clock::time_point leftAt;   ///< when it began to take leave
   Reminder farewell = Reminder::due();
   std::string reason; ///< why there is no link
