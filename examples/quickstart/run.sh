@@ -11,7 +11,17 @@ base_steps=${3:-450}
 lora_steps=${4:-150}
 
 say() { printf '\n# %s\n' "$*"; }
-step() { printf '$ %s\n' "$*" && "$@"; }
+# Shows a command as a shell reads it, and runs it.
+step() {
+  local word
+  printf '$'
+  for word in "$@"; do
+    [[ $word =~ ^[A-Za-z0-9_./=,-]+$ ]] || word=${word@Q}
+    printf ' %s' "$word"
+  done
+  echo
+  "$@"
+}
 
 rm -rf "$work"
 mkdir -p "$work"
