@@ -183,7 +183,7 @@ done
 long=(--set train.method=lcsb --set train.max_seq_length=128 --set model="$model")
 bytes=$({ honec "$here/Inputs/lcsb.yaml" "${long[@]}" "${half[@]}" "${once[@]}" \
   --set train.memory_budget=1 --print-plan 2>&1 || true; } |
-  sed -n 's/.*(\([0-9]*\) bytes.*/\1/p')
+  sed -n 's/.*(\([0-9]*\) bytes, the.*/\1/p')
 for less in 0 1; do
   echo "planned:$(honec "$here/Inputs/lcsb.yaml" "${long[@]}" "${once[@]}" \
     --set train.selection_ratio=planned --print-plan \

@@ -25,7 +25,7 @@ gradients() {
 
 gradients "$work/full" "$@" --set train.residuals=full
 honec "$spec" "$@" --memory-budget=1MiB --print-plan 2>"$work/error" && exit 1
-least=$(grep -oE '\([0-9]+ bytes' "$work/error" | tr -dc 0-9)
+least=$(grep -oE '\([0-9]+ bytes, the' "$work/error" | tr -dc 0-9)
 for more in 0 150000 600000; do
   plan=$work/$more
   gradients "$plan" "$@" --memory-budget=$((least + more))
@@ -44,7 +44,7 @@ done
 # With inputs in bfloat16 a smaller budget can be kept.
 honec "$spec" "$@" --memory-budget=1MiB --set train.kept_dtype=bfloat16 \
   --print-plan 2>"$work/error" && exit 1
-smaller=$(grep -oE '\([0-9]+ bytes' "$work/error" | tr -dc 0-9)
+smaller=$(grep -oE '\([0-9]+ bytes, the' "$work/error" | tr -dc 0-9)
 ((smaller < least)) || exit 1
 # Where there is room, inner values are kept rounded too.
 for more in 0 150000; do

@@ -84,7 +84,7 @@ changed target --set target=x86-64-v2
 changed reference --set target=reference
 honec spec.yaml --set train.kept_dtype=bfloat16 --memory-budget=1 \
   --print-plan 2>note && exit 1
-least=$(grep -oE '\([0-9]+ bytes' note | tr -dc 0-9)
+least=$(grep -oE '\([0-9]+ bytes, the' note | tr -dc 0-9)
 changed rounding --set train.kept_dtype=bfloat16 --memory-budget="$least"
 cp kept.jsonl run.jsonl
 resume allowed other --allow-other-numerics --log run.jsonl

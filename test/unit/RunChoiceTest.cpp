@@ -70,7 +70,7 @@ TEST(LongSamples, AboveFivePercentAreLoudUnlessSplit) {
   lengths[3] = 70;
   const LongSamples one = LongSamples::of(SampleLengths(lengths), 64, false);
   EXPECT_EQ(one.text(),
-            "1 of 20 samples (5.0 %) are longer than 64 tokens and left out");
+            "1 of 20 samples (5.0 %) is longer than 64 tokens and left out");
   EXPECT_FALSE(one.isLoud());
   lengths[4] = 65;
   const SampleLengths more(lengths);

@@ -39,7 +39,7 @@ struct GenerateOptions : Section {
       "with --chat or --messages, the system's turn", aText};
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
       "today, as YYYY-MM-DD, for chat templates that write the date; empty: "
-      "templates get no date"};
+      "templates get no date", {{}, {}, "DATE"}};
   Word specialTokens{*this, "special_tokens", "text", Bits::None, SetBy::Option,
       "how a special token is read that the prompt spells: as text, or as the "
       "token (parse)",
@@ -56,10 +56,10 @@ struct GenerateOptions : Section {
   Integer topK{*this, "top_k", 0, Bits::None, SetBy::Option,
       "draw from the K most likely; 0: from all", counts};
   Real topP{*this, "top_p", 1, Bits::None, SetBy::Option,
-      "draw from the fewest whose probabilities sum to P",
+      "draw from the fewest whose probabilities sum to X",
       SamplingSettings::topPs};
   Real minP{*this, "min_p", 0, Bits::None, SetBy::Option,
-      "draw from those that are at least P times as likely as the most likely one",
+      "draw from those that are at least X times as likely as the most likely one",
       SamplingSettings::minPs};
   Real repetitionPenalty{*this, "repetition_penalty", 1, Bits::None, SetBy::Option,
       "makes tokens of the text so far less likely: divides their positive "

@@ -30,7 +30,8 @@ struct Options : Section {
       "(by-kind), or of every kind leave-out, refuse, cut their ends, or split",
       {{"by-kind", "leave-out", "refuse", "cut", "split"}}};
   Word map{*this, "map", "", Bits::None, SetBy::Option,
-      "keys of the data that have other names: prompt=question,completion=answer"};
+      "keys of the data that have other names: prompt=question,completion=answer",
+      {{}, {}, "PAIRS"}};
   Truth skipUnusable{*this, "skip_unusable", false, Bits::None, SetBy::Flag,
       "leave out samples that cannot be used, and say how many and why"};
   Integer kShot{*this, "k_shot", 0, Bits::Run, SetBy::Option,
@@ -38,7 +39,7 @@ struct Options : Section {
       counts};
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
       "today, as YYYY-MM-DD, for chat templates that write the date; empty: "
-      "templates get no date"};
+      "templates get no date", {{}, {}, "DATE"}};
   Word specialTokens{*this, "special_tokens", "text", Bits::None, SetBy::Option,
       "how a special token is read that a text spells: as text, or as the token "
       "(parse), for files that a chat template wrote", {{"text", "parse"}}};
