@@ -44,20 +44,19 @@ trap 'rm -rf "$work"' EXIT
 kit=$work/kit
 mkdir -p "$kit"/{programs,cases,data,models,small} "$work"/{left-out,made}
 
-# job COMMAND...: in the background, as many at a time as there may be.
-pids=()
+# job COMMAND...: in the background, as many at a time as there may be. One that
+# fails has said why, and leaves a file: a shell forgets how a child ended whose
+# number another process has since.
 job() {
-  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.05; done
-  "$@" &
-  pids+=($!)
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+  {
+    trap '[ $? -eq 0 ] || : >"$work/failed"' EXIT
+    "$@"
+  } &
 }
-# all_jobs: waits for them; one that fails has said why.
 all_jobs() {
-  local pid
-  local failed=0
-  for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
-  [ "$failed" -eq 0 ] || die "what is above could not be made"
-  pids=()
+  wait
+  [ ! -e "$work/failed" ] || die "what is above could not be made"
 }
 
 #--- Tools --------------------------------------------------------------------
