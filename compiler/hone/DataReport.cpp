@@ -12,8 +12,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
-
 using namespace hone;
 using llvm::StringRef;
 
@@ -44,17 +42,9 @@ static void printTable(const DataRequest &request, const DataSurvey &survey) {
         break;
     }
   }
-  const bool inColour = rt::platform::isTerminal(rt::platform::StandardOutput);
-  const uint64_t shown = std::min(request.shown, data.sampleCount());
-  if (shown > 0)
-    out << "samples      " << rt::sampleLegend(inColour) << "\n";
-  for (uint64_t i = 0; i < shown; ++i) {
-    const rt::Sample sample = data.sample(i);
-    out << llvm::formatv("sample {0,-6}{1}\n", i + 1,
-                         rt::describeCounts(sample))
-        << rt::describeSample(sample, survey.tokenizer(), inColour);
-  }
-  data.release();
+  rt::showSamples(data, survey.tokenizer(), request.shown,
+                  rt::platform::isTerminal(rt::platform::StandardOutput),
+                  [&](const std::string &text) { out << text; });
 }
 
 static void printJson(const DataSurvey &survey) {

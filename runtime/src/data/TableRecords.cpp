@@ -138,7 +138,7 @@ Status TableRecords::takeRow(uint64_t longest) {
     if (findNoText(cell.bytes) != std::string_view::npos)
       return bad(ErrorCode::DataNotUtf8, line,
                  "expected UTF-8 text but found bytes that are none",
-                 "convert the file, for example with iconv -t UTF-8");
+                 utf8Remedy());
   return Status::ok();
 }
 

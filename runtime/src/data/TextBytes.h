@@ -19,6 +19,9 @@ namespace hone::rt {
 /// character. npos: nowhere.
 size_t findNoText(std::string_view text);
 
+/// How a file becomes UTF-8, which is in `encoding` if that is known.
+std::string utf8Remedy(const std::string &encoding = "");
+
 /// The error of such a byte, which is the `offset`-th of the file, from 0.
 Status noTextAt(const std::string &place, char byte, uint64_t offset);
 

@@ -45,12 +45,8 @@ static void appendStretch(std::string &out, const std::string &text,
     out += inColour ? "]\x1b[0m" : "]";
 }
 
-std::string sampleLegend(bool inColour) {
-  return std::string("the loss counts the tokens in [brackets]") +
-         (inColour ? ", in green" : "");
-}
-
-std::string describeCounts(const Sample &sample) {
+/// "12 tokens, 5 of them in the loss"
+static std::string describeCounts(const Sample &sample) {
   const auto targets =
       std::count_if(sample.targets, sample.targets + sample.length,
                     [](int32_t target) { return target != NoTarget; });
@@ -119,14 +115,18 @@ SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer) {
 }
 
 void showSamples(const Dataset &data, const Tokenizer *tokenizer,
-                 uint64_t count, bool inColour) {
+                 uint64_t count, bool inColour,
+                 const std::function<void(const std::string &)> &write) {
   count = std::min(count, data.sampleCount());
   if (count > 0)
-    printf("samples      %s\n", sampleLegend(inColour).c_str());
+    write(std::string("samples      the loss counts the tokens in [brackets]") +
+          (inColour ? ", in green\n" : "\n"));
   for (uint64_t i = 0; i < count; ++i) {
     const Sample sample = data.sample(i);
-    printf("sample %-6" PRIu64 "%s\n", i + 1, describeCounts(sample).c_str());
-    fputs(describeSample(sample, tokenizer, inColour).c_str(), stdout);
+    char number[32];
+    snprintf(number, sizeof(number), "sample %-6" PRIu64, i + 1);
+    write(number + describeCounts(sample) + "\n" +
+          describeSample(sample, tokenizer, inColour));
   }
   data.release();
 }

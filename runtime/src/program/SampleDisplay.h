@@ -5,6 +5,7 @@
 #include "data/Dataset.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,6 @@ namespace hone::rt {
 
 /// Tokens of a sample that are shown, from its start and its end.
 inline constexpr int64_t ShownTokens = 256;
-
-/// What brackets, and colours `inColour`, of describeSample mean.
-std::string sampleLegend(bool inColour);
-
-/// "12 tokens, 5 of them in the loss"
-std::string describeCounts(const Sample &sample);
 
 /// The sample as text, a JSON string for each stretch of tokens, and as ids.
 /// Targets of the loss are in brackets, and green `inColour`; labels follow
@@ -37,8 +32,10 @@ struct SamplePrompt {
 /// Without a tokenizer both texts are empty.
 SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer);
 
-/// Prints the first `count` samples of `data`.
+/// Writes the first `count` samples of `data`, after a line that says what
+/// brackets mean.
 void showSamples(const Dataset &data, const Tokenizer *tokenizer,
-                 uint64_t count, bool inColour);
+                 uint64_t count, bool inColour,
+                 const std::function<void(const std::string &)> &write);
 
 } // namespace hone::rt

@@ -124,8 +124,7 @@ Status TaskReader::takeRow(std::string_view &row) {
   if (!row.empty() && row.back() == '\r')
     row.remove_suffix(1);
   if (findNoText(row) != std::string_view::npos)
-    return bad("expected UTF-8 text but found other bytes",
-               "convert the file, for example with iconv -t UTF-8");
+    return bad("expected UTF-8 text but found other bytes", utf8Remedy());
   return Status::ok();
 }
 
