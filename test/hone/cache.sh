@@ -21,7 +21,7 @@ for kill in 1 2 3 4 5; do
   rm -rf run
 done
 finetune run >done.txt
-grep -q 'after 1 of 1 step' done.txt
+grep -qw 'after 1 of 1 step' done.txt
 echo "killed while compiling 5 times, then done"
 
 program=$(ls -d cache/*/train)
@@ -57,6 +57,6 @@ rm -rf cache run
 finetune one >one.txt &
 finetune two >two.txt
 wait
-grep -q 'after 1 of 1 step' one.txt
-grep -q 'after 1 of 1 step' two.txt
+grep -qw 'after 1 of 1 step' one.txt
+grep -qw 'after 1 of 1 step' two.txt
 echo "two at once: done"

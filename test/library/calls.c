@@ -4,6 +4,7 @@
 #include "model.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,7 @@ int main(int argc, char **argv) {
   show("last", hone_step(session, &rows, &result));
   show("none", hone_step(session, NULL, &result));
   rows = rows_of(24, 12);
+  show("time", hone_step_for(session, &rows, NAN, &result));
   show("step", hone_step(session, &rows, &result));
   printf("completed %d\n", (int)hone_completed_steps(session));
   show("generate", hone_generate(session, ids, 3, NULL, NULL, NULL));

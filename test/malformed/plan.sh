@@ -6,7 +6,7 @@ kept=planned
 compile=(honec "$2" --set model=model -o planned)
 
 refuses 'a budget below the smallest plan' H0901 'train.memory_budget' \
-  'at least [0-9.]+MiB .* but found 1.00MiB' \
+  'at least [0-9.]+MiB .* but found 1\.00MiB \(1048576 bytes\)' \
   "${compile[@]}" --memory-budget=1MiB
 refuses 'a budget in another unit' H0203 'train.memory_budget' "'45MB'" \
   "${compile[@]}" --memory-budget=45MB
@@ -14,7 +14,7 @@ refuses 'a budget without a plan' H0207 'train.memory_budget' \
   'only residuals planned' "${compile[@]}" --set train.memory_budget=45MiB \
   --set train.residuals=mesp
 refuses 'a resident budget below the smallest plan' H0901 \
-  'train.resident_budget' 'at least [0-9.]+MiB .* but found 1.00MiB' \
+  'train.resident_budget' 'at least [0-9.]+MiB .* but found 1\.00MiB \(1048576 bytes\)' \
   "${compile[@]}" --resident-budget=1MiB
 refuses 'planned streaming without a budget' H0207 'weights.streaming' \
   'needs a train.resident_budget' "${compile[@]}" \

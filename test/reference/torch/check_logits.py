@@ -33,7 +33,7 @@ def loss_of(train, trained, prompt, token, path):
     if trained != "-":
         command += ["--adapter", trained]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return float(re.search(r"eval loss +([0-9.]+) over 1 token", out)[1])
+    return float(re.search(r"^eval loss +([0-9.]+) over 1 token$", out, re.M)[1])
 
 
 def check_logits(train, trained, model_dir, adapter_dir=None):
