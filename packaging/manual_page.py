@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-# What every tool has and nobody looks up here.
+# Options of all tools, which nobody looks up here.
 GENERIC = re.compile(r"^  --(?:help|version) .*\n", re.M)
 
 

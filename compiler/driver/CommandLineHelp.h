@@ -9,7 +9,7 @@
 namespace hone {
 
 /// The help of a tool or a command, of what LLVM's parser `said`: its rows, in
-/// the columns of all our programs. What is no help stays as it is.
+/// the columns of all our programs. Other text is returned unchanged.
 std::string commandLineHelp(llvm::StringRef said);
 
 } // namespace hone

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// Layers, counted from 0, both ends meant.
+/// Layers, counted from 0, both ends meant. `last` + 1 is a number, too.
 struct LayerRange {
   int64_t first, last;
 };

@@ -146,7 +146,7 @@ struct ChainCalls {
     end.connection->changed[1 - end.side].notify_one();
     if (!draw(chain, bad.cut))
       return 0;
-    // What is under way is lost, from some frame on.
+    // Frames under way are lost, from some frame on.
     for (std::deque<std::string> &each : end.connection->to)
       each.resize(chain.random() % (each.size() + 1));
     close(*end.connection);

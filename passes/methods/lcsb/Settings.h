@@ -66,7 +66,7 @@ struct LcsbSettings : virtual Section {
       {{"momentum", "none"}},
       Readers::ofTrainingAlone({"lcsb"})};
 
-  /// "uniform 0.8 to 0.3 linear after 50 steps"
+  /// "uniform 0.8 to 0.3 linear after 50 of warm-up"
   std::string summary() const {
     std::string text = selection;
     if (selection == "cyclic")

@@ -68,7 +68,7 @@ void Ensemble::leave() {
   const bool isRefused =
       std::any_of(sessions.begin(), sessions.end(),
                   [](auto &session) { return session->isRefused(); });
-  // Who is busy is known only to those that it has refused.
+  // A program that is busy tells only those that it refuses.
   std::string busy;
   for (auto &session : sessions)
     if (busy.empty())

@@ -113,7 +113,7 @@ bool Session::handleAsked(const Frame &frame) {
 void Session::beginRound(uint64_t wanted) {
   std::lock_guard<std::mutex> lock(mutex);
   round = wanted;
-  // Answers to older requests are nobody's, and there is room for so many.
+  // Nobody waits for answers to older requests, and `early` has a limit.
   early.clear();
   auto forget = [](auto &messages) {
     for (auto each = messages.begin(); each != messages.end();)

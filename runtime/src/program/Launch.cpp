@@ -96,7 +96,7 @@ static Result<EnginePlace> launched(const Options &options) {
   HONE_ASSIGN(
       EnginePlace place,
       findPlace(parentDirectory(platform::programPath()), options.exchange));
-  // What is registered later comes first: MPI's end is the engine's.
+  // Registered after the engine's, which ends MPI, so it runs before that.
   if (place.ranks > 1 && !ofEnd) {
     ofEnd = new Watch({patienceOf(options).timeout, nullptr});
     std::atexit([] { (void)ofEnd->start(); });

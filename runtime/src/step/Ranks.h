@@ -32,8 +32,8 @@ public:
   };
   /// Of a piece of the gradient, or of anything else that travels in pieces,
   /// each in a frame. Each rank has a session with all others, and what they
-  /// take is to fit 4 MiB, so among more ranks pieces are shorter. Among more
-  /// than nine nothing does, without pieces of which most is what each costs.
+  /// take is to fit 4 MiB, so among more ranks pieces are shorter. Beyond nine
+  /// ranks sessions take more than that without any piece.
   static constexpr uint64_t pieceBytes(uint64_t ranks) {
     return (ranks <= 2 ? 128 : ranks <= 5 ? 32 : 16) * 1024;
   }

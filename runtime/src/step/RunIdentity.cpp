@@ -23,8 +23,8 @@ static std::string adapterLayout(const hone_module &module) {
   return hash.finishHex();
 }
 
-/// Paths may be no UTF-8, which JSON is. What is compared is what a checkpoint
-/// gives back.
+/// A path need not be UTF-8, and a checkpoint's JSON is: both sides of a
+/// comparison have the text that a checkpoint gives back.
 static void makeSaveable(CheckpointFields &fields) {
   for (auto &[name, value] : fields)
     if (Result<Json> saved = Json::parse(jsonString(value), name); saved.isOk())
