@@ -19,16 +19,22 @@ using namespace hone;
 static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
   // One key after another, so that the wrong one is known.
   TargetRequest wanted = TargetRequest::parse(spec.target.triple);
-  auto created = hone::createTarget(wanted);
+  TargetRequest alone;
+  alone.triple = wanted.triple;
+  auto created = hone::createTarget(alone);
   std::string key = "target.triple";
-  std::string remedy =
-      "write target: native, or a triple such as aarch64-linux-gnu";
-  if (created && !spec.target.cpu.empty()) {
-    wanted.cpu = spec.target.cpu;
+  std::string remedy = "write target: native, or a triple such as "
+                       "aarch64-linux-gnu or nvptx64-nvidia-cuda";
+  if (created && !(wanted.cpu.empty() && spec.target.cpu.empty())) {
+    remedy = (*created)->hasHostKernels()
+                 ? "leave it out, or name a CPU as clang's -mcpu does; for "
+                   "this machine's, write target: native"
+                 : "leave it out, or name one of these";
+    if (!spec.target.cpu.empty()) {
+      wanted.cpu = spec.target.cpu;
+      key = "target.cpu";
+    }
     created = hone::createTarget(wanted);
-    key = "target.cpu";
-    remedy = "leave it out, or name a CPU as clang's -mcpu does; for this "
-             "machine's, write target: native";
   }
   if (created && !spec.target.features.empty()) {
     wanted.features = llvm::join(spec.target.features, ",");

@@ -25,13 +25,13 @@ static constexpr MachineProfile profileOf(double flops, double bfloat16Flops,
 
 static constexpr CudaArchitecture kArchitectures[] = {
     // T4, A100, H100.
-    {"sm_75", 63, 64 * kKiB, false, false, false, false,
+    {"sm_75", 63, 64 * kKiB, 64 * kKiB, false, false, false, false,
      profileOf(8.1e12, 8.1e12, 3.2e11)},
-    {"sm_80", 70, 163 * kKiB, true, true, false, true,
+    {"sm_80", 70, 99 * kKiB, 163 * kKiB, true, true, false, true,
      profileOf(1.95e13, 3.12e14, 2.0e12)},
-    {"sm_90", 78, 227 * kKiB, true, true, false, false,
+    {"sm_90", 78, 99 * kKiB, 227 * kKiB, true, true, false, false,
      profileOf(6.7e13, 9.89e14, 3.35e12)},
-    {"sm_90a", 80, 227 * kKiB, true, true, true, false,
+    {"sm_90a", 80, 227 * kKiB, 227 * kKiB, true, true, true, false,
      profileOf(6.7e13, 9.89e14, 3.35e12)},
 };
 
@@ -41,6 +41,22 @@ const CudaArchitecture *hone::findCudaArchitecture(llvm::StringRef name) {
         return known.name == name;
       });
   return found == std::end(kArchitectures) ? nullptr : found;
+}
+
+const CudaArchitecture *hone::newestCudaArchitectureFor(llvm::StringRef name) {
+  // Programs for one with a letter, such as sm_90a, run on no other.
+  auto numberOf = [](llvm::StringRef each) -> unsigned {
+    unsigned number = 0;
+    bool isNumber = each.consume_front("sm_") && !each.getAsInteger(10, number);
+    return isNumber ? number : 0;
+  };
+  name = name.rtrim("af");
+  const CudaArchitecture *newest = nullptr;
+  for (const CudaArchitecture &known : kArchitectures)
+    if (unsigned number = numberOf(known.name);
+        number && number <= numberOf(name))
+      newest = &known;
+  return newest;
 }
 
 std::string hone::knownCudaArchitectures() {

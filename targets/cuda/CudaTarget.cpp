@@ -34,7 +34,8 @@ public:
       : DeviceTarget(std::move(host),
                      {architecture.sharedBytes, architecture.copiesInFlight,
                       architecture.bfloat16Products, architecture.groupProducts,
-                      architecture.spillsWideKeys}),
+                      architecture.spillsWideKeys,
+                      architecture.multiprocessorBytes}),
         architecture(architecture) {}
 
   TargetRequest request() const override {
@@ -74,10 +75,15 @@ hone::createCudaTarget(const TargetRequest &request) {
   StringRef name = request.cpu.empty() ? StringRef(kDefaultArchitecture)
                                        : StringRef(request.cpu);
   const CudaArchitecture *architecture = findCudaArchitecture(name);
-  if (!architecture)
-    return llvm::createStringError("target '" + kTriple +
-                                   "' has no architecture called '" + name +
-                                   "'; there are: " + knownCudaArchitectures());
+  if (!architecture) {
+    std::string message =
+        ("target '" + kTriple + "' has no architecture called '" + name +
+         "'; there are: " + knownCudaArchitectures())
+            .str();
+    if (const CudaArchitecture *earlier = newestCudaArchitectureFor(name))
+      message += ("; programs for " + earlier->name + " run on " + name).str();
+    return llvm::createStringError(message);
+  }
   auto host = createDeviceHost(request);
   if (!host)
     return host.takeError();

@@ -160,8 +160,7 @@ private:
   static int64_t rowsFor(const AttentionSizes &sizes,
                          const simt::DeviceFeatures &device, RowMemory memory) {
     int64_t bytes = sizes.element.getIntOrFloatBitWidth() / 8;
-    return rowsWithRoom(device.sharedBytes,
-                        bytes * memory.elements(sizes.headDim),
+    return rowsWithRoom(device, bytes * memory.elements(sizes.headDim),
                         simt::productBytes(kBlock, kBlock, device));
   }
 

@@ -473,6 +473,7 @@ struct DistributeTiles
     device.matrixUnits = matrixUnits;
     device.groupMatrixUnits = groupMatrixUnits;
     device.spillsWideKeys = spillsWideKeys;
+    device.multiprocessorBytes = multiprocessorBytes;
     if (int64_t count = simt::workgroupsAtOnce(getOperation(), device);
         count != 2)
       getOperation()->setAttr(

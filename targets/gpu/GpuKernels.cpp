@@ -80,7 +80,7 @@ static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
   int64_t width =
       std::min(columnsOf(adapter.getX()), numerics::kDropoutColumns);
   return rowsWithRoom(
-      device.sharedBytes, bytes * width,
+      device, bytes * width,
       simt::productBytes(blocks.narrowRows, blocks.columns, device));
 }
 
@@ -243,14 +243,14 @@ std::string GpuKernels::refusal(Operation *op) const {
       .Default(std::string());
 }
 
-int64_t hone::rowsWithRoom(int64_t sharedBytes, int64_t bytesPerRow,
-                           int64_t bytes) {
+int64_t hone::rowsWithRoom(const simt::DeviceFeatures &device,
+                           int64_t bytesPerRow, int64_t bytes) {
   for (int64_t rows : {64, 32})
-    if (bytes + rows * bytesPerRow <= sharedBytes / 2)
+    if (bytes + rows * bytesPerRow <= device.sharedBytesOfEach(2))
       return rows;
   // Products compute 16 rows at least, so fewer are for what has no room else.
   for (int64_t rows : {16, 8})
-    if (bytes + rows * bytesPerRow <= sharedBytes)
+    if (bytes + rows * bytesPerRow <= device.sharedBytes)
       return rows;
   return kFewestAttentionRows;
 }

@@ -32,7 +32,8 @@ inline constexpr int64_t kFewestAttentionRows = 4;
 /// workgroups have room, or else of 16, 8 and 4 with which one has.
 /// `bytesPerRow` and `bytes` are what its private buffers take for each row and
 /// in all. No bit depends on it.
-int64_t rowsWithRoom(int64_t sharedBytes, int64_t bytesPerRow, int64_t bytes);
+int64_t rowsWithRoom(const simt::DeviceFeatures &device, int64_t bytesPerRow,
+                     int64_t bytes);
 
 // BlockAttention.cpp
 /// Features of a head with which a workgroup has room for the fewest rows of

@@ -106,6 +106,8 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
            "two workgroups with the cotangents of wide keys spill registers">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
            "shared memory of a workgroup, at most">,
+    Option<"multiprocessorBytes", "multiprocessor-bytes", "int64_t", "0",
+           "shared memory of a multiprocessor, where it has more">,
   ];
 }
 

@@ -24,7 +24,7 @@ void hone::buildGpuPipeline(OpPassManager &pm,
   kernels.addPass(createFormChains());
   kernels.addPass(createDistributeTiles(
       {device.copiesInFlight, device.matrixUnits, device.groupMatrixUnits,
-       device.spillsWideKeys, device.sharedBytes}));
+       device.spillsWideKeys, device.sharedBytes, device.multiprocessorBytes}));
   // Canonicalisation must not run from here on: it would open the regions that
   // no barrier goes into.
   kernels.addPass(createPlaceBarriers());

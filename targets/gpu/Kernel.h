@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
+#include <algorithm>
+
 namespace hone::simt {
 
 inline constexpr int64_t kThreads = 256;
@@ -28,6 +30,15 @@ struct DeviceFeatures {
   /// A thread with the cotangents of wide keys spills registers, with two
   /// workgroups on a multiprocessor.
   bool spillsWideKeys = false;
+  /// Shared memory of a multiprocessor, where it has more than one workgroup
+  /// may use.
+  int64_t multiprocessorBytes = 0;
+
+  /// What each of `workgroups` on one multiprocessor may use.
+  int64_t sharedBytesOfEach(int64_t workgroups) const {
+    return std::min(sharedBytes,
+                    std::max(sharedBytes, multiprocessorBytes) / workgroups);
+  }
 };
 
 /// The symbol of the device half.

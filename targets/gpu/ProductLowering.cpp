@@ -72,7 +72,7 @@ static bool isSmallProduct(tile::ProductOp op, const DeviceFeatures &device) {
   int64_t bytes =
       kStagesInFlight * 2 * kStageBytes * (shape.rows + shape.columns);
   return std::max(shape.rows, shape.columns) <= kMostScalarPlaces &&
-         3 * bytes <= device.sharedBytes &&
+         bytes <= device.sharedBytesOfEach(3) &&
          (isShort || (op.getReadAhead() && areBFloat16(op)));
 }
 

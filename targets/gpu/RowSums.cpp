@@ -53,7 +53,7 @@ std::optional<RowSums> RowSums::of(int64_t rank, int64_t places,
   constexpr int64_t kMostStages = 8;
   // So that two workgroups have room.
   auto fits = [&] {
-    return 2 * kSubgroups * sums.stagesBytes() <= device.sharedBytes;
+    return kSubgroups * sums.stagesBytes() <= device.sharedBytesOfEach(2);
   };
   if (!fits())
     return std::nullopt;

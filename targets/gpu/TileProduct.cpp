@@ -54,7 +54,7 @@ static int64_t wideningOf(tile::ProductOp op, const TileShape &shape,
   int64_t bytes = kStagesInFlight * (shape.rows + shape.columns) *
                   kMostWidening * kStageBytes;
   bool hasRoom = shape.rows < kMostScalarPlaces && areBFloat16(op) &&
-                 2 * bytes <= team.state.device.sharedBytes;
+                 bytes <= team.state.device.sharedBytesOfEach(2);
   return hasRoom ? kMostWidening : 2;
 }
 
@@ -97,7 +97,7 @@ TileProduct::TileProduct(tile::ProductOp op, const TileShape &shape,
       right.isInFlight() && left.canConvertLate()) {
     left.convertLate(true);
     // So that two workgroups have room.
-    left.convertLate(2 * stagesBytes() <= team.state.device.sharedBytes);
+    left.convertLate(stagesBytes() <= team.state.device.sharedBytesOfEach(2));
   }
   Value row, column;
   if (shape.byMatrices) {
@@ -142,8 +142,8 @@ int64_t TileProduct::stagesOf(int64_t most) {
     return 1;
   int64_t workgroups = shape.isWide() ? 1 : 2;
   auto fits = [&](int64_t count) {
-    return workgroups * (left.bytes(count) + right.bytes(count)) <=
-           b.team.state.device.sharedBytes;
+    return left.bytes(count) + right.bytes(count) <=
+           b.team.state.device.sharedBytesOfEach(workgroups);
   };
   while (isByMatrices && op.getReadAhead() && most > 2 && !fits(most))
     --most;

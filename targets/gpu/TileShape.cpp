@@ -161,7 +161,7 @@ std::optional<BlockSplit> BlockSplit::of(int64_t rows, int64_t columns,
   // So that two workgroups have room.
   int64_t stage = stageBytes(shape.rows) + stageBytes(shape.columns);
   auto fits = [&](int64_t parts, int64_t stages) {
-    return parts * stages * stage <= device.sharedBytes / 2;
+    return parts * stages * stage <= device.sharedBytesOfEach(2);
   };
   while (split.parts > 1 && !fits(split.parts, 1))
     split.parts /= 2;

@@ -158,6 +158,26 @@ EXPORT cuDeviceGetName(char *name, int bytes, DeviceNumber) {
   snprintf(name, size_t(bytes), "PTX machine");
   return kSuccess;
 }
+
+/// Of a workgroup, by the programming guide's table of compute capabilities.
+static uint32_t mostSharedBytes(int capability) {
+  constexpr uint32_t kKiB = 1024;
+  switch (capability) {
+  case 75:
+    return 64 * kKiB;
+  case 80:
+  case 87:
+    return 163 * kKiB;
+  case 86:
+  case 89:
+  case 120:
+  case 121:
+    return 99 * kKiB;
+  default:
+    return kMaxShared;
+  }
+}
+
 EXPORT cuDeviceGetAttribute(int *value, DeviceAttribute attribute,
                             DeviceNumber) {
   HONE_ENTER
@@ -172,7 +192,7 @@ EXPORT cuDeviceGetAttribute(int *value, DeviceAttribute attribute,
     *value = driver.options.capability % 10;
     return kSuccess;
   case kMostSharedBytes:
-    *value = kMaxShared;
+    *value = int(mostSharedBytes(driver.options.capability));
     return kSuccess;
   }
   return kInvalidValue;
@@ -443,7 +463,8 @@ EXPORT cuFuncSetAttribute(Function *function, FunctionAttribute attribute,
                           int value) {
   HONE_ENTER_DEVICE
   if (attribute != kMaxDynamicShared || value < 0 ||
-      uint32_t(value) + function->kernel->sharedBytes > kMaxShared)
+      uint32_t(value) + function->kernel->sharedBytes >
+          mostSharedBytes(driver.options.capability))
     return kInvalidValue;
   function->maxDynamicShared = uint32_t(value);
   return kSuccess;
