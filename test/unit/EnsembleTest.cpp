@@ -241,11 +241,11 @@ public:
     for (;;) {
       auto start = others.beginRound(folder, kSteps, !knowsAll);
       if (!start.isOk())
-        return leave(start.status(), others);
+        return leave(start.status());
       begins(start.value());
       Status status = others.leads() ? lead(others) : follow(others);
       if (!others.isInterrupted() || isDead() || status.isOk())
-        return leave(std::move(status), others);
+        return leave(std::move(status));
     }
   }
 
@@ -260,9 +260,8 @@ public:
 
 private:
   /// Once all have the end a program that is silent costs nothing.
-  Status leave(Status status, const Ensemble &others) const {
-    return hasEnd && !others.isInterrupted() &&
-                   status.errorCode() == hone::ErrorCode::PeerLost
+  Status leave(Status status) const {
+    return hasEnd && status.errorCode() == hone::ErrorCode::PeerLost
                ? Status::ok()
                : status;
   }
@@ -605,6 +604,37 @@ TEST(EnsembleTest, AllKnowThatTheLastOneIsThere) {
     });
   for (std::thread &program : programs)
     program.join();
+}
+
+// Whatever else happens meanwhile.
+TEST(EnsembleTest, WhoDoesNotComeIsWaitedForOnce) {
+  const int timeout = 2000;
+  for (size_t other : {0, 2}) {
+    Chain chain;
+    std::thread comesBack([&] {
+      for (int life = 0; life < 2; ++life) {
+        Member member(chain, other, 3, timeout);
+        member.begin();
+        std::thread dies([&] {
+          std::this_thread::sleep_for(milliseconds(timeout / 2));
+          chain.kill(nameOf(other));
+        });
+        EXPECT_FALSE(member.meet().isOk());
+        dies.join();
+        member.end();
+        chain.revive(nameOf(other));
+      }
+    });
+    Member b(chain, 1, 3, timeout);
+    b.begin();
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(b.meet().errorCode(), hone::ErrorCode::PeerLost);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun,
+              milliseconds(timeout * 7 / 4));
+    chain.kill(nameOf(1)); // so it does not wait for a farewell
+    b.end();
+    comesBack.join();
+  }
 }
 
 // Only the program before it is refused by it.

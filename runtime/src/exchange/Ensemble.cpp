@@ -75,7 +75,7 @@ void Ensemble::leave() {
       busy = session->whoIsBusy();
   for (auto &session : sessions)
     if (isRefused)
-      session->giveUp();
+      session->keepSilent();
     else
       session->leave(busy);
 }
@@ -160,6 +160,13 @@ static Result<Ensemble::Start> startAt(const Ensemble::Start &start,
   }
 }
 
+Status Ensemble::awaitGreeting(Session &other, const Patience &patience) {
+  Status status = other.awaitGreeting(patience);
+  if (!status.isOk())
+    seen = events.load();
+  return status;
+}
+
 Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
   // Nobody waits for acknowledgements of the round before.
   for (auto &session : sessions)
@@ -170,7 +177,7 @@ Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
     toGreet.timeout = kMostMoment;
   for (Session *each : after) {
     const bool isThere = each->isMet();
-    HONE_TRY(each->awaitGreeting(toGreet));
+    HONE_TRY(awaitGreeting(*each, toGreet));
     // Who waits for this one learns why it takes its time.
     if (!isThere && before)
       HONE_TRY(before->tellMet(asked.round));
@@ -215,7 +222,7 @@ Result<Ensemble::Start> Ensemble::leadRound(const Folder &own, uint64_t steps,
 }
 
 Result<Session::Asked> Ensemble::awaitAsked() {
-  HONE_TRY(before->awaitGreeting());
+  HONE_TRY(awaitGreeting(*before, about.patience));
   const auto from = std::chrono::steady_clock::now();
   const std::string what = joined({"a round of '", before->peer(), "'"});
   for (;;) {
@@ -237,7 +244,7 @@ Result<Session::Asked> Ensemble::awaitAsked() {
             what, std::chrono::duration_cast<std::chrono::milliseconds>(
                       std::chrono::steady_clock::now() - from));
         !status.isOk()) {
-      before->giveUp(); // it need not hear that either
+      before->giveUp();
       return status;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -116,6 +116,8 @@ private:
   Result<Start> followRound(const Folder &own);
   /// Waits for the next round that the program before this one asks for.
   Result<Session::Asked> awaitAsked();
+  /// Whatever happens meanwhile, nobody is waited for twice that did not come.
+  Status awaitGreeting(Session &other, const Patience &patience);
   /// Asks all after this one for a round, and adds what they have saved.
   Status gather(Session::Asked asked, CommonSteps &common);
   /// The round begins here, and all after this one are told where.

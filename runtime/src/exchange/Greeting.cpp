@@ -57,7 +57,7 @@ void Session::encodeGreeting(bool asks) {
   pending = encode(frame, frameOut.get());
 }
 
-bool Session::greet() {
+void Session::greet() {
   const Clock::time_point begin = Clock::now();
   Reminder said(Clock::time_point{});
   bool isAlive = true;
@@ -65,7 +65,7 @@ bool Session::greet() {
     {
       std::lock_guard<std::mutex> lock(mutex);
       if (hasGreeting)
-        return true;
+        return;
     }
     if (said.isDue(Clock::now())) {
       encodeGreeting(/*asks=*/true);
@@ -75,11 +75,10 @@ bool Session::greet() {
     isAlive = isAlive && receiveNext(20);
   }
   std::lock_guard<std::mutex> lock(mutex);
-  if (hasGreeting) // with differences
-    return true;
+  if (hasGreeting || isEnding) // with differences, or to say a last word
+    return;
   self.engine->close(link);
   link = nullptr;
-  return false;
 }
 
 void Session::tellDifferences() {

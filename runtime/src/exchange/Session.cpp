@@ -164,7 +164,7 @@ Session::~Session() {
           std::chrono::duration_cast<milliseconds>(Clock::now() - leftAt);
       return hasOpenSends() ? !self.patience.check("", waited).isOk() ||
                                   isInterrupted() || waited > kMostLeave
-                            : (hasFarewell && (hasTakenLeave || !link)) ||
+                            : (hasFarewell && (hasTakenLeave || isApart())) ||
                                   waited > kMostFarewell;
     };
     while (!isOver())
@@ -176,10 +176,12 @@ Session::~Session() {
   thread.join();
 }
 
-// A program that a signal stops may come back, so it does not take leave.
+bool Session::mayComeBack() const {
+  return isSilent || (self.patience.isStopped && self.patience.isStopped());
+}
+
 bool Session::endsAtOnce() const {
-  return !isGreeted || isGivenUp || !failure.isOk() ||
-         (self.patience.isStopped && self.patience.isStopped());
+  return !isGreeted || isGivenUp || !failure.isOk() || mayComeBack();
 }
 
 void Session::beginToLeave() {
@@ -200,6 +202,11 @@ void Session::leave(const std::string &third) {
 void Session::giveUp() {
   std::lock_guard<std::mutex> lock(mutex);
   isGivenUp = true;
+}
+
+void Session::keepSilent() {
+  std::lock_guard<std::mutex> lock(mutex);
+  isSilent = true;
 }
 
 bool Session::hasOpenSends() const {
@@ -363,8 +370,8 @@ void *Session::runThread(void *session) {
 bool Session::isStopping() {
   std::lock_guard<std::mutex> lock(mutex);
   // One that leaves does not dial a peer that has left.
-  const bool isApart = !link && isLeaving && hasFarewell;
-  return isEnding || isApart || !failure.isOk();
+  const bool haveBothLeft = isLeaving && hasFarewell && isApart();
+  return isEnding || haveBothLeft || !failure.isOk();
 }
 
 int Session::pause() {
@@ -374,8 +381,10 @@ int Session::pause() {
 
 void Session::run() {
   while (!isStopping()) {
-    if (!link && !connect())
+    if (!link) {
+      connect();
       continue;
+    }
     bool hasSent = false;
     if (!sendNext(hasSent))
       takeRest();
@@ -386,21 +395,32 @@ void Session::run() {
     link = nullptr;
     changed.notify_all();
   }
-  bool differs, owes;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    differs = failure.errorCode() == ErrorCode::PartsDiffer;
-    owes = link && owesRefusal;
-  }
-  bool hasSent;
-  if (differs)
-    tellDifferences();
-  else if (owes)
-    (void)sendNext(hasSent);
+  if (link)
+    sayLast();
   std::lock_guard<std::mutex> lock(mutex);
   if (link)
     self.engine->close(link);
   link = nullptr;
+}
+
+void Session::sayLast() {
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    if (failure.errorCode() == ErrorCode::PartsDiffer) {
+      lock.unlock();
+      return tellDifferences();
+    }
+    if (!owesRefusal && (hasTakenLeave || !failure.isOk() || mayComeBack()))
+      return;
+    if (!owesRefusal)
+      control.assign(1, {FrameKind::Farewell, {}, 0, 0});
+    owesGreeting = false;
+  }
+  // A frame that the engine has not taken yet leaves first.
+  bool hasSent = true;
+  for (int frames = 0; frames < 2 && hasSent && !hasTakenLeave; ++frames)
+    if (!sendNext(hasSent))
+      return;
 }
 
 void Session::takeRest() {
@@ -421,7 +441,7 @@ void Session::makeRoom(uint64_t payload) {
   frameIn.reset(new char[kFrameHeader + room]);
 }
 
-bool Session::connect() {
+void Session::connect() {
   char why[256] = "";
   milliseconds backOff = kMostBackOff / 16;
   hone_link *made = nullptr;
@@ -443,7 +463,7 @@ bool Session::connect() {
     backOff = std::min(2 * backOff, kMostBackOff);
   }
   if (!made)
-    return false;
+    return;
   {
     std::lock_guard<std::mutex> lock(mutex);
     link = made;
@@ -468,7 +488,7 @@ bool Session::connect() {
       own.isAsked = false;
     }
   }
-  return greet();
+  greet();
 }
 
 void Session::encodeRefusal() {

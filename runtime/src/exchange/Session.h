@@ -90,6 +90,8 @@ public:
   void leave(const std::string &busy = "");
   /// The end of the session waits for nothing.
   void giveUp();
+  /// Nor does it say anything: the peer waits for another process.
+  void keepSilent();
 
   Status postSend(const Transport::Message &message, const char *bytes,
                   uint64_t size);
@@ -183,10 +185,10 @@ private:
 
   static void *runThread(void *session);
   void run();
-  bool connect();
+  void connect();
   /// Why an engine says that it is of no use to try again; ok: it does not.
   Status refusalOf(int number, const char *why) const;
-  bool greet();
+  void greet();
   /// Until the peer, too, knows in what both differ: it would else wait for a
   /// program that is gone.
   void tellDifferences();
@@ -241,8 +243,16 @@ private:
     return name.schedule == kControl ? self.run : round;
   }
   bool hasOpenSends() const;
+  /// Whether another process may come in this one's place, so that the peer is
+  /// not told that it has gone.
+  bool mayComeBack() const;
   /// Whether its end waits for nothing.
   bool endsAtOnce() const;
+  /// Whether no link has brought the peer's greeting.
+  bool isApart() const { return !link || !hasGreeting; }
+  /// Of a thread that ends: why the peer is refused, or that this side has
+  /// gone. Whether it is heard is not waited for.
+  void sayLast();
   void beginToLeave();
 
   MessageName nameOf(const Transport::Message &message) const;
@@ -290,6 +300,7 @@ private:
   bool owesRefusal = false;
   bool isKnown = false;   ///< to the peer: this side's greeting
   bool isGivenUp = false; ///< a wait has ended without a sign of the peer
+  bool isSilent = false;  ///< see keepSilent()
   bool isLeaving = false, hasFarewell = false, isEnding = false;
   bool hasTakenLeave = false; ///< the engine took this side's farewell
   std::string busy;           ///< as whoIsBusy() and leave()
