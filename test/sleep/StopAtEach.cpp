@@ -101,10 +101,12 @@ static void write(CompiledProgram &program, const std::string &path,
   suspended.completed = completed;
   suspended.state = program.trainer->suspended();
   suspended.program = program.module.abi().program_digest;
-  require(SuspendedFile::write(path, suspended, program.trainer->memory(),
-                               program.trainer->memoryBytes(),
-                               program.trainer->trainables().remembered(),
-                               program.trainer->offloaded()));
+  require(
+      SuspendedFile::write(path, suspended, program.trainer->memory(),
+                           program.trainer->memoryBytes(),
+                           program.trainer->trainables().remembered(),
+                           program.trainer->trainables().checkpointVectors(),
+                           program.trainer->offloaded()));
 }
 
 /// Reads into `program`, whose memory is garbage before.
@@ -120,7 +122,9 @@ static SuspendedStep read(CompiledProgram &program, const std::string &path) {
   auto file = require(SuspendedFile::open(path));
   require(file->step.check(path, {}, program.module.abi().program_digest));
   require(file->read(trainer.memory(), trainer.memoryBytes(),
-                     trainer.trainables().remembered(), trainer.offloaded()));
+                     trainer.trainables().remembered(),
+                     trainer.trainables().checkpointVectors(),
+                     trainer.offloaded()));
   return file->step;
 }
 

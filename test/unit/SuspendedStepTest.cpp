@@ -8,6 +8,7 @@
 #include "step/Interpreter.h"
 #include "step/PauseRule.h"
 
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -314,7 +315,7 @@ class SuspendedFileTest : public testing::Test {
 protected:
   void write(const SuspendedStep &step) {
     ASSERT_TRUE(SuspendedFile::write(path, step, MemoryView(memory.data()),
-                                     memory.size(), remembered)
+                                     memory.size(), remembered, {})
                     .isOk());
   }
 
@@ -337,15 +338,39 @@ TEST_F(SuspendedFileTest, GivesBackWhatWasWritten) {
   auto numbers = remembered;
   numbers[0].values = {0, 0};
   ASSERT_TRUE(opened.value()
-                  ->read(MemoryView(back.data()), back.size(), numbers)
+                  ->read(MemoryView(back.data()), back.size(), numbers, {})
                   .isOk());
   EXPECT_EQ(back, memory);
   EXPECT_EQ(numbers[0].values, remembered[0].values);
   // Of another size, nothing is read.
   EXPECT_EQ(opened.value()
-                ->read(MemoryView(back.data()), back.size() - 1, numbers)
+                ->read(MemoryView(back.data()), back.size() - 1, numbers, {})
                 .errorCode(),
             ErrorCode::DamagedSuspended);
+}
+
+// As a checkpoint: such a step would train on with it.
+TEST_F(SuspendedFileTest, WhatIsTrainedIsFinite) {
+  const float infinite = INFINITY;
+  memcpy(memory.data() + 4 * 100, &infinite, sizeof(infinite));
+  const std::vector<CheckpointVector> trained = {
+      {"theta", Dtype::F32, 101, MemoryView(memory.data())}};
+  const Status status =
+      SuspendedFile::write(path, someStep(), MemoryView(memory.data()),
+                           memory.size(), remembered, trained);
+  EXPECT_EQ(status.errorCode(), ErrorCode::Diverged);
+  EXPECT_EQ(status.message().place, "step 47");
+  EXPECT_NE(status.render().find("theta"), std::string::npos);
+  EXPECT_FALSE(platform::exists(path));
+  // One that somebody has changed, with its digest.
+  write(someStep());
+  Result<std::optional<SuspendedFile>> opened = SuspendedFile::open(path);
+  ASSERT_TRUE(opened.isOk());
+  EXPECT_EQ(
+      opened.value()
+          ->read(MemoryView(memory.data()), memory.size(), remembered, trained)
+          .errorCode(),
+      ErrorCode::DamagedSuspended);
 }
 
 TEST_F(SuspendedFileTest, AnyByteThatChangedIsSeen) {

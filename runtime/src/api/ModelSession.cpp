@@ -232,7 +232,8 @@ Result<bool> ModelSession::resumeStep(const CheckpointStore::Found &saved) {
   }
   HONE_TRY(file.step.check(path, identity, module.abi().program_digest));
   HONE_TRY(file.read(trainer->memory(), trainer->memoryBytes(),
-                     trainables().remembered(), trainer->offloaded()));
+                     trainables().remembered(),
+                     trainables().checkpointVectors(), trainer->offloaded()));
   completed = file.step.completed;
   inMidStep = file.step;
   log.write(HONE_LOG_NOTE,
@@ -291,6 +292,7 @@ Status ModelSession::suspend(const std::string &rows, const TimedPause &pause) {
   inMidStep = step; // it can go on here whether it is written or not
   return SuspendedFile::write(suspendedPath(), step, trainer->memory(),
                               trainer->memoryBytes(), trainables().remembered(),
+                              trainables().checkpointVectors(),
                               trainer->offloaded());
 }
 

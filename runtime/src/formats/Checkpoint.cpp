@@ -110,6 +110,25 @@ static std::string trainerText(int64_t step, const CheckpointIdentity &identity,
   return text + "  \"step\": " + std::to_string(step) + "\n}\n";
 }
 
+static Status checkFinite(int64_t step, const CheckpointVector &vector,
+                          const char *bytes, uint64_t size) {
+  if (areFinite(vector.dtype, bytes, size))
+    return Status::ok();
+  return Status(ErrorCode::Diverged, "step " + std::to_string(step),
+                "expects finite numbers but got NaN or infinity in " +
+                    vector.name,
+                "lower --learning-rate; the checkpoints from before are kept");
+}
+
+Status checkFinite(int64_t step, const std::vector<CheckpointVector> &vectors) {
+  for (const CheckpointVector &v : vectors)
+    HONE_TRY(v.data.read(v.elements * dtypeBytes(v.dtype),
+                         [&](const char *part, uint64_t n) {
+                           return checkFinite(step, v, part, n);
+                         }));
+  return Status::ok();
+}
+
 /// Writes state.safetensors; `entry` becomes its line of the manifest.
 static Status writeState(const std::string &path, int64_t step,
                          const std::vector<CheckpointVector> &vectors,
@@ -124,15 +143,8 @@ static Status writeState(const std::string &path, int64_t step,
     for (const CheckpointVector &v : vectors)
       if (v.name == info.name)
         HONE_TRY(v.data.read(info.bytes(), [&](const char *part, uint64_t n) {
-          return areFinite(v.dtype, part, n)
-                     ? writer.write(part, n)
-                     : Status(ErrorCode::Diverged,
-                              "step " + std::to_string(step),
-                              "expects finite numbers but got NaN or infinity "
-                              "in " +
-                                  v.name,
-                              "lower --learning-rate; the checkpoints from "
-                              "before are kept");
+          Status finite = checkFinite(step, v, part, n);
+          return finite.isOk() ? writer.write(part, n) : finite;
         }));
   HONE_TRY(writer.commit(FolderSync::Later));
   entry =

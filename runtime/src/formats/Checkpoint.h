@@ -35,6 +35,10 @@ struct CheckpointTarget {
   MemoryView data;
 };
 
+/// Errors: Diverged if a number of `vectors` after `step` steps is NaN or
+/// infinite.
+Status checkFinite(int64_t step, const std::vector<CheckpointVector> &vectors);
+
 /// Names and values, e.g. {"--learning-rate", "0.001"}. Opaque here.
 using CheckpointFields = std::map<std::string, std::string>;
 

@@ -439,9 +439,9 @@ Status Run::preparePauses() {
   const Options &options = inputs.options;
   const MemoryView memory = trainer.memory();
   if (goesOn)
-    HONE_TRY(goesOn->read(memory, trainer.memoryBytes(),
-                          trainer.trainables().remembered(),
-                          trainer.offloaded()));
+    HONE_TRY(goesOn->read(
+        memory, trainer.memoryBytes(), trainer.trainables().remembered(),
+        trainer.trainables().checkpointVectors(), trainer.offloaded()));
   if (!options.pauses())
     return Status::ok();
   PauseRule::Limits limits;
@@ -489,7 +489,8 @@ Status Run::suspend() {
   step.evaluation = evaluationFields();
   HONE_TRY(SuspendedFile::write(
       suspendedPath(), step, trainer.memory(), trainer.memoryBytes(),
-      trainer.trainables().remembered(), trainer.offloaded()));
+      trainer.trainables().remembered(),
+      trainer.trainables().checkpointVectors(), trainer.offloaded()));
   hasSuspended = true;
   suspended = step.describe();
   inputs.peak.sample();

@@ -210,7 +210,9 @@ Status
 SuspendedFile::write(const std::string &path, const SuspendedStep &step,
                      const MemoryView &memory, uint64_t memoryBytes,
                      const std::vector<Trainables::Remembered> &remembered,
+                     const std::vector<CheckpointVector> &trained,
                      Offloading *offloaded) {
+  HONE_TRY(checkFinite(int64_t(step.completed) + 1, trained));
   if (offloaded)
     HONE_TRY(offloaded->settle());
   const std::string text = step.text();
@@ -257,7 +259,7 @@ Result<double> SuspendedFile::timeWriting(const std::string &path,
   const uint64_t bytes = std::min(memoryBytes, mostBytes);
   const std::string probe = path + probeSuffix;
   const double before = steadySeconds();
-  HONE_TRY(write(probe, {}, memory, bytes, {}));
+  HONE_TRY(write(probe, {}, memory, bytes, {}, {}));
   const double took = steadySeconds() - before;
   platform::removeFile(probe.c_str());
   return took * double(memoryBytes + more) / double(bytes);
@@ -333,6 +335,7 @@ void SuspendedFile::copy(const std::string &name, MemoryView to) const {
 
 Status SuspendedFile::read(MemoryView memory, uint64_t memoryBytes,
                            std::vector<Trainables::Remembered> &remembered,
+                           const std::vector<CheckpointVector> &trained,
                            Offloading *offloaded) const {
   HONE_TRY(expect(MemoryName, Dtype::U8, memoryBytes));
   if (offloaded)
@@ -353,7 +356,11 @@ Status SuspendedFile::read(MemoryView memory, uint64_t memoryBytes,
   copy(MemoryName, memory);
   for (Trainables::Remembered &own : remembered)
     copy(own.setting, MemoryView(own.values.data()));
-  return Status::ok();
+  // No step writes such a one.
+  Status finite = checkFinite(int64_t(step.completed) + 1, trained);
+  return finite.errorCode() == ErrorCode::Diverged
+             ? damaged(path(), finite.message().problem)
+             : finite;
 }
 
 } // namespace hone::rt

@@ -66,13 +66,15 @@ public:
     return memoryBytes + headerBytes;
   }
 
-  /// Writes it over what is at `path`, which stays on an error. Takes a buffer
-  /// and no more. Errors: as OutputFile.
-  /// So does what rests in the file of `offloaded`, unless null, which is
-  /// settled before. Errors also: as Offloading::settle.
+  /// Writes it over what is at `path`, which stays on an error, with what rests
+  /// in the file of `offloaded`, unless null, which is settled before. Takes a
+  /// buffer and no more. `trained` has numbers of the memory that are finite as
+  /// long as a run goes on. Errors: as OutputFile, Offloading::settle and
+  /// checkFinite.
   static Status write(const std::string &path, const SuspendedStep &step,
                       const MemoryView &memory, uint64_t memoryBytes,
                       const std::vector<Trainables::Remembered> &remembered,
+                      const std::vector<CheckpointVector> &trained,
                       Offloading *offloaded = nullptr);
 
   /// How long a writing of `memory` and `more` bytes takes, in seconds: of a
@@ -90,10 +92,11 @@ public:
   SuspendedStep step;
 
   /// Puts back what was written. Errors: DamagedSuspended where it does not
-  /// fit; nothing is changed then.
-  /// Errors also: as Offloading::fill.
+  /// fit, and nothing is changed then, or where a number of `trained` is not
+  /// finite; as Offloading::fill.
   Status read(MemoryView memory, uint64_t memoryBytes,
               std::vector<Trainables::Remembered> &remembered,
+              const std::vector<CheckpointVector> &trained,
               Offloading *offloaded = nullptr) const;
 
 private:
