@@ -184,21 +184,20 @@ std::atomic<uint64_t> events{0};
 uint64_t seen = 0;
 
 Session::Peer peer(int milliseconds) {
-  return {
-      &engine,
-      "",
-      "a",
-      "b",
-      /*run=*/1,
-      std::make_shared<const Session::Equal>(Session::Equal{{"model", "m"}}),
-      {std::chrono::milliseconds(milliseconds)},
-      &events,
-      &seen,
-      /*mayHalt=*/true,
-      /*waiting=*/nullptr,
-      /*outlives=*/true,
-      /*countsRestarts=*/true,
-      kMostFramePayload};
+  return {&engine,
+          "",
+          "a",
+          "b",
+          /*run=*/1,
+          std::make_shared<const std::string>("model=m\n"),
+          {std::chrono::milliseconds(milliseconds)},
+          &events,
+          &seen,
+          /*mayHalt=*/true,
+          /*waiting=*/nullptr,
+          /*outlives=*/true,
+          /*countsRestarts=*/true,
+          kMostFramePayload};
 }
 
 } // namespace

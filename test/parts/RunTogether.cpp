@@ -213,16 +213,15 @@ static std::unique_ptr<Transport> connect(const Plan &plan,
   for (size_t begin = 0; begin < plan.peers.size();) {
     const size_t end = std::min(plan.peers.find(',', begin), plan.peers.size());
     const std::string peer = plan.peers.substr(begin, end - begin);
-    transport->add(
-        peer, test::require(Session::open(
-                  {find(),
-                   plan.address,
-                   name,
-                   peer,
-                   /*run=*/1,
-                   std::make_shared<const Session::Equal>(
-                       Session::Equal{{"steps", std::to_string(plan.steps)}}),
-                   {plan.timeout}})));
+    transport->add(peer, test::require(Session::open(
+                             {find(),
+                              plan.address,
+                              name,
+                              peer,
+                              /*run=*/1,
+                              std::make_shared<const std::string>(
+                                  "steps=" + std::to_string(plan.steps) + "\n"),
+                              {plan.timeout}})));
     begin = end + 1;
   }
   return transport;

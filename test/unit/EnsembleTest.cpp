@@ -38,7 +38,7 @@ Ensemble::About about(const Chain &chain, size_t place, size_t count,
   for (const std::string &peer : {about.before, nameOf(place + 1)})
     if (!peer.empty() && (peer == about.before || !about.after.empty()))
       about.links.push_back({peer});
-  about.equal = {{"model", "m"}};
+  about.equal = "model=m\n";
   about.patience = patience;
   return about;
 }

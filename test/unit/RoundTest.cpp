@@ -24,7 +24,7 @@ protected:
                        own,
                        other,
                        /*run=*/1,
-                       std::make_shared<const Session::Equal>(),
+                       std::make_shared<const std::string>(),
                        {timeout}};
     peer.mayHalt = true;
     return std::move(Session::start(std::move(peer)).value());

@@ -127,7 +127,7 @@ protected:
   }
   std::unique_ptr<Session> start(const char *self, const char *peer) {
     Session::Peer own = {&engine,   "", self,
-                         peer,      1,  std::make_shared<Session::Equal>(),
+                         peer,      1,  std::make_shared<std::string>(),
                          {patience}};
     own.payload = kMostFramePayload;
     return std::move(Session::start(own).value());

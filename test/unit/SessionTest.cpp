@@ -23,10 +23,9 @@ protected:
             self,
             other,
             1,
-            std::make_shared<const Session::Equal>(kEqual),
+            std::make_shared<const std::string>("model=m\n"),
             {std::chrono::milliseconds(timeout)}};
   }
-  inline static const Session::Equal kEqual = {{"model", "m"}};
   static Transport::Message message(uint64_t index, const char *to, bool isSent,
                                     const char *channel) {
     return {0, 3, channel, index, to, isSent};
@@ -111,13 +110,12 @@ TEST_F(SessionTest, AGreetingNamesWhatDiffersHoweverMuchIsEqual) {
     std::string problems[2];
     auto open = [&](const char *self, const char *other, bool isOther,
                     std::string &problem) {
-      Session::Equal equal;
+      std::string equal;
       for (int i = 0; i < 1000; ++i)
-        equal["part" + std::to_string(i) + ".learning_rate"] = "0.5";
-      if (isOther)
-        equal["part999.learning_rate"] = "0.25";
+        equal += "part" + std::to_string(i) +
+                 ".learning_rate=" + (isOther && i == 999 ? "0.25\n" : "0.5\n");
       Session::Peer own = peer(self, other);
-      own.equal = std::make_shared<const Session::Equal>(std::move(equal));
+      own.equal = std::make_shared<const std::string>(std::move(equal));
       own.payload = kShortPayload;
       auto opened = Session::open(own);
       problem = opened.isOk() ? "" : opened.status().message().problem;
@@ -134,20 +132,22 @@ TEST_F(SessionTest, AGreetingNamesWhatDiffersHoweverMuchIsEqual) {
 
 TEST_F(SessionTest, AGreetingNamesWhatDiffers) {
   std::string problems[2];
-  auto open = [&](const char *self, const char *other, const char *rate,
+  auto open = [&](const char *self, const char *other, const char *lines,
                   std::string &problem) {
     Session::Peer own = peer(self, other);
-    own.equal = std::make_shared<const Session::Equal>(
-        Session::Equal{{"model", "m"}, {"rate", rate}});
+    own.equal = std::make_shared<const std::string>(lines);
     auto opened = Session::open(own);
     problem = opened.isOk() ? "" : opened.status().message().problem;
   };
-  std::thread a([&] { open("a", "b", "0.5", problems[0]); });
-  std::thread b([&] { open("b", "a", "0.25", problems[1]); });
+  std::thread a([&] { open("a", "b", "model=m\nrate=0.5\n", problems[0]); });
+  std::thread b(
+      [&] { open("b", "a", "model=m\nrate=0.25\nseed=1\n", problems[1]); });
   a.join();
   b.join();
-  EXPECT_EQ(problems[0], "differs in rate (here 0.5, there 0.25)");
-  EXPECT_EQ(problems[1], "differs in rate (here 0.25, there 0.5)");
+  EXPECT_EQ(problems[0], "differs in rate (here 0.5, there 0.25), seed (here "
+                         "none, there 1)");
+  EXPECT_EQ(problems[1], "differs in rate (here 0.25, there 0.5), seed (here "
+                         "1, there none)");
 }
 
 // Its thread answers and gives signs of life, but it sends nothing.

@@ -27,11 +27,11 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
   std::unique_ptr<Ensemble> made(new Ensemble(std::move(about)));
   const About &own = made->about;
   made->rounds = platform::randomNumber() << 32;
-  const auto equal = std::make_shared<const Session::Equal>(own.equal);
+  const auto equal = std::make_shared<const std::string>(own.equal);
   for (const auto &[peer, payload] : own.links) {
     const bool isBefore = peer == own.before;
     const bool isAfter =
-        std::find(own.after.begin(), own.after.end(), peer) != own.after.end();
+        std::count(own.after.begin(), own.after.end(), peer) > 0;
     Session::Peer told{own.engine, own.address, own.self,    peer,
                        /*run=*/1,  equal,       own.patience};
     told.events = &made->events;

@@ -44,7 +44,7 @@ public:
     /// To those that this one meets: the ones before and after it, and others
     /// that it exchanges anything with.
     std::vector<Link> links;
-    Session::Equal equal; ///< see Session::Peer
+    std::string equal; ///< see Session::Peer
     Patience patience;
   };
   /// What a program has saved, newest first, and the name of the run that it is

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <map>
 
 namespace hone::rt {
 
@@ -20,30 +19,58 @@ using std::chrono::milliseconds;
 
 /// For the peer's greeting on a new link, which may be slow.
 static constexpr milliseconds kMostGreeting{60000};
-/// The key of a greeting that says which process greets; it need not be equal.
-static constexpr const char *kIncarnation = ".incarnation";
-/// The key of one that does not tell all.
-static constexpr const char *kDigest = ".digest";
+/// The name in a greeting of what says which process greets; it need not be
+/// equal.
+static constexpr std::string_view kIncarnation = ".incarnation";
+/// The same of a digest, in one that does not tell all.
+static constexpr std::string_view kDigest = ".digest";
+/// What one side says that the other one does not.
+static constexpr std::string_view kNone = "none";
 
-Session::Equal Session::allEqual() const {
-  Equal all = *self.equal;
-  all["protocol"] = std::to_string(kProtocol);
-  all["bytes of a frame"] = std::to_string(self.payload);
-  return all;
+/// Takes the first line "name=value" of `lines`; false: there is none.
+static bool takeLine(std::string_view &lines, std::string_view &name,
+                     std::string_view &value) {
+  if (lines.empty())
+    return false;
+  const std::string_view line = lines.substr(0, lines.find('\n'));
+  lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  name = line.substr(0, line.find('='));
+  value = line.substr(std::min(name.size() + 1, line.size()));
+  return true;
 }
 
-std::string Session::textOfEqual() const {
-  std::string text;
-  for (const auto &[key, value] : allEqual())
-    text += joined({key, "=", value, "\n"});
-  return text;
+static std::string_view valueIn(std::string_view lines, std::string_view name) {
+  std::string_view each, value;
+  while (takeLine(lines, each, value))
+    if (each == name)
+      return value;
+  return kNone;
+}
+
+/// Adds in what lines of ours differ from theirs, or with `isOurs` false the
+/// lines that only they have.
+static void addDifferences(std::string &differences, std::string_view ours,
+                           std::string_view theirs, bool isOurs) {
+  std::string_view lines = isOurs ? ours : theirs, name, value;
+  while (takeLine(lines, name, value)) {
+    const std::string_view here = isOurs ? value : valueIn(ours, name),
+                           there = isOurs ? valueIn(theirs, name) : value;
+    if (here != there && (isOurs || here == kNone) && name != kIncarnation)
+      differences += joined({differences.empty() ? "" : ", ", name, " (here ",
+                             here, ", there ", there, ")"});
+  }
+}
+
+std::string Session::allEqual() const {
+  return joined({*self.equal, "bytes of a frame=", std::to_string(self.payload),
+                 "\nprotocol=", std::to_string(kProtocol), "\n"});
 }
 
 void Session::encodeGreeting(bool asks) {
   std::string text =
       joined({kIncarnation, "=", std::to_string(incarnation), "\n"});
   if (tellsAll) {
-    text += textOfEqual();
+    text += allEqual();
     makeRoom(kMostGreetingBytes);
   } else {
     text += joined({kDigest, "=", digest, "\n"});
@@ -103,37 +130,10 @@ void Session::tellDifferences() {
   }
 }
 
-std::string Session::differencesOf(Equal theirs) const {
-  const Equal ours = allEqual();
-  const std::string none = "none";
-  for (const auto &[key, value] : ours)
-    theirs.emplace(key, none);
-  std::string differences;
-  for (const auto &[key, there] : theirs) {
-    const auto mine = ours.find(key);
-    const std::string &here = mine == ours.end() ? none : mine->second;
-    if (here == there)
-      continue;
-    differences += joined({differences.empty() ? "" : ", ", key, " (here ",
-                           here, ", there ", there, ")"});
-  }
-  return differences;
-}
-
 void Session::handleGreeting(const Frame &frame) {
-  Equal theirs;
-  const std::string text(frame.payload, frame.payloadBytes);
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const size_t middle = text.find('=', begin);
-    if (middle < end)
-      theirs[text.substr(begin, middle - begin)] =
-          text.substr(middle + 1, end - middle - 1);
-    begin = end + 1;
-  }
+  const std::string_view theirs(frame.payload, frame.payloadBytes);
   const uint64_t theirIncarnation =
-      strtoull(theirs[kIncarnation].c_str(), nullptr, 10);
-  theirs.erase(kIncarnation);
+      strtoull(std::string(valueIn(theirs, kIncarnation)).c_str(), nullptr, 10);
   if (peerIncarnation != theirIncarnation)
     progress();
   if (peerIncarnation != 0 && peerIncarnation != theirIncarnation) {
@@ -147,9 +147,12 @@ void Session::handleGreeting(const Frame &frame) {
   }
   peerIncarnation = theirIncarnation;
   std::string differences;
-  if (const auto told = theirs.find(kDigest); told == theirs.end()) {
-    differences = differencesOf(std::move(theirs));
-  } else if (told->second != digest) {
+  const std::string_view told = valueIn(theirs, kDigest);
+  if (told == kNone) {
+    const std::string ours = allEqual();
+    for (const bool isOurs : {true, false})
+      addDifferences(differences, ours, theirs, isOurs);
+  } else if (told != digest) {
     tellsAll = owesGreeting = true;
     isKnown = false;
     return;

@@ -66,7 +66,7 @@ Session::Session(Peer peer)
     : self(std::move(peer)), lengths(self.payload, frameSeconds(self.patience)),
       finished(LinkPlan::namesRemembered(*self.engine)),
       incarnation(platform::randomNumber() | 1), round(self.run) {
-  digest = Sha256::hex(textOfEqual());
+  digest = Sha256::hex(allEqual());
 }
 
 Session::Reminder::Reminder(Clock::time_point heard)
@@ -412,9 +412,11 @@ void Session::sayLast() {
     }
     if (!owesRefusal && (hasTakenLeave || !failure.isOk() || mayComeBack()))
       return;
-    if (!owesRefusal)
-      control.assign(1, {FrameKind::Farewell, {}, 0, 0});
     owesGreeting = false;
+    if (!owesRefusal) {
+      control.clear();
+      control.push_back({FrameKind::Farewell, {}, 0, 0});
+    }
   }
   // A frame that the engine has not taken yet leaves first.
   bool hasSent = true;

@@ -42,14 +42,13 @@ namespace hone::rt {
 
 class Session {
 public:
-  /// By name.
-  using Equal = std::map<std::string, std::string>;
   struct Peer {
     const hone_engine *engine;
     std::string address, self, peer;
     uint64_t run; ///< the same on both sides
-    /// What must be equal on both sides. Of many parts it is long.
-    std::shared_ptr<const Equal> equal;
+    /// What must be equal on both sides: a line "name=value" for each. Of many
+    /// parts it is long.
+    std::shared_ptr<const std::string> equal;
     Patience patience;
     /// Counts what gives up a round: the peer began anew, or asks for another
     /// round. A wait ends once it is not `*seen`. Null: nothing does.
@@ -198,11 +197,7 @@ private:
   /// Tells the peer, and ends the session or gives up the round.
   void refuse(Status why);
   /// What must be equal, that of every link as well.
-  Equal allEqual() const;
-  /// A line for each.
-  std::string textOfEqual() const;
-  /// From what the peer says; "" if there are none.
-  std::string differencesOf(Equal theirs) const;
+  std::string allEqual() const;
   /// `asks` for the peer's, which may have been lost.
   void encodeGreeting(bool asks);
   void encodeRefusal();

@@ -53,8 +53,9 @@ Result<std::unique_ptr<RankGroup>> RankGroup::open(const Module &module,
   else
     about.after.assign(names.begin() + 1, names.end());
   about.address = options.exchange;
-  about.equal = equalOf(module, options.settings);
-  about.equal.merge(data);
+  std::map<std::string, std::string> equal = equalOf(module, options.settings);
+  equal.merge(data);
+  about.equal = linesOf(equal);
   // A signal is for the first rank, which saves after the step.
   about.patience = {std::chrono::seconds(int64_t(options.timeout)), nullptr};
   HONE_ASSIGN(about.engine, engineOf(options));

@@ -88,6 +88,13 @@ std::map<std::string, std::string> equalOf(const Module &module,
   return equal;
 }
 
+std::string linesOf(const std::map<std::string, std::string> &equal) {
+  std::string lines;
+  for (const auto &[name, value] : equal)
+    lines += joined({name, "=", value, "\n"});
+  return lines;
+}
+
 /// Refuses what only the program that leads reads: the others would pass it
 /// over in silence.
 static Status checkFollower(const std::string &self, const std::string &leader,
@@ -154,9 +161,10 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   about.links = linksOf(module, planOf(module, *about.engine));
   about.address = options.exchangeAt;
   HONE_TRY(checkLaunch(options, all));
-  about.equal = equalOf(module, options.settings);
+  std::map<std::string, std::string> equal = equalOf(module, options.settings);
   // What a program rounds of what it keeps is its own plan's.
-  about.equal.erase(options.settings.train.kept_dtype.identity());
+  equal.erase(options.settings.train.kept_dtype.identity());
+  about.equal = linesOf(equal);
   about.patience = patienceOf(options);
   return Ensemble::open(std::move(about));
 }

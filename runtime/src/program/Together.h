@@ -6,6 +6,8 @@
 #include "module/Module.h"
 #include "program/Options.h"
 
+#include <map>
+
 namespace hone::rt {
 
 /// The engine of --exchange, from the program's folder. Errors: NoEngine.
@@ -26,6 +28,8 @@ constexpr uint64_t exchangeLibraries = 16 << 20;
 /// What all programs must have been compiled and started with.
 std::map<std::string, std::string> equalOf(const Module &module,
                                            const Settings &settings);
+/// As Ensemble::About has it.
+std::string linesOf(const std::map<std::string, std::string> &equal);
 
 /// What can be told of the options of a program that trains with others before
 /// it reads anything. A server listens from here on. Errors: NoEngine,
