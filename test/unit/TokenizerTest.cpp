@@ -7,6 +7,8 @@
 
 #include "TokenizerFixture.h"
 
+#include "text/TextBytes.h"
+
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -192,6 +194,9 @@ TEST(Tokenizer, InvalidUtf8NamesTheByte) {
   ASSERT_FALSE(status.isOk());
   EXPECT_EQ(status.errorCode(), ErrorCode::DataNotUtf8);
   EXPECT_NE(status.render().find("data.txt: expected UTF-8 text but byte 3"),
+            std::string::npos)
+      << status.render();
+  EXPECT_NE(status.render().find("\n  help: " + utf8Remedy()),
             std::string::npos)
       << status.render();
 }

@@ -4,7 +4,7 @@
 
 #include "data/DataLines.h"
 #include "data/Gzip.h"
-#include "data/TextBytes.h"
+#include "text/TextBytes.h"
 
 #include <algorithm>
 #include <cctype>

@@ -15,9 +15,9 @@
 #include "data/ConversationFile.h"
 #include "data/DataFile.h"
 #include "data/SampleIds.h"
-#include "data/TextBytes.h"
 #include "data/Unusable.h"
 #include "platform/Files.h"
+#include "text/TextBytes.h"
 
 #include <algorithm>
 #include <cstdlib>

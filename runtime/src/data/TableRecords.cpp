@@ -5,7 +5,7 @@
 #include "base/Json.h"
 #include "base/JsonReader.h"
 #include "base/Utf8.h"
-#include "data/TextBytes.h"
+#include "text/TextBytes.h"
 
 #include <algorithm>
 

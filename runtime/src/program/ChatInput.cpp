@@ -3,6 +3,7 @@
 #include "program/ChatInput.h"
 
 #include "base/Utf8.h"
+#include "text/TextBytes.h"
 
 namespace hone::rt {
 
@@ -61,8 +62,7 @@ Status ChatInput::next(std::string &turn, bool &isEnd) {
   return Status(ErrorCode::DataNotUtf8, place,
                 "expects UTF-8 text but byte " + std::to_string(invalid + 1) +
                     " of the turn begins no character; the turn is left out",
-                "let the terminal write UTF-8, or convert the file, "
-                "for example with iconv -t UTF-8");
+                "let the terminal write UTF-8, or " + utf8Remedy());
 }
 
 } // namespace hone::rt

@@ -3,7 +3,7 @@
 #include "tasks/TaskReader.h"
 
 #include "base/Utf8.h"
-#include "data/TextBytes.h"
+#include "text/TextBytes.h"
 
 #include <algorithm>
 

@@ -10,6 +10,7 @@
 
 #include "base/Counted.h"
 #include "base/Utf8.h"
+#include "text/TextBytes.h"
 
 #include <algorithm>
 #include <optional>
@@ -213,11 +214,11 @@ Status Tokenizer::encode(std::string_view text, const std::string &place,
     const std::string_view part = charactersAt(text, at, WindowBytes);
     const size_t invalid = findInvalidUtf8(part);
     if (invalid != std::string_view::npos)
-      return Status(
-          ErrorCode::DataNotUtf8, place,
-          "expected UTF-8 text but byte " + std::to_string(at + invalid) +
-              " begins no valid character",
-          "convert the file to UTF-8, for example with iconv -t UTF-8");
+      return Status(ErrorCode::DataNotUtf8, place,
+                    "expected UTF-8 text but byte " +
+                        std::to_string(at + invalid) +
+                        " begins no valid character",
+                    utf8Remedy());
     normalize =
         normalize || (table.hasFlag(TokenizerTable::Nfc) && !check.add(part));
     at += part.size();

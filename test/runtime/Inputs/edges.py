@@ -29,7 +29,7 @@ ARCHIVES = {
         "textapi": "api text",
     },
     "tasks": {
-        "tasks": "base data step",
+        "tasks": "base data step text",
     },
     "exchange": {
         "exchange": "base platform step",

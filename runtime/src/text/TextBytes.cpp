@@ -1,6 +1,6 @@
 //===- TextBytes.cpp - Bytes that are UTF-8 text --------------------------===//
 
-#include "data/TextBytes.h"
+#include "text/TextBytes.h"
 
 #include "base/Utf8.h"
 
