@@ -75,6 +75,15 @@ int main(int argc, char **argv) {
   if (hone_tokenize(session, argv[2], 1, NULL, 0, &count) != HONE_OK ||
       count == 0)
     return 4;
+  /* The model has 300 ids, of which the tokenizer knows fewer. */
+  const int32_t known[] = {'h', 299, 'i'}, beyond[] = {'h', 300},
+                below[] = {-1};
+  if (hone_detokenize(session, known, 3, text, 64, &bytes) != HONE_OK ||
+      bytes != 2 || memcmp(text, "hi", 2) != 0)
+    return 5;
+  if (hone_detokenize(session, beyond, 2, text, 64, &bytes) != HONE_BAD_DATA ||
+      hone_detokenize(session, below, 1, text, 64, &bytes) != HONE_BAD_DATA)
+    return 6;
   hone_close(session);
   return 0;
 }

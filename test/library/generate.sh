@@ -16,6 +16,7 @@ count=$(wc -l <"$work/expected")
 ((count > 3)) || fail "only $count tokens"
 cmp <(head -n "$count" "$work/found") "$work/expected"
 echo "$count tokens as generate draws them"
+grep "hone_detokenize: id" "$work/text"
 link "$work/without" -I"$folder" "$here/generate.c" "$folder/libmodel.a"
 status=0
 "$work/without" "$weights" hello 3 || status=$?

@@ -179,7 +179,9 @@ hone_result hone_close(hone_session *session);
 
 /* With the tokenizer of the model, without the tokens that a template puts
    around a text. `count` is how many ids or bytes there are, of which at most
-   `capacity` are written. */
+   `capacity` are written. An id of the model for which its tokenizer has no
+   text, as where a vocabulary is padded, adds none; what is no id of the model
+   is HONE_BAD_DATA. */
 hone_result hone_tokenize(hone_session *session, const char *text,
                           uint64_t bytes, int32_t *ids, uint64_t capacity,
                           uint64_t *count);

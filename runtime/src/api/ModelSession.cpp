@@ -423,12 +423,24 @@ static Status checkSampling(const SamplingSettings &given) {
   return Status::ok();
 }
 
+Status ModelSession::checkIds(const char *function, const int32_t *ids,
+                              uint64_t count) const {
+  const auto vocabulary = int64_t(module.config().vocabSize);
+  for (uint64_t i = 0; i < count; ++i)
+    if (ids[i] < 0 || ids[i] >= vocabulary)
+      return Status(ErrorCode::TokenOutOfRange,
+                    std::string(function) + ": id " + std::to_string(i),
+                    "expects ids from 0 to " + std::to_string(vocabulary - 1) +
+                        " but got " + std::to_string(ids[i]),
+                    "use the model's tokenizer");
+  return Status::ok();
+}
+
 Status ModelSession::generate(const int32_t *prompt, uint64_t count,
                               const hone_sampling &sampling,
                               hone_token_fn token, void *user) {
   if (!generator)
     return ofOtherKind("hone_generate", false);
-  const auto vocabulary = int64_t(module.config().vocabSize);
   const auto room = uint64_t(generator->capacity());
   if (count == 0)
     return Status(ErrorCode::EmptyPrompt, "hone_generate",
@@ -438,13 +450,7 @@ Status ModelSession::generate(const int32_t *prompt, uint64_t count,
                   "the prompt has " + std::to_string(count) +
                       " tokens, and there is room for " + std::to_string(room),
                   "compile with a larger generate.max_length");
-  for (uint64_t i = 0; i < count; ++i)
-    if (prompt[i] < 0 || prompt[i] >= vocabulary)
-      return Status(ErrorCode::TokenOutOfRange,
-                    "token " + std::to_string(i) + " of the prompt",
-                    "expects ids below " + std::to_string(vocabulary) +
-                        " but got " + std::to_string(prompt[i]),
-                    "use the model's tokenizer");
+  HONE_TRY(checkIds("hone_generate", prompt, count));
   const auto orAll = [](double given) { return given == 0 ? 1 : given; };
   const SamplingSettings settings{
       sampling.temperature, sampling.top_k, orAll(sampling.top_p),

@@ -66,6 +66,10 @@ public:
                   const hone_sampling &sampling, hone_token_fn token,
                   void *user);
 
+  /// Errors: TokenOutOfRange for what is no id of the model; `function` has
+  /// been called with it.
+  Status checkIds(const char *function, const int32_t *ids,
+                  uint64_t count) const;
   const SafetensorsFile &weightsFile() const { return weights.file(); }
   const Log log;
 

@@ -52,41 +52,43 @@ static hone_result withTokenizer(hone_session *given, Function use) {
   if (!inUse)
     return HONE_BUSY;
   const Result<Tokenizer> tokenizer = tokenizerOf(session);
-  return session.log.tell(tokenizer.isOk() ? use(tokenizer.value())
+  return session.log.tell(tokenizer.isOk() ? use(session, tokenizer.value())
                                            : tokenizer.status());
 }
 
 extern "C" {
 
-hone_result hone_tokenize(hone_session *session, const char *text,
-                          uint64_t bytes, int32_t *ids, uint64_t capacity,
-                          uint64_t *count) {
-  return withTokenizer(session, [&](const Tokenizer &tokenizer) {
-    if ((bytes && !text) || (capacity && !ids))
-      return missing("hone_tokenize");
-    Kept kept(ids, capacity);
-    TokenizerScratch scratch;
-    const Status status =
-        tokenizer.encode({text, bytes}, "text", kept, scratch);
-    if (count)
-      *count = kept.count;
-    return status;
-  });
+hone_result hone_tokenize(hone_session *given, const char *text, uint64_t bytes,
+                          int32_t *ids, uint64_t capacity, uint64_t *count) {
+  return withTokenizer(
+      given, [&](const ModelSession &, const Tokenizer &tokenizer) {
+        if ((bytes && !text) || (capacity && !ids))
+          return missing("hone_tokenize");
+        Kept kept(ids, capacity);
+        TokenizerScratch scratch;
+        const Status status =
+            tokenizer.encode({text, bytes}, "text", kept, scratch);
+        if (count)
+          *count = kept.count;
+        return status;
+      });
 }
 
-hone_result hone_detokenize(hone_session *session, const int32_t *ids,
+hone_result hone_detokenize(hone_session *given, const int32_t *ids,
                             uint64_t count, char *text, uint64_t capacity,
                             uint64_t *bytes) {
-  return withTokenizer(session, [&](const Tokenizer &tokenizer) {
-    if ((count && !ids) || (capacity && !text))
-      return missing("hone_detokenize");
-    const std::string all = tokenizer.decode(ids, count);
-    if (const uint64_t some = std::min<uint64_t>(capacity, all.size()))
-      std::memcpy(text, all.data(), some);
-    if (bytes)
-      *bytes = all.size();
-    return Status::ok();
-  });
+  return withTokenizer(
+      given, [&](const ModelSession &session, const Tokenizer &tokenizer) {
+        if ((count && !ids) || (capacity && !text))
+          return missing("hone_detokenize");
+        HONE_TRY(session.checkIds("hone_detokenize", ids, count));
+        const std::string all = tokenizer.decode(ids, count);
+        if (const uint64_t some = std::min<uint64_t>(capacity, all.size()))
+          std::memcpy(text, all.data(), some);
+        if (bytes)
+          *bytes = all.size();
+        return Status::ok();
+      });
 }
 
 } // extern "C"
