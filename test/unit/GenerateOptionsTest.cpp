@@ -63,6 +63,14 @@ TEST(GenerateOptions, IsAConversationWithoutAPrompt) {
   EXPECT_FALSE(options.value().isConversation());
 }
 
+TEST(GenerateOptions, AnEmptyPromptIsAPrompt) {
+  Result<GenerateOptions> options = GenerateOptions::parse({"--prompt", ""});
+  ASSERT_TRUE(options.isOk()) << options.status().render();
+  options = GenerateOptions::parse({"--chat", "--prompt="});
+  ASSERT_TRUE(options.isOk()) << options.status().render();
+  EXPECT_FALSE(options.value().isConversation());
+}
+
 TEST(GenerateOptions, RefusesValuesThatMeanNothing) {
   for (const std::vector<std::string> &bad :
        {std::vector<std::string>{"--temperature", "-1"},

@@ -6,19 +6,24 @@
 #include "program/Options.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace hone::rt {
+
+bool AnyText::parse(const std::string &text) {
+  assign(text);
+  return true;
+}
 
 static Status disagree(const std::string &option, const std::string &problem,
                        const std::string &remedy) {
   return Status(ErrorCode::OptionsDisagree, option, problem, remedy);
 }
 
+using Given = std::function<bool(const char *)>;
+
 static Status checkCombination(const GenerateOptions &options,
-                               const std::vector<std::string> &given) {
-  const auto isGiven = [&](const char *name) {
-    return std::find(given.begin(), given.end(), name) != given.end();
-  };
+                               const Given &isGiven) {
   const int prompts = isGiven("prompt") + isGiven("prompt-file") +
                       isGiven("prompt-ids") + isGiven("messages");
   if (prompts == 0 && !options.chat)
@@ -66,14 +71,16 @@ GenerateOptions::parse(const std::vector<std::string> &arguments) {
   GenerateOptions options;
   std::vector<std::string> given;
   const Options ofTraining; // whose compiled settings are this program's, too
-  Status status = readArguments(
+  HONE_TRY(readArguments(
       arguments, options.members(), ofTraining.compiledIn(),
-      [](const Setting &) { return Status::ok(); }, given);
-  if (status.isOk() && !options.help && !options.version && !options.plan)
-    status = checkCombination(options, given);
-  HONE_TRY(status);
-  if (options.isConversation() &&
-      std::find(given.begin(), given.end(), "max-new-tokens") == given.end())
+      [](const Setting &) { return Status::ok(); }, given));
+  const Given isGiven = [&](const char *name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  options.isPrompted = isGiven("prompt") || isGiven("prompt-file");
+  if (!options.help && !options.version && !options.plan)
+    HONE_TRY(checkCombination(options, isGiven));
+  if (options.isConversation() && !isGiven("max-new-tokens"))
     options.maxNewTokens = MostTokens;
   return options;
 }

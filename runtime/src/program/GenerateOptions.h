@@ -12,6 +12,14 @@
 
 namespace hone::rt {
 
+/// A word that may be empty.
+class AnyText final : public Word {
+public:
+  using Word::Word;
+  using Word::operator=;
+  bool parse(const std::string &text) override;
+};
+
 struct GenerateOptions : Section {
   static constexpr int64_t MostTokens = 1 << 24;
 
@@ -22,8 +30,9 @@ struct GenerateOptions : Section {
   GenerateOptions &operator=(const GenerateOptions &) = default;
 
   // clang-format off
-  Word prompt{*this, "prompt", "", Bits::None, SetBy::Option,
-      "text to continue", aText};
+  AnyText prompt{*this, "prompt", "", Bits::None, SetBy::Option,
+      "text to continue; empty: the model begins one, if it puts a token in "
+      "front of texts", aText};
   Word promptFile{*this, "prompt_file", "", Bits::None, SetBy::Option,
       "the same from a file; -: standard input", aFile};
   Words promptIds{*this, "prompt_ids", {}, Bits::None, SetBy::Option,
@@ -105,9 +114,7 @@ struct GenerateOptions : Section {
   }
 
   /// Whether prompts come one after another, from standard input.
-  bool isConversation() const {
-    return chat && prompt.empty() && promptFile.empty();
-  }
+  bool isConversation() const { return chat && !isPrompted; }
 
   /// Reads `arguments` (without the program's name) and checks that the
   /// combination makes sense. Errors: WrongOption, MissingOption,
@@ -117,6 +124,9 @@ struct GenerateOptions : Section {
 
   /// The text of --help.
   static std::string usage();
+
+private:
+  bool isPrompted = false; ///< by a text, which may be empty, or a file
 };
 
 } // namespace hone::rt
