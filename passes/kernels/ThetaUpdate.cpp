@@ -1,5 +1,4 @@
-//===- ThetaUpdate.cpp - What the kernels of optimizers share
-//--------------===//
+//===- ThetaUpdate.cpp - What the kernels of optimizers share -------------===//
 
 #include "passes/kernels/ThetaUpdate.h"
 #include "runtime/src/base/Philox.h"

@@ -1,5 +1,4 @@
-//===- WeightDigests.cpp - Whether the weights are those that were compiled
-//===//
+//===- WeightDigests.cpp - Whether weights are those that were compiled ---===//
 //
 // A part is let go as soon as it was hashed: verifying costs time, shown in the
 // run's header, and no memory.

@@ -1,5 +1,4 @@
-//===- DequantizeWeights.cpp - The float model that stored weights stand for
-//===//
+//===- DequantizeWeights.cpp - The float model of stored weights ----------===//
 //
 // dequantize-weights WEIGHTS.hone.safetensors OUT.safetensors FORMAT
 //
