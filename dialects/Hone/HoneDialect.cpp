@@ -7,6 +7,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 
 #include "dialects/Hone/HoneDialect.cpp.inc"
@@ -82,13 +84,18 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
   if (name == getMaxRowsAttrName() || name == getArenaBytesAttrName() ||
       name == kLossColumnsAttrName || name == kAttentionIterationsAttrName ||
       name == kProductTilesAttrName) {
-    // A batch has a row; a module without values needs no memory.
-    int64_t least = name == getArenaBytesAttrName() ? 0 : 1;
+    // A batch has a row; a module without values needs no memory. Inputs number
+    // rows in 32 bits.
+    const bool isBytes = name == getArenaBytesAttrName();
+    const int64_t least = isBytes ? 0 : 1;
+    const int64_t most = isBytes ? std::numeric_limits<int64_t>::max()
+                                 : std::numeric_limits<int32_t>::max();
     auto value = dyn_cast<IntegerAttr>(attr.getValue());
-    if (!isa<ModuleOp>(op) || !value || value.getInt() < least)
+    if (!isa<ModuleOp>(op) || !value || value.getInt() < least ||
+        value.getInt() > most)
       return op->emitError()
-             << "expects '" << name << "' to be an integer of at least "
-             << least << " on a module, but got " << attr.getValue();
+             << "expects '" << name << "' to be an integer from " << least
+             << " to " << most << " on a module, but got " << attr.getValue();
   }
   if (name == getFewerRowsAttrName()) {
     auto fewer = dyn_cast<DenseI64ArrayAttr>(attr.getValue());

@@ -86,6 +86,13 @@ LogicalResult ShapeChecks::isPositive(StringRef name,
                            << *number;
 }
 
+LogicalResult ShapeChecks::isPositive(StringRef name,
+                                      std::optional<APFloat> number) const {
+  if (!number || number->convertToDouble() > 0) // not of NaN
+    return success();
+  return op->emitOpError() << "expects '" << name << "' to be positive";
+}
+
 LogicalResult ShapeChecks::isFraction(StringRef name,
                                       std::optional<APFloat> number) const {
   double value = number ? number->convertToDouble() : 0.5;
@@ -93,6 +100,13 @@ LogicalResult ShapeChecks::isFraction(StringRef name,
     return success();
   return op->emitOpError() << "expects '" << name
                            << "' to be above 0 and below 1 but got " << value;
+}
+
+LogicalResult ShapeChecks::isNotNegative(StringRef name,
+                                         const APFloat &number) const {
+  if (number.convertToDouble() >= 0) // not of NaN
+    return success();
+  return op->emitOpError() << "expects '" << name << "' not to be negative";
 }
 
 LogicalResult ShapeChecks::anyTangent(ArrayRef<Value> tangents) const {
@@ -117,7 +131,9 @@ LogicalResult ShapeChecks::normHeads(Value x, StringRef name, Value weight,
     return sameDim(name, weight, 0, "x", x, 1);
   if (heads < 1)
     return isPositive("heads", heads);
-  if (dimOf(weight, 0) * heads == dimOf(x, 1) && dimOf(weight, 0) > 0)
+  // Divided, since a product of any two sizes may overflow.
+  int64_t width = dimOf(x, 1), head = dimOf(weight, 0);
+  if (head > 0 && width % heads == 0 && width / heads == head)
     return success();
   return op->emitOpError() << "expects 'x' to have " << heads
                            << " heads as long as '" << name << "', but got "
@@ -130,8 +146,8 @@ LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
     return op->emitOpError() << "expects 'kv_heads' to divide 'heads', but got "
                              << kvHeads << " and " << heads;
   int64_t queryWidth = dimOf(q, 1), keyWidth = dimOf(k, 1);
-  if (queryWidth % heads != 0 || keyWidth % kvHeads != 0 ||
-      queryWidth / heads != keyWidth / kvHeads)
+  if (queryWidth < heads || queryWidth % heads != 0 ||
+      keyWidth % kvHeads != 0 || queryWidth / heads != keyWidth / kvHeads)
     return op->emitOpError()
            << "expects 'q' and 'k' to have heads of one size, but " << heads
            << " heads share " << queryWidth << " features and " << kvHeads

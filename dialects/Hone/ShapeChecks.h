@@ -35,9 +35,14 @@ public:
   /// The attribute is absent or above zero.
   mlir::LogicalResult isPositive(llvm::StringRef name,
                                  std::optional<int64_t> number) const;
+  mlir::LogicalResult isPositive(llvm::StringRef name,
+                                 std::optional<llvm::APFloat> number) const;
   /// The attribute is absent, or above 0 and below 1.
   mlir::LogicalResult isFraction(llvm::StringRef name,
                                  std::optional<llvm::APFloat> number) const;
+  /// The attribute is a number from 0 on.
+  mlir::LogicalResult isNotNegative(llvm::StringRef name,
+                                    const llvm::APFloat &number) const;
   /// One of `tangents` is there: a direction that is zero has no op.
   mlir::LogicalResult anyTangent(llvm::ArrayRef<mlir::Value> tangents) const;
   /// `dropout` is a fraction, and there are a name and a key with it alone.

@@ -246,7 +246,8 @@ LogicalResult ParallelOp::verify() {
                          "identity layout but got ")
              << type;
   }
-  return success();
+  // (C4)
+  return verifyYield(*this, body, {}, "the body");
 }
 
 //===----------------------------------------------------------------------===//

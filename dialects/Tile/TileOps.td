@@ -174,6 +174,7 @@ def ParallelOp : TileOp<"parallel",
     2. (C2) The region's arguments are the index, then one buffer per private
        type.
     3. (C3) Private buffers have static shape and identity layout.
+    4. (C4) The body yields nothing.
 
     Example:
 

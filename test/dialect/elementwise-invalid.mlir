@@ -20,6 +20,14 @@ hone.block @gated_activation_c1(%gate: tensor<?x8xf32>, %up: tensor<?x4xf32>) {
 
 // -----
 
+hone.block @convert_c2(%x: tensor<?x8xf64>) {
+  // expected-error @+1 {{'hone.convert' op expects f64 not to become bf16, which targets round f32 to alone}}
+  %0 = hone.convert %x : tensor<?x8xf64> to tensor<?x8xbf16>
+  hone.return
+}
+
+// -----
+
 hone.block @add_has_one_type(%lhs: tensor<?x8xf32>, %rhs: tensor<?x8xf64>) {
   // expected-error @+1 {{'hone.add' op requires the same type for all operands and results}}
   %0 = "hone.add"(%lhs, %rhs)

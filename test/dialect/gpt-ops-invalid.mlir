@@ -48,6 +48,15 @@ hone.block @layer_norm_c3(%x: tensor<?x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf
 
 // -----
 
+hone.block @layer_norm_c3_nan(%x: tensor<?x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.layer_norm' op expects 'eps' not to be negative}}
+  %0 = hone.layer_norm %x, %w, %b eps 0x7FF8000000000000
+      : (tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
 hone.block @layer_norm_adjoint_c1(%dy: tensor<?x5xf32>, %x: tensor<?x4xf32>, %w: tensor<4xf32>) {
   // expected-error @+1 {{'hone.layer_norm_adjoint' op expects 'dy' and 'x' to have one type, but got 'tensor<?x5xf32>' and 'tensor<?x4xf32>'}}
   %0 = hone.layer_norm_adjoint %dy, %x, %w eps 1.0e-5

@@ -4,8 +4,24 @@
 // case of its name.
 
 hone.block @parameter_c1() {
-  // expected-error @+1 {{'hone.parameter' op expects a static shape but got 'tensor<?x4xf32>'}}
+  // expected-error @+1 {{'hone.parameter' op expects a vector or a matrix with a known number of elements, at least one, but got 'tensor<?x4xf32>'}}
   %0 = hone.parameter "w" : tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @parameter_c1_elements() {
+  // expected-error @+1 {{'hone.parameter' op expects a vector or a matrix with a known number of elements, at least one, but got 'tensor<0x4xf32>'}}
+  %0 = hone.parameter "w" : tensor<0x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @parameter_c1_rank() {
+  // expected-error @+1 {{'hone.parameter' op expects a vector or a matrix with a known number of elements, at least one, but got 'tensor<f32>'}}
+  %0 = hone.parameter "w" trainable init <zero> : tensor<f32>
   hone.return
 }
 

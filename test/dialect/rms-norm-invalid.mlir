@@ -38,6 +38,25 @@ hone.block @rms_norm_c3(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
 
 // -----
 
+hone.block @rms_norm_c3_nan(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm' op expects 'eps' not to be negative}}
+  %0 = hone.rms_norm %x, %w eps 0x7FF8000000000000
+      : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+// 4 times as many heads is 8 modulo 2^64.
+hone.block @rms_norm_c1_many_heads(%x: tensor<?x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm' op expects 'x' to have 4611686018427387906 heads as long as 'weight', but got 'tensor<?x8xf32>' and 'tensor<4xf32>'}}
+  %0 = hone.rms_norm %x, %w heads 4611686018427387906 eps 1.0e-5
+      : (tensor<?x8xf32>, tensor<4xf32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
 hone.block @rms_norm_c1_heads(%x: tensor<?x8xf32>, %w: tensor<3xf32>) {
   // expected-error @+1 {{'hone.rms_norm' op expects 'x' to have 2 heads as long as 'weight', but got 'tensor<?x8xf32>' and 'tensor<3xf32>'}}
   %0 = hone.rms_norm %x, %w heads 2 eps 1.0e-5

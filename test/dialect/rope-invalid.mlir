@@ -12,6 +12,16 @@ hone.block @rope_c1(%x: tensor<?x10xf32>, %s: tensor<?xi32>) {
 
 // -----
 
+// Twice as many heads is no number of 64 bits.
+hone.block @rope_c1_heads(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.rope' op expects 'x' to have an even number of features for each of 9223372036854775807 heads, but it has 8 features}}
+  %0 = hone.rope %x, %s heads 9223372036854775807 theta 1.0e4
+      : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
 hone.block @rope_c1_type(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
   // expected-error @+1 {{'hone.rope' op expects 'x' and 'y' to have one type, but got 'tensor<?x8xf32>' and 'tensor<?x4xf32>'}}
   %0 = hone.rope %x, %s heads 2 theta 1.0e4

@@ -377,11 +377,24 @@ hone.block @row_tiles_c2(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 // -----
 
 hone.block @row_tiles_c3(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %s = hone.input "sequence_starts" : tensor<?xi32>
   %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>):
-    %s = hone.input "sequence_starts" : tensor<?xi32>
     // expected-error @+1 {{'hone.rope' op is not row-wise and cannot run for slices of rows}}
     %0 = hone.rope %rows, %s heads 1 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @row_tiles_c3_ambient(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>):
+    // expected-error @+1 {{'hone.parameter' op expects to stand in the block itself, outside of 'hone.row_tiles'}}
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %0 = hone.linear %rows, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
     hone.return %0 : tensor<?x4xf32>
   }
   hone.return %y : tensor<?x4xf32>

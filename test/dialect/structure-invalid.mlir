@@ -3,25 +3,31 @@
 // Modules, blocks and their calls: each constraint is violated once, in a case
 // of its name. What holds of entries is in schedule-invalid.mlir.
 
-// expected-error @+1 {{expects 'hone.max_rows' to be an integer of at least 1 on a module, but got 0 : i64}}
+// expected-error @+1 {{expects 'hone.max_rows' to be an integer from 1 to 2147483647 on a module, but got 0 : i64}}
 module @max_rows_is_positive attributes {hone.max_rows = 0 : i64} {
 }
 
 // -----
 
-// expected-error @+1 {{expects 'hone.arena_bytes' to be an integer of at least 0 on a module, but got "4096"}}
+// expected-error @+1 {{expects 'hone.max_rows' to be an integer from 1 to 2147483647 on a module, but got 2147483648 : i64}}
+module @max_rows_have_32_bits attributes {hone.max_rows = 2147483648 : i64} {
+}
+
+// -----
+
+// expected-error @+1 {{expects 'hone.arena_bytes' to be an integer from 0 to 9223372036854775807 on a module, but got "4096"}}
 module @arena_bytes_is_an_integer attributes {hone.arena_bytes = "4096"} {
 }
 
 // -----
 
-// expected-error @+1 {{expects 'hone.attention_iterations' to be an integer of at least 1 on a module, but got 0 : i64}}
+// expected-error @+1 {{expects 'hone.attention_iterations' to be an integer from 1 to 2147483647 on a module, but got 0 : i64}}
 module @attention_has_iterations attributes {hone.attention_iterations = 0 : i64} {
 }
 
 // -----
 
-// expected-error @+1 {{expects 'hone.max_rows' to be an integer of at least 1 on a module, but got 4 : i64}}
+// expected-error @+1 {{expects 'hone.max_rows' to be an integer from 1 to 2147483647 on a module, but got 4 : i64}}
 hone.block @max_rows_is_of_modules() attributes {hone.max_rows = 4 : i64} {
   hone.return
 }

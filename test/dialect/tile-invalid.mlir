@@ -287,6 +287,16 @@ func.func @parallel_c3(%count: index) {
 
 // -----
 
+func.func @parallel_c4(%count: index) {
+  // expected-error @+1 {{expects the body to yield () but got ('index')}}
+  tile.parallel (%i) in (%count) {
+    tile.yield %i : index
+  }
+  return
+}
+
+// -----
+
 func.func @each_c1(%n: index) {
   // expected-error @+1 {{expects one or two bounds but got 3}}
   tile.each (%i, %j, %k) in (%n, %n, %n) {

@@ -15,15 +15,11 @@ namespace hone {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RopeOp::verify() {
-  // (C3)
-  if (!(getTheta().convertToDouble() > 0))
-    return emitOpError("expects 'theta' to be positive");
-  if (getStretch() && !(getStretch()->convertToDouble() > 0))
-    return emitOpError("expects 'stretch' to be positive");
   // (C1)
   int64_t heads = getHeads();
   int64_t width = getX().getType().getDimSize(1);
-  if (heads < 1 || width % (2 * heads) != 0)
+  if (heads < 1 || heads > width || width % heads != 0 ||
+      width / heads % 2 != 0)
     return emitOpError("expects 'x' to have an even number of features for "
                        "each of ")
            << heads << " heads, but it has " << width << " features";
@@ -31,6 +27,8 @@ LogicalResult RopeOp::verify() {
   return check.all({
       check.sameType("x", getX(), "y", getY()),                // (C1)
       check.sameDim("starts", getStarts(), 0, "x", getX(), 0), // (C2)
+      check.isPositive("theta", getTheta()),                   // (C3)
+      check.isPositive("stretch", getStretch()),               // (C3)
   });
 }
 

@@ -74,6 +74,11 @@ LogicalResult ConvertOp::verify() {
   if (getX().getType().getShape() != getY().getType().getShape())
     return emitOpError("expects 'x' and 'y' to have one shape but got ")
            << getX().getType() << " and " << getY().getType();
+  // (C2): of LLVM it would be a call of a routine that libgcc 12 lacks.
+  if (getX().getType().getElementType().isF64() &&
+      getY().getType().getElementType().isBF16())
+    return emitOpError("expects f64 not to become bf16, which targets round "
+                       "f32 to alone");
   return success();
 }
 

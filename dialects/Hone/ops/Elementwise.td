@@ -53,6 +53,7 @@ def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
     is the identity: what stands in for a block that is skipped.
 
     1. (C1) `x` and `y` have one shape.
+    2. (C2) f64 does not become bf16: targets round f32 to it alone.
 
     Example:
     ```mlir

@@ -71,11 +71,11 @@ int64_t EmbeddingParameterAdjointOp::getFlops(int64_t rows) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbeddingNoiseOp::verify() {
-  // (C3)
-  if (!(getAlpha().convertToDouble() > 0))
-    return emitOpError("expects 'alpha' to be positive");
-  return ShapeChecks(*this).sameDim("starts", getStarts(), 0, "x", getX(),
-                                    0); // (C2)
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("starts", getStarts(), 0, "x", getX(), 0), // (C2)
+      check.isPositive("alpha", getAlpha()),                   // (C3)
+  });
 }
 
 Alternatives

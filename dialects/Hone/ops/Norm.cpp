@@ -14,10 +14,8 @@ namespace hone {
 
 LogicalResult RmsNormOp::verify() {
   ShapeChecks check(*this);
-  // (C3)
-  if (getEps().convertToDouble() < 0)
-    return emitOpError("expects 'eps' not to be negative");
   return check.all({
+      check.isNotNegative("eps", getEps()),                       // (C3)
       check.sameType("x", getX(), "y", getY()),                   // (C1)
       check.normHeads(getX(), "weight", getWeight(), getHeads()), // (C1, C4)
       check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),        // (C2)
@@ -155,10 +153,8 @@ template <typename Op> static LogicalResult verifyStatistics(Op op) {
 
 LogicalResult LayerNormOp::verify() {
   ShapeChecks check(*this);
-  // (C3)
-  if (getEps().convertToDouble() < 0)
-    return emitOpError("expects 'eps' not to be negative");
   return check.all({
+      check.isNotNegative("eps", getEps()),                    // (C3)
       check.sameType("x", getX(), "y", getY()),                // (C1)
       check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
       check.sameDim("bias", getBias(), 0, "x", getX(), 1),     // (C1)

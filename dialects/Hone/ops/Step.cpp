@@ -56,15 +56,17 @@ LogicalResult RowTilesOp::verifyRegions() {
     return emitOpError("expects a body ended by 'hone.return'");
   for (Operation &op : body.without_terminator()) {
     // (C3)
-    if (isTileOfSequences && !op.hasTrait<Ambient>() && !isOfSequences(&op))
+    if (op.hasTrait<Ambient>())
+      return op.emitOpError("expects to stand in the block itself, outside of "
+                            "'hone.row_tiles'");
+    if (isTileOfSequences && !isOfSequences(&op))
       return op.emitOpError("cannot run for one sequence after another");
     if (isTileOfSequences && llvm::any_of(op.getOperands(), [](Value operand) {
           return isAmbient(operand) && hasRows(operand.getType());
         }))
       return op.emitOpError("expects to read the rows of a tile, not those of "
                             "the batch");
-    if (!isTileOfSequences && !isa<GradientOp>(op) && !op.hasTrait<RowWise>() &&
-        !op.hasTrait<Ambient>())
+    if (!isTileOfSequences && !isa<GradientOp>(op) && !op.hasTrait<RowWise>())
       return op.emitOpError("is not row-wise and cannot run for slices of "
                             "rows");
     // (C4)

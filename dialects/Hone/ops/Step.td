@@ -55,14 +55,14 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     1. (C1) `tile_rows` is a positive multiple of `numerics::kGradientRows`.
     2. (C2) results have rows, and the body's arguments and what it returns have
        the types of operands and results.
-    3. (C3) ops of the body are `RowWise`, sinks, or ambient; of whole sequences,
-       (C5) instead.
+    3. (C3) ops of the body are `RowWise` or sinks; of whole sequences, (C5)
+       instead. What is ambient stands in the block itself.
     4. (C4) what the body reads from outside is ambient.
     5. (C5) with `hone.longest_sequence`, `tile_rows` is a multiple of 128 and has
        room for a sequence that long, whichever row it starts in; the first operand
        says where sequences start; each result of each op of the body has rows
-       that depend on rows of their sequence alone, or the op is ambient; and no
-       op reads rows of the batch from outside.
+       that depend on rows of their sequence alone; and no op reads rows of the
+       batch from outside.
 
     Example:
     ```mlir

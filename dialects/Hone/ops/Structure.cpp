@@ -258,8 +258,12 @@ StringRef moduleOf(Value value) {
 
 LogicalResult ParameterOp::verify() {
   // (C1)
-  if (!getType().hasStaticShape())
-    return emitOpError("expects a static shape but got ") << getType();
+  RankedTensorType type = getType();
+  if (!type.hasStaticShape() || type.getNumElements() == 0 ||
+      (type.getRank() != 1 && type.getRank() != 2))
+    return emitOpError("expects a vector or a matrix with a known number of "
+                       "elements, at least one, but got ")
+           << type;
   // (C2)
   if (getTrainable() != getInit().has_value())
     return emitOpError("expects 'init' exactly when 'trainable' is given");

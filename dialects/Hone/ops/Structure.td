@@ -235,7 +235,7 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     matrix as `[in, out]`, and so do those that a run writes; the weights file and
     the vector of trainable parameters do not.
 
-    1. (C1) the shape is static.
+    1. (C1) it is a vector or a matrix, of a static shape with elements.
     2. (C2) `init` is present exactly when `trainable` is.
     3. (C3) `stored` belongs to a float tensor; for integers it is a frozen
        matrix whose columns are whole groups.
