@@ -392,6 +392,29 @@ TEST(TileReduce, InsideAMapAndWithStores) {
   }
 }
 
+// What is the same in all iterations is computed in front of the loop, but not
+// what traps where there is none.
+TEST(TileMap, WithoutIterationsNothingIsDivided) {
+  for (const char *target : targets()) {
+    SCOPED_TRACE(target);
+    TileProgram program(loopIR<float>(R"(
+      %hundred = arith.constant 100 : index
+      tile.map (%j) in (%rows) {
+        %q = arith.divui %hundred, %rows : index
+        %i = arith.index_cast %q : index to i32
+        %f = arith.sitofp %i : i32 to $T
+        memref.store %f, %y[%c0, %j] : $M
+      })"),
+                        target);
+    for (int64_t n : {0, 7, 33}) {
+      Arena<float> arena;
+      program.run(&arena, n);
+      for (int64_t j = 0; j < 64; ++j)
+        ASSERT_EQ(arena.y[j], j < n ? float(100 / n) : 0) << n << " " << j;
+    }
+  }
+}
+
 // 262,144 points over all arguments with a normal result.
 TEST(TileMap, ExpIsWithinTwoUlp) {
   TileProgram program(loopIR<float>(R"(
