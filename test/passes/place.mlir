@@ -576,3 +576,35 @@ module @lengths_read_a_in_place attributes {hone.max_rows = 16 : i64} {
     hone.run @loss() on %batch : () -> ()
   }
 }
+
+// -----
+
+// Statistics of rows of two features have the type of the rows, which are read
+// again after they have been written: they take no memory from them.
+// CHECK-LABEL: module @statistics_are_written_over_nothing
+// CHECK: hone.call @start {{.*}} hone.slots = [#hone.slot<
+// CHECK: hone.call @norm {{.*}} hone.slots = [unit, #hone.result_slot<1>]
+module @statistics_are_written_over_nothing attributes {hone.max_rows = 16 : i64} {
+  hone.block @start() -> tensor<?x2xf32> {
+    %x = hone.input "hidden" : tensor<?x2xf32>
+    %y = hone.add %x, %x : tensor<?x2xf32>
+    hone.return %y : tensor<?x2xf32>
+  }
+  // The first result could take the memory of %z, so it leaves %x alone.
+  hone.block @norm(%x: tensor<?x2xf32>, %z: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+    %w = hone.parameter "norm.weight" : tensor<2xf32>
+    %b = hone.parameter "norm.bias" : tensor<2xf32>
+    %y, %s = hone.layer_norm %x, %w, %b eps 1.0e-5 : (tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>)
+    hone.return %y, %s : tensor<?x2xf32>, tensor<?x2xf32>
+  }
+  hone.block @twice(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+    %y = hone.add %x, %x : tensor<?x2xf32>
+    hone.return %y : tensor<?x2xf32>
+  }
+  hone.entry @run(%z: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+    %x = hone.call @start "" () : () -> tensor<?x2xf32>
+    %y, %s = hone.call @norm "layers.0." (%x, %z) : (tensor<?x2xf32>, tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>)
+    %t = hone.call @twice "" (%s) : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    hone.return %y, %t : tensor<?x2xf32>, tensor<?x2xf32>
+  }
+}

@@ -78,6 +78,9 @@ Tangent RmsNormOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
   return sumOf(builder, getLoc(), alongInput, alongWeight);
 }
 
+/// A row is read again after what is kept of it has been written.
+bool RmsNormOp::mayOverwrite(unsigned, unsigned result) { return result == 0; }
+
 int64_t RmsNormOp::getFlops(int64_t rows) { return 4 * elements(getX(), rows); }
 
 LogicalResult RmsNormAdjointOp::verify() {
@@ -207,6 +210,11 @@ Tangent LayerNormOp::buildTangent(OpBuilder &builder,
                                     getWeight(), tangents[0], tangents[1],
                                     tangents[2], getStatistics(), getEpsAttr())
       .getTy();
+}
+
+/// As RmsNormOp.
+bool LayerNormOp::mayOverwrite(unsigned, unsigned result) {
+  return result == 0;
 }
 
 int64_t LayerNormOp::getFlops(int64_t rows) {

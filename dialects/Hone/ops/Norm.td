@@ -6,7 +6,8 @@
 include "dialects/Hone/ops/OpBase.td"
 
 def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
-    Hone_RowWise, Hone_InPlaceOpInterface]> {
+    Hone_RowWise, DeclareOpInterfaceMethods<Hone_InPlaceOpInterface,
+                                            ["mayOverwrite"]>]> {
   let summary = "root-mean-square normalisation of each row, or of its heads";
   let description = [{
     `y = x / sqrt(mean(x^2) + eps) * (offset + weight)`, the mean over features
@@ -137,7 +138,8 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
 }
 
 def Hone_LayerNormOp : Hone_DifferentiableOp<"layer_norm", [
-    Hone_RowWise, Hone_InPlaceOpInterface]> {
+    Hone_RowWise, DeclareOpInterfaceMethods<Hone_InPlaceOpInterface,
+                                            ["mayOverwrite"]>]> {
   let summary = "layer normalisation of each row";
   let description = [{
     `y = (x - m) r weight + bias` with the mean `m` of a row and
