@@ -10,6 +10,7 @@
 #include "compiler/emit/RenameTogether.h"
 #include "compiler/rules/RequestRules.h"
 #include "module/WeightDigests.h"
+#include "platform/Files.h"
 #include "targets/host/NewFile.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -22,6 +23,7 @@
 #include <csignal>
 #include <list>
 #include <map>
+#include <thread>
 
 using namespace hone;
 
@@ -121,36 +123,66 @@ static Status writeLibrary(ProgramFolder &folder,
 }
 
 /// What honec left in `folder` that was killed while it wrote, by the name of
-/// the file that it was to be: no process has the number that ends the name,
-/// and nobody has written it for a minute, as one on another machine would.
+/// the file that it was to be, or had been, with the sign that follows it: no
+/// process has the number that ends the name, and nobody has written it for a
+/// minute, as one on another machine would.
 static std::multimap<std::string, std::string>
 findAbandoned(const std::string &folder) {
   namespace fs = llvm::sys::fs;
   std::multimap<std::string, std::string> abandoned;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end;
-       at.increment(error)) {
-    const auto [name, number] =
-        llvm::sys::path::filename(at->path()).rsplit(kTemporary);
-    pid_t process = 0;
-    fs::file_status status;
-    if (!number.getAsInteger(10, process) && process > 0 &&
-        ::kill(process, 0) != 0 && errno == ESRCH &&
-        !fs::status(at->path(), status) &&
-        std::chrono::system_clock::now() - status.getLastModificationTime() >
-            std::chrono::minutes(1))
-      abandoned.emplace(name, at->path());
-  }
+       at.increment(error))
+    for (const char *sign : {kTemporary, kAside}) {
+      const auto [name, number] =
+          llvm::sys::path::filename(at->path()).rsplit(sign);
+      pid_t process = 0;
+      fs::file_status status;
+      if (!number.getAsInteger(10, process) && process > 0 &&
+          ::kill(process, 0) != 0 && errno == ESRCH &&
+          !fs::status(at->path(), status) &&
+          std::chrono::system_clock::now() - status.getLastModificationTime() >
+              std::chrono::minutes(1))
+        abandoned.emplace(name.str() + sign, at->path());
+    }
   return abandoned;
+}
+
+/// Makes the folder `path` and takes it: two that write it at once would leave
+/// the program of one beside the weights of the other. On a file system without
+/// locks nobody waits.
+static Result<rt::platform::File> takeFolder(const std::string &path) {
+  using namespace rt::platform;
+  for (bool isFirst = true;; isFirst = false) {
+    if (std::error_code error = createFolder(path))
+      return cannotWrite(path, error.message());
+    File folder;
+    if (folder.open(path, File::Mode::ReadFolder))
+      return folder;
+    if (folder.lock(File::Lock::Alone) == std::errc::operation_would_block) {
+      if (isFirst)
+        llvm::errs() << "note: " << path
+                     << " is being written by another honec; waiting for it\n";
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      continue;
+    }
+    // One that failed removes a folder that it made.
+    FileInfo taken, named;
+    if (folder.inspect(taken) || inspect(path, named) || taken.isSame(named))
+      return folder;
+  }
 }
 
 static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
   const auto abandoned = findAbandoned(folder.path);
   std::list<rt::TemporaryFile> files;
   std::vector<Rename> renames;
-  auto add = [&](const std::string &name) {
+  auto removeAbandoned = [&](const std::string &name) {
     for (auto [at, end] = abandoned.equal_range(name); at != end; ++at)
       llvm::sys::fs::remove(at->second);
+  };
+  auto add = [&](const std::string &name) {
+    removeAbandoned(name + kTemporary);
     std::string path = folder.path + "/" + name;
     files.emplace_back(path + kTemporary +
                        std::to_string(llvm::sys::Process::getProcessId()));
@@ -185,13 +217,15 @@ static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
       return cannotWrite(folder.path, engine + ": " + error.message());
   if (folder.isLibrary)
     HONE_TRY(writeLibrary(folder, add, times));
-  return renameTogether(renames);
+  HONE_TRY(renameTogether(renames));
+  for (const Rename &file : renames) // which until here was the only one
+    removeAbandoned(llvm::sys::path::filename(file.to).str() + kAside);
+  return Status::ok();
 }
 
 Status hone::writeFolder(ProgramFolder folder, PhaseTimes &times) {
   bool isNew = !llvm::sys::fs::exists(folder.path);
-  if (std::error_code error = createFolder(folder.path))
-    return cannotWrite(folder.path, error.message());
+  HONE_ASSIGN(rt::platform::File taken, takeFolder(folder.path));
   Status status = writeFiles(folder, times);
   if (!status.isOk() && isNew)
     llvm::sys::fs::remove(folder.path); // only when it is empty

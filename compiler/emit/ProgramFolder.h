@@ -39,7 +39,8 @@ struct ProgramFolder {
   std::vector<std::string> engines = {};
 };
 
-/// Makes `folder`, unless it is there. On an error nothing new is in it.
+/// Makes `folder`, unless it is there, and waits for another honec that writes
+/// it. On an error nothing new is in it.
 /// Errors: CannotCreate, LinkFailed, those of writeWeights.
 Status writeFolder(ProgramFolder folder, PhaseTimes &times);
 

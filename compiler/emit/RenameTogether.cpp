@@ -39,7 +39,7 @@ static Status makeDurable(const std::string &path) {
 }
 
 static std::string asideName(const std::string &path) {
-  return path + ".old-" + std::to_string(llvm::sys::Process::getProcessId());
+  return path + kAside + std::to_string(llvm::sys::Process::getProcessId());
 }
 
 /// Moves an old `file.to` aside, then the new one into its place.

@@ -15,6 +15,10 @@
 
 namespace hone {
 
+/// Between the name of a file that is moved aside and the number of the
+/// process.
+inline constexpr const char *kAside = ".old-";
+
 struct Rename {
   std::string from; ///< a finished file in the folder of `to`
   std::string to;   ///< replaced if it is a file
@@ -23,8 +27,8 @@ struct Rename {
 /// Makes each `from` durable and renames it to its `to`, in order. If one
 /// cannot be, each `to` is again the file that it was, or absent if it was
 /// absent; what is left of `from` stays for the caller to remove. Signals wait
-/// meanwhile; SIGKILL between two renames leaves the old file as
-/// "<to>.old-<pid>".
+/// meanwhile; SIGKILL between two renames leaves the old file aside, as
+/// "<to>.old-<pid>", for the next writeFolder to remove.
 /// Errors: CannotCreate, IoError.
 Status renameTogether(llvm::ArrayRef<Rename> files);
 

@@ -110,6 +110,10 @@ struct EditExchange : PassWrapper<EditExchange, OperationPass<ModuleOp>> {
     Edits edits;
     for (ModuleOp part : getOperation().getOps<ModuleOp>())
       part.walk([&](Operation *op) { edits.addAll(op); });
+    if (edits.list.empty()) {
+      getOperation().emitError("expected parts that exchange something");
+      return signalPassFailure();
+    }
     std::mt19937_64 random(seed);
     const Edit &edit = edits.list[random() % edits.list.size()];
     edit.at->emitRemark("edit: ") << edit.what;

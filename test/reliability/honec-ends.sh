@@ -102,13 +102,34 @@ for folder in new kept; do
   whole "no signal, $folder"
 done
 
+# Of two at once the second waits until the first, which has renamed weights and
+# no program yet, has ended: what stays is all of the second.
+(export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=5 HONE_SIGNAL=$(kill -l STOP)
+  honec -o "$work/kept" --set weights.dtype=bfloat16) >"$out" 2>"$work/err" &
+first=$!
+halted() { [[ $(ps -o stat= -p "$1") == T* ]]; }
+until halted "$first" || ! kill -0 "$first" 2>/dev/null; do
+  sleep 0.1
+done
+(honec -o "$work/kept") >"$work/second" 2>"$work/note" &
+second=$!
+until grep -q 'kept is being written by another honec' "$work/note" ||
+  ! kill -0 "$second" 2>/dev/null; do
+  sleep 0.1
+done
+kill -CONT "$first"
+wait "$first" || fail 'the first of two at once'
+wait "$second" || fail 'the second of two at once'
+whole 'two at once'
+
 # One that SIGKILL ended long ago has left a file; others may still be written.
 ended=$(bash -c 'echo $$')
 for process in "$$" "$ended"; do
   touch -d '2 minutes ago' "$work/kept/train.tmp-$process"
 done
 touch "$work/kept/weights.hone.safetensors.tmp-$ended"
-abandoned() { ls "$work/kept" | grep -F .tmp- | xargs; }
+touch -d '2 minutes ago' "$work/kept/train.old-$ended"
+abandoned() { ls "$work/kept" | grep -E '[.](tmp|old)-' | xargs; }
 (export LD_PRELOAD=$work/CountListings.so HONE_LISTED=$work/kept HONE_LISTINGS=$work/listings
   honec -o "$work/kept") >"$out" 2>"$work/err" || fail 'after others: an error'
 [[ $(abandoned) == "train.tmp-$$ weights.hone.safetensors.tmp-$ended" ]] ||
@@ -132,16 +153,16 @@ for emit in mlir object; do
   [[ ! -e $work/file ]] || fail "20 KiB of --emit=$emit: half a file is left"
 done
 
-# A linker opens more than four files, and honec one at a time.
+# A linker opens more than five files, and honec the folder and one at a time.
 status=0
-(ulimit -n 4 && honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
-ends 'four open files' "$status" 73
+(ulimit -n 5 && honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
+ends 'five open files' "$status" 73
 says() { # says WHAT ERROR HELP: by regular expressions
   grep -q "^error\[$2" "$work/err" && grep -q "^  help: .*$3" "$work/err" ||
     fail "$1: no word of it"
   [[ ! -e $work/new ]] || fail "$1: the folder is left"
 }
-says 'four open files' "H1104\]: $work/new/train: .*" 'ulimit -f, -n'
+says 'five open files' "H1104\]: $work/new/train: .*" 'ulimit -f, -n'
 
 temporary=$work/none
 for arguments in "-o $work/new" --self-check; do
