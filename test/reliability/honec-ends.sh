@@ -107,7 +107,7 @@ done
 (export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=5 HONE_SIGNAL=$(kill -l STOP)
   honec -o "$work/kept" --set weights.dtype=bfloat16) >"$out" 2>"$work/err" &
 first=$!
-halted() { [[ $(ps -o stat= -p "$1") == T* ]]; }
+halted() { grep -q "^State:.*stopped" "/proc/$1/status" 2>/dev/null; }
 until halted "$first" || ! kill -0 "$first" 2>/dev/null; do
   sleep 0.1
 done
