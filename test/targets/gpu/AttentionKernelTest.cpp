@@ -43,7 +43,7 @@ struct Shape {
   }
 };
 constexpr Shape kShapes[] = {{2, 1, 64, 0, 32},       {2, 1, 128, 0, 64},
-                             {2, 2, 64, 9, 64},       {4, 1, 128, 17, 16},
+                             {2, 2, 64, 9, 16},       {4, 1, 128, 17, 32},
                              {2, 1, 64, 0, 64, true}, {4, 2, 128, 0, 64, true}};
 
 /// Numbers, and how far each may be from what they are.
