@@ -218,7 +218,7 @@ static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
   if (folder.isLibrary)
     HONE_TRY(writeLibrary(folder, add, times));
   HONE_TRY(renameTogether(renames));
-  for (const Rename &file : renames) // which until here was the only one
+  for (const Rename &file : renames) // until here the only whole program
     removeAbandoned(llvm::sys::path::filename(file.to).str() + kAside);
   return Status::ok();
 }

@@ -87,7 +87,7 @@ bool LaneAnalysis::visit(Operation &op) {
   bool isUniform = llvm::all_of(op.getOperands(), [&](Value operand) {
     return formOf(operand) == LaneForm::uniform;
   });
-  // It moves in front of the loop, which may have no iteration.
+  // It moves before the loop, which may have no iteration.
   if (isUniform)
     return isPure(&op) && op.getNumRegions() == 0;
   // Lanes outside a mask hold zeros, and integers trap on division by zero.

@@ -25,7 +25,7 @@ for method in lcsb mezo mezo-one-sided fgd; do
   "$work/$method/train" --replay "$work/$method-run/replay.hone" \
     --output "$work/$method-replayed" >"$work/log"
   python3 "$here/Inputs/tensors.py" same "$work/$method-run" "$work/$method-replayed" >"$work/log"
-  # What a kill left of the log goes at the next start.
+  # The next start removes the temporary file of the log that a kill left.
   touch "$work/$method-run/replay.hone.tmp-0123456789abcdef"
   "$work/$method/train" --data "$data" --epochs 4 --output "$work/$method-run" >"$work/log"
   ! ls "$work/$method-run" | grep -F .tmp- || exit 1

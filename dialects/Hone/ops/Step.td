@@ -56,7 +56,7 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     2. (C2) results have rows, and the body's arguments and what it returns have
        the types of operands and results.
     3. (C3) ops of the body are `RowWise` or sinks; of whole sequences, (C5)
-       instead. What is ambient stands in the block itself.
+       instead. Ambient ops stand in the block itself.
     4. (C4) what the body reads from outside is ambient.
     5. (C5) with `hone.longest_sequence`, `tile_rows` is a multiple of 128 and has
        room for a sequence that long, whichever row it starts in; the first operand

@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 
 /// For the peer's greeting on a new link, which may be slow.
 static constexpr milliseconds kMostGreeting{60000};
-/// The name in a greeting of what says which process greets; it need not be
-/// equal.
+/// In a greeting, the name of the line that tells processes apart; its value
+/// need not be equal.
 static constexpr std::string_view kIncarnation = ".incarnation";
-/// The same of a digest, in one that does not tell all.
+/// The name of the line with a digest, in a greeting that does not tell all.
 static constexpr std::string_view kDigest = ".digest";
-/// What one side says that the other one does not.
+/// The value of a name that a side does not have.
 static constexpr std::string_view kNone = "none";
 
 /// Takes the first line "name=value" of `lines`; false: there is none.
@@ -47,8 +47,8 @@ static std::string_view valueIn(std::string_view lines, std::string_view name) {
   return kNone;
 }
 
-/// Adds in what lines of ours differ from theirs, or with `isOurs` false the
-/// lines that only they have.
+/// Adds the names whose values differ, of our lines; with `isOurs` false, those
+/// that only the peer has.
 static void addDifferences(std::string &differences, std::string_view ours,
                            std::string_view theirs, bool isOurs) {
   std::string_view lines = isOurs ? ours : theirs, name, value;

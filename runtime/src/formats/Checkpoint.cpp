@@ -143,8 +143,8 @@ static Status writeState(const std::string &path, int64_t step,
     for (const CheckpointVector &v : vectors)
       if (v.name == info.name)
         HONE_TRY(v.data.read(info.bytes(), [&](const char *part, uint64_t n) {
-          Status finite = checkFinite(step, v, part, n);
-          return finite.isOk() ? writer.write(part, n) : finite;
+          HONE_TRY(checkFinite(step, v, part, n));
+          return writer.write(part, n);
         }));
   HONE_TRY(writer.commit(FolderSync::Later));
   entry =

@@ -392,8 +392,8 @@ TEST(TileReduce, InsideAMapAndWithStores) {
   }
 }
 
-// What is the same in all iterations is computed in front of the loop, but not
-// what traps where there is none.
+// A value that all iterations share is computed before the loop, unless that
+// may trap: there may be no iteration.
 TEST(TileMap, WithoutIterationsNothingIsDivided) {
   for (const char *target : targets()) {
     SCOPED_TRACE(target);
