@@ -3,7 +3,6 @@
 #include "compiler/driver/Explanation.h"
 #include "program/Options.h"
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <gtest/gtest.h>
@@ -28,21 +27,6 @@ TEST(Explanation, CodesAscendWithinTheirGroups) {
     ASSERT_NE(group, explanationGroups().end()) << code.str();
   }
   EXPECT_EQ(group + 1, explanationGroups().end()) << "no group is empty";
-}
-
-TEST(Explanation, EveryErrorHasATitleAndAFewLines) {
-  for (const Explanation &each : explanations()) {
-    const char *code = rt::textOf(each.code);
-    EXPECT_FALSE(each.title.empty() || each.title.ends_with(".")) << code;
-    EXPECT_LE(each.title.size(), 72u) << code;
-    ASSERT_TRUE(each.text.starts_with("\n")) << code;
-    llvm::SmallVector<StringRef> lines;
-    each.text.drop_front().split(lines, '\n');
-    EXPECT_TRUE(lines.size() >= 2 && lines.size() <= 6) << code;
-    for (StringRef line : lines)
-      EXPECT_TRUE(!line.empty() && line.size() <= 79) << code << line.str();
-    EXPECT_TRUE(each.text.ends_with(".")) << code;
-  }
 }
 
 TEST(Explanation, EveryExitCodeIsInTheHelpOfATrainingBinary) {
