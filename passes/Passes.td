@@ -28,7 +28,7 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
   }];
   let options = [
     Option<"residuals", "residuals", "std::string", /*default=*/"\"mesp\"",
-           "what the forward pass keeps: mesp (block inputs only), store-h "
+           "values that the forward pass keeps: mesp (block inputs only), store-h "
            "(also h = xA), mebp (block inputs; the backward runs the whole "
            "block again), narrow (also inner values that are no wider than "
            "block inputs), products (all that the backward reads, but for what "
@@ -193,7 +193,7 @@ def ExtractPart : HonePass<"hone-extract-part"> {
 }
 
 def EraseUnused : HonePass<"hone-erase-unused"> {
-  let summary = "remove what no schedule runs";
+  let summary = "remove entries and blocks that no schedule runs";
   let description = [{
     Removes entries that no schedule runs, if there is a schedule, and blocks that
     no entry calls.

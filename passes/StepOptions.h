@@ -11,7 +11,7 @@ namespace hone {
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
-      llvm::cl::desc("what the forward pass keeps, as in "
+      llvm::cl::desc("values that the forward pass keeps, as in "
                      "hone-derive-backward")};
   Option<int64_t> recomputedInputs{
       *this, "recomputed-inputs", llvm::cl::init(0),

@@ -114,7 +114,8 @@ void hone::registerTargetPasses() {
   for (const RegisteredTarget &registered : targets)
     registered.registerPasses();
   mlir::PassPipelineRegistration<TargetPipelineOptions>(
-      "hone-pipeline-target", "lower tile ops to what the target translates",
+      "hone-pipeline-target",
+      "lower tile ops to the dialects that the target translates",
       [](mlir::OpPassManager &pm, const TargetPipelineOptions &options) {
         auto target = createTarget(TargetRequest::parse(options.target));
         if (!target)

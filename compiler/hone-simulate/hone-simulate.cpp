@@ -55,8 +55,9 @@ struct Options {
       "window", cl::init(grpc_engine::kWindow), cl::value_desc("bytes"),
       cl::cat(category),
       cl::desc(
-          "what leaves of a frame before the receiver has said that it "
-          "reads it; default: 30720 (gRPC), 65536 with --ranks (MPI); 0: all")};
+          "bytes of a frame that leave before the receiver has said that it "
+          "reads them; default: 30720 (gRPC), 65536 with --ranks (MPI); 0: "
+          "all")};
   cl::list<std::string> profile{
       "profile", cl::value_desc("[program=]file"), cl::cat(category),
       cl::desc("times that train --profile measured; default: the plan's "
@@ -75,7 +76,7 @@ struct Options {
       cl::desc("to simulate; default: 8, and 2 for each program of parts or "
                "modules")};
   cl::opt<std::string> svg{"svg", cl::value_desc("file"), cl::cat(category),
-                           cl::desc("draw what each program does when")};
+                           cl::desc("draw each program's work over time")};
   cl::opt<bool> json{"json", cl::cat(category),
                      cl::desc("print JSON in place of the table")};
 };

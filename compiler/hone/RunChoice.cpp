@@ -208,7 +208,7 @@ void Chooser::chooseBudget() {
   };
   if (budget >= kLeastBudget)
     set("train.memory_budget", inMebibytes(budget),
-        "about half of what weights leave of " + memory +
+        "about half of the " + memory + " that weights leave" +
             "; the fastest step within it is planned");
   if (streams)
     set("train.resident_budget",

@@ -94,7 +94,7 @@ Status hone::checkPrograms(const CompileRequest &request, const Spec &spec) {
   };
   if (request.artifact != Artifact::Binary ||
       llvm::is_contained(request.programs, Program::Generate))
-    return refuse("--emit", "what is written is of one program");
+    return refuse("--emit", "it writes one program");
   if (request.stopAfter && !request.output.empty() && request.output != "-")
     return refuse("--stop-after", "a file has one module");
   if (!request.dumpDir.empty())

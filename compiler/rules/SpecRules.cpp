@@ -551,8 +551,8 @@ static Status checkPlanned(const Spec &spec) {
         "false");
   if (spec.train.activation_offloading != "false" && spec.hasParts())
     return disagree(spec, "train.activation_offloading",
-                    "expected false, since what parts keep crosses between "
-                    "their entries, but found " +
+                    "expected false, since the values that parts keep cross "
+                    "between their entries, but found " +
                         spec.train.activation_offloading.text(),
                     "remove train.activation_offloading, or parts");
   return Status::ok();

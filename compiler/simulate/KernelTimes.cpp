@@ -9,8 +9,8 @@
 namespace hone::simulate {
 
 static constexpr const char *kRemedy =
-    "give what train --profile of this release wrote, of the program that the "
-    "same spec makes";
+    "give a file that train --profile of this release wrote, of the program "
+    "that the same spec makes";
 
 /// Seconds or counts of a run of thirty years. More is no measurement, and sums
 /// of it would have no end.

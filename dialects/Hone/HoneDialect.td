@@ -153,7 +153,7 @@ def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
 }
 
 def Hone_ResultSlotAttr : Hone_Attr<"ResultSlot", "result_slot"> {
-  let summary = "a place in the memory of what a block returns";
+  let summary = "a place in the memory of a block's result";
   let description = [{
     Stands for a slot in `hone.slots`: the value is in the memory of the block's
     result `result`, which its caller gives, until that result takes its place.
@@ -240,7 +240,7 @@ def Hone_Activation : I32EnumAttr<"Activation", "an activation function", [
 def Hone_ActivationAttr
     : EnumAttr<Hone_Dialect, Hone_Activation, "activation">;
 
-def Hone_Phase : I32EnumAttr<"Phase", "what an entry does for its part", [
+def Hone_Phase : I32EnumAttr<"Phase", "an entry's computation for its part", [
   I32EnumAttrCase<"Forward", 0, "forward">,
   I32EnumAttrCase<"Tangent", 1, "tangent">,
   I32EnumAttrCase<"Gradient", 2, "gradient">,
@@ -252,7 +252,7 @@ def Hone_Phase : I32EnumAttr<"Phase", "what an entry does for its part", [
 }
 def Hone_PhaseAttr : EnumAttr<Hone_Dialect, Hone_Phase, "phase">;
 
-def Hone_Purpose : I32EnumAttr<"Purpose", "what a schedule is run for", [
+def Hone_Purpose : I32EnumAttr<"Purpose", "the purpose of a schedule", [
   I32EnumAttrCase<"Train", 0, "train">,
   I32EnumAttrCase<"Evaluate", 1, "evaluate">,
   I32EnumAttrCase<"Differentiate", 2, "differentiate">,

@@ -111,8 +111,8 @@ def AccessNone : I32EnumAttrCase<"none", 0>;
 def AccessRead : I32EnumAttrCase<"read", 1>;
 def AccessWrite : I32EnumAttrCase<"write", 2>;
 def AccessBoth : I32EnumAttrCase<"both", 3>;
-def AccessAttr : I32EnumAttr<"Access", "what a kernel does with the memory that a "
-                             "field of its closure is the address of",
+def AccessAttr : I32EnumAttr<"Access", "a kernel's accesses to the memory whose "
+                             "address is in a field of its closure",
                              [AccessNone, AccessRead, AccessWrite, AccessBoth]> {
   let cppNamespace = "::hone::tile";
 }
@@ -137,7 +137,7 @@ def TileField : AttrDef<TileDialect, "Field"> {
 
 def TileKernel : AttrDef<TileDialect, "Kernel"> {
   let mnemonic = "kernel";
-  let summary = "what a launch runs";
+  let summary = "the kernel of a launch";
   let description = [{
     The compiler's side of `hone_kernel`. `symbol` is a task on CPUs, and else the
     kernel's name in the device's text, of whose threads and shared memory the

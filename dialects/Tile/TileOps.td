@@ -116,7 +116,7 @@ def ArgumentOp : TileNumberedOp<"argument"> {
 def NumberOp : TileOp<"number",
     [TypesMatchWith<"the number has the buffer's element type", "buffer",
          "number", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
-  let summary = "a number that decides what an entry runs";
+  let summary = "a number that decides which kernels an entry launches";
   let description = [{
     Reads an element of one of the entry's arguments where the loops of an entry
     are launched. A target may need the value before the entry starts, so
@@ -140,7 +140,7 @@ def NumberOp : TileOp<"number",
 }
 
 def ViewOp : TileOp<"view", [Pure]> {
-  let summary = "what is at a byte offset of memory or of a buffer";
+  let summary = "the memory at a byte offset of memory or of a buffer";
   let description = [{
     The only way from memory to buffers, and from a buffer to a part of it. The
     address must be aligned for the element type; the arena and thread scratch
@@ -347,7 +347,7 @@ def ReloadOp : TileFileOp<"reload"> {
 }
 
 def AwaitOp : TileOp<"await"> {
-  let summary = "waits for what was begun with a buffer";
+  let summary = "waits for a buffer's last transfer";
   let description = [{
     For the last `tile.offload` or `tile.reload` of it.
 

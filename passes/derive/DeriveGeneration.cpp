@@ -71,7 +71,7 @@ static LogicalResult continueOp(Operation *op, BlockOp block, unsigned index,
     for (Operation *user : from.getUsers())
       if (from.getType() != to.getType() && !isa<ReturnOp>(user)) {
         InFlightDiagnostic diag = user->emitOpError(
-            "reads what is no longer there when a sequence is continued");
+            "reads a value that is not there when a sequence is continued");
         diag.attachNote(op->getLoc()) << "it is made here";
         return diag;
       }
@@ -122,8 +122,7 @@ static LogicalResult retypeCalls(EntryOp entry, const SymbolTable &symbols) {
     auto block = symbols.lookup<BlockOp>(call.getBlock());
     if (TypeRange(call.getValues()) != TypeRange(block.getArgumentTypes()))
       return call.emitOpError(
-          "reads what is no longer there when a sequence is "
-          "continued");
+          "reads a value that is not there when a sequence is continued");
     if (call.getResultTypes() == TypeRange(block.getResultTypes()))
       continue;
     OpBuilder builder(call);

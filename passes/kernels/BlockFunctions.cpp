@@ -283,7 +283,7 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
       return failure();
     }
     if (!kernel.didFollower())
-      return op.emitOpError("expects its kernel to do what follows it");
+      return op.emitOpError("expects its kernel to do its follower's work");
   }
   return success();
 }

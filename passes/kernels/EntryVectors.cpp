@@ -281,8 +281,8 @@ LogicalResult EntryConversion::convert(UpdateOpInterface op) {
   const bool roundsState = llvm::any_of(
       slots, [](const StateSlot &slot) { return slot.element.isBF16(); });
   if (bool(op.getRounding()) != (table.isRounded() || roundsState))
-    return op->emitOpError("expects 'rounding' exactly when parameters or what "
-                           "the optimizer remembers are stored as bfloat16; "
+    return op->emitOpError("expects 'rounding' exactly when parameters or the "
+                           "optimizer's state are stored as bfloat16; "
                            "run hone-schedule-step first");
   const UpdateSignature signature(op, slots, window);
   SmallVector<Value> arguments;

@@ -121,8 +121,8 @@ static LogicalResult verifyOp(Operation *op, bool float64, StringRef own) {
   bool isInside = op->getParentOfType<tile::ParallelOp>() != nullptr;
   // 2
   if (!isInside && touchesMemory(op))
-    return op->emitOpError("expects to stand in 'tile.parallel': what an entry "
-                           "runs must not depend on memory");
+    return op->emitOpError("expects to stand in 'tile.parallel': an entry's "
+                           "calls must not depend on memory");
   // 3
   if (isInside && tile::callsRuntime(op))
     return op->emitOpError("expects to stand outside of 'tile.parallel'");

@@ -58,8 +58,9 @@ static LogicalResult checkMayShare(RepeatOp repeat) {
   repeat.getBody().walk([&](RunOp run) {
     for (Value value : run->getOperands())
       if (followers.has(value))
-        status = run.emitOpError("expects nothing that follows from what a run "
-                                 "gave, since ranks share the batches");
+        status =
+            run.emitOpError("expects nothing that depends on the results of "
+                            "a run, since ranks share the batches");
     for (Value result : run.getResults())
       if (!isScalar(result.getType()))
         status = run.emitOpError("expects a few numbers for results, since "

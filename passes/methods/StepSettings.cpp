@@ -330,7 +330,7 @@ findProblemOfWarmups(const rt::Settings &settings) {
     if (settings.hasPrograms() && own > 0)
       return Problem{own,
                      "expected 0, since the gradient of a warm-up is another "
-                     "entry, and programs exchange what one entry computes, "
+                     "entry, and programs exchange the results of one entry, "
                      "but found " +
                          own.text(),
                      "set " + own.key() + " to 0" +

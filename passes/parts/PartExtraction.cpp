@@ -497,8 +497,9 @@ LogicalResult PartExtraction::gather(RunOp run, ScheduleOp schedule) {
   auto entry = module.lookupSymbol<EntryOp>(run.getEntry());
   auto ops = entry.getBody().getOps<PerParameterOpInterface>();
   if (ops.empty())
-    return run.emitOpError("cannot be given to a part: what it returns is of "
-                           "all parameters");
+    return run.emitOpError(
+        "cannot be given to a part: it returns values of all "
+        "parameters");
   const SmallVector<StringRef> owners = ownersOf(*ops.begin());
   OpBuilder builder(run);
   const int64_t stage = run.getStage(), own = placeOf(part);

@@ -25,7 +25,7 @@ def ExpandProducts : Pass<"hone-cpu-expand-products", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"roundingKernels", "rounding-kernels", "bool", "false",
-           "whether kernels round what they store">,
+           "whether kernels round the values that they store">,
   ];
   let dependentDialects = ["::hone::cpu::CpuDialect",
                            "::mlir::arith::ArithDialect",

@@ -112,7 +112,7 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def PlaceBarriers : Pass<"hone-gpu-place-barriers", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "order what threads write and others read";
+  let summary = "order accesses to memory that a workgroup's threads share";
   let description = [{
     Needs: `hone-gpu-distribute`. Puts a barrier before what reads memory that
     other threads may have written since the last barrier, or writes memory that
@@ -138,7 +138,7 @@ def PlaceShared : Pass<"hone-gpu-place-shared", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def VerifyKernels : Pass<"hone-gpu-verify", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "check what a device's compiler cannot";
+  let summary = "check rules that a device's compiler does not know";
   let description = [{
     1. Barriers and shuffles are reached by all threads that they wait for.
     2. Shared memory is at most `shared-bytes`.

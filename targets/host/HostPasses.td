@@ -59,7 +59,7 @@ def OutlineParallel : Pass<"hone-host-outline-parallel", "::mlir::ModuleOp"> {
 }
 
 def ConvertToLLVM : Pass<"hone-host-convert-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "convert what is left to the LLVM dialect";
+  let summary = "convert the remaining ops to the LLVM dialect";
   let description = [{
     One conversion for all dialects. Memrefs are bare pointers in signatures,
     which static shapes and identity layouts allow. `tile.prefetch`,

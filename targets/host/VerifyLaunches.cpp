@@ -176,15 +176,15 @@ verifyOp(Operation *op, LLVM::LLVMFuncOp function,
                       : nullptr;
     if (isRuntimeCall(call) || (callee && launching.contains(callee)))
       return success();
-    return op->emitOpError("expects to be in a kernel: an entry calls what "
-                           "launches, and nothing else");
+    return op->emitOpError("expects to be in a kernel: an entry calls only "
+                           "functions that launch");
   }
   // 2
   if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
     if (isConstantMemory(load.getAddr(), function, calls))
       return success();
-    return op->emitOpError("expects to read what no kernel writes: what an "
-                           "entry launches may not depend on it");
+    return op->emitOpError("expects to read memory that no kernel writes: an "
+                           "entry's launches may not depend on kernels");
   }
   // 3
   if (auto space = dyn_cast<LLVM::AllocaOp>(op)) {

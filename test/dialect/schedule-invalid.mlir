@@ -184,7 +184,7 @@ module @repeat_c1 {
   hone.schedule train {
     %count = hone.setting "batches" : tensor<i64>
     %rate = hone.setting "learning_rate" : tensor<f64>
-    // expected-error @+1 {{'hone.repeat' op expects its carried values, its body's arguments, what it yields and its results to have the same types}}
+    // expected-error @+1 {{'hone.repeat' op expects its carried values, its body's arguments, its yielded values and its results to have the same types}}
     %x = hone.repeat %count carry (%before = %rate) : tensor<f64> {
       hone.yield %count : tensor<i64>
     }
@@ -213,7 +213,7 @@ module @repeat_c2 {
     hone.repeat %count {
       // expected-note @+1 {{made here}}
       %late = hone.scalar @zero() stage 1 : () -> tensor<f64>
-      // expected-error @+1 {{'hone.check' op reads at stage 0 what is made at stage 1}}
+      // expected-error @+1 {{'hone.check' op reads at stage 0 a value that is made at stage 1}}
       hone.check %late : tensor<f64>
     }
   }

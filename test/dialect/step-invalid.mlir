@@ -455,7 +455,7 @@ hone.block @row_tiles_c5_sum(%x: tensor<?x4xf32>, %s: tensor<?xi32>, %g: tensor<
 hone.block @row_tiles_c4(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>):
-    // expected-error @+1 {{'hone.add' op expects what it reads from outside of 'hone.row_tiles' to be a parameter or an input}}
+    // expected-error @+1 {{'hone.add' op expects each value from outside of 'hone.row_tiles' to be a parameter or an input}}
     %0 = hone.add %rows, %x : tensor<?x4xf32>
     hone.return %0 : tensor<?x4xf32>
   }

@@ -69,12 +69,12 @@ resumes 'a program that is alive and says nothing: 69'
 
 patience=20
 begin 'step 9 excess'
-ends client 76 "error\[H0818\].*'server'.*refuses what this one sent"
+ends client 76 "error\[H0818\].*'server'.*refuses this one.s message"
 train client $run
 client=$!
 ends client 0
 ends server 0
-grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
+grep -q 'it sent a message that does not fit: a frame' "$work/$run.server.log"
 same one2 $run client server
 echo 'a program that sends what no schedule has: 76, and the server lives on'
 
@@ -102,7 +102,7 @@ echo 'a leader that is killed before the end, for good: 0'
 
 patience=20
 begin 'end 1 excess'
-ends client 76 "error\[H0818\].*'server'.*refuses what this one sent"
+ends client 76 "error\[H0818\].*'server'.*refuses this one.s message"
 train client $run
 client=$!
 ends client 0
@@ -122,13 +122,13 @@ for program in client server; do
   printf -v $program %s $!
 done
 run=together3
-ends middle 76 "error\[H0818\].*'server'.*refuses what this one sent"
+ends middle 76 "error\[H0818\].*'server'.*refuses this one.s message"
 train middle $run
 middle=$!
 for program in client middle server; do
   ends $program 0
 done
-grep -q 'it sent what does not fit: a frame' "$work/$run.server.log"
+grep -q 'it sent a message that does not fit: a frame' "$work/$run.server.log"
 same one3 $run client middle server
 run=together2
 echo 'one that sends it to another that follows: 76, and both others live on'

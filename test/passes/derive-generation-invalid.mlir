@@ -26,7 +26,7 @@ module attributes {hone.max_rows = 4 : i64} {
     %w = hone.parameter "head.weight" : tensor<9x4xf32>
     // expected-note @below {{it is made here}}
     %loss = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
-    // expected-error @below {{reads what is no longer there when a sequence is continued}}
+    // expected-error @below {{reads a value that is not there when a sequence is continued}}
     %y = hone.scale %x, %loss : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }

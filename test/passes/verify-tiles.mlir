@@ -28,7 +28,7 @@ func.func private @load_of_a_start(%starts: memref<4xi32>, %i: index) {
 // -----
 
 func.func private @load(%x: memref<4xf32>, %i: index) {
-  // expected-error @+1 {{'memref.load' op expects to stand in 'tile.parallel': what an entry runs must not depend on memory}}
+  // expected-error @+1 {{'memref.load' op expects to stand in 'tile.parallel': an entry's calls must not depend on memory}}
   %v = memref.load %x[%i] : memref<4xf32>
   return
 }

@@ -171,7 +171,7 @@ module attributes {hone.max_rows = 16 : i64} {
   passes.addPass(createPlace());
   passes.addPass(createConvertToTiles(tile::Blocks(), &kernels));
   EXPECT_TRUE(failed(passes.run(*module)));
-  EXPECT_NE(said.find("expects its kernel to do what follows it"),
+  EXPECT_NE(said.find("expects its kernel to do its follower's work"),
             std::string::npos)
       << said;
 }

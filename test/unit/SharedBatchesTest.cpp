@@ -58,7 +58,7 @@ TEST(SharedBatches, WhatRunsGaveMayBeCarried) {
 TEST(SharedBatches, NoRunFollowsFromAnotherBatch) {
   EXPECT_NE(problemOf(R"(
     %loss = hone.run @loss(%before) on %batch : (tensor<f64>) -> tensor<f64>)")
-                .find("expects nothing that follows from what a run gave"),
+                .find("expects nothing that depends on the results of a run"),
             std::string::npos);
 }
 

@@ -224,8 +224,8 @@ LogicalResult RepeatOp::verifyRegions() {
   TypeRange types = getCarried().getTypes();
   if (!yield || types != TypeRange(body.getArgumentTypes()) ||
       types != yield.getOperandTypes() || types != getResultTypes())
-    return emitOpError("expects its carried values, its body's arguments, what "
-                       "it yields and its results to have the same types");
+    return emitOpError("expects its carried values, its body's arguments, its "
+                       "yielded values and its results to have the same types");
   if (llvm::any_of(types, hasRows))
     return emitOpError("expects carried values without rows");
   // (C3)
@@ -248,7 +248,7 @@ LogicalResult RepeatOp::verifyRegions() {
       Operation *maker = operand.getDefiningOp();
       if (maker && maker->getBlock() == &body && stageOf(maker) > stage) {
         InFlightDiagnostic diag = op.emitOpError("reads at stage ")
-                                  << stage << " what is made at stage "
+                                  << stage << " a value that is made at stage "
                                   << stageOf(maker);
         diag.attachNote(maker->getLoc()) << "made here";
         return diag;

@@ -218,7 +218,7 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [
 }
 
 def Hone_YieldOp : Hone_Op<"yield", [Pure, Terminator, HasParent<"RepeatOp">]> {
-  let summary = "what the next iteration begins with";
+  let summary = "gives the next iteration its values";
   let arguments = (ins Variadic<Hone_Boundary>:$operands);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; (void)$_state; }]>];
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
@@ -297,7 +297,7 @@ def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
 }
 
 def Hone_LateOp : Hone_InScheduleOp<"late", [HasParent<"ScheduleOp">]> {
-  let summary = "what updates are made of, in programs that update late";
+  let summary = "values of an earlier step, in programs that update late";
   let description = [{
     In one program `lates` are `values`, and `steps` is 0. Where parts are programs
     of their own (`hone-separate-parts`) only the last one makes `values`, and each
@@ -445,7 +445,7 @@ def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
 }
 
 def Hone_ZeroStateOp : Hone_VectorOp<"zero_state"> {
-  let summary = "sets what the optimizer remembers to zero";
+  let summary = "sets the optimizer's state to zero";
   let description = [{
     All vectors of the state, of all trainable parameters, or with `on` of those
     of some layers.

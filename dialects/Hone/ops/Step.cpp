@@ -74,7 +74,7 @@ LogicalResult RowTilesOp::verifyRegions() {
       if (Operation *outside = operand.getDefiningOp();
           operand.getParentRegion() != &getBody() &&
           (!outside || !outside->hasTrait<Ambient>()))
-        return op.emitOpError("expects what it reads from outside of "
+        return op.emitOpError("expects each value from outside of "
                               "'hone.row_tiles' to be a parameter or an input");
   }
   return success();

@@ -180,7 +180,7 @@ def Hone_KeepOp : Hone_SlotOp<"keep", "x"> {
 }
 
 def Hone_KeptOp : Hone_SlotOp<"kept", "x", [Hone_View]> {
-  let summary = "what a slot holds";
+  let summary = "the contents of a slot";
   let description = [{
     The memory of the slot, without a copy; `slots` as in `hone.keep`. What reads
     it must be as conditional as what kept it.

@@ -79,7 +79,7 @@ def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
 
 def Hone_EntryOp : Hone_Op<"entry", [FunctionOpInterface, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"ReturnOp">]> {
-  let summary = "what one part of the model does in one phase";
+  let summary = "one part's computation in one phase";
   let description = [{
     A straight-line sequence of calls that a schedule runs as one item. Arguments
     and results are boundary values: hidden states and cotangents that cross

@@ -51,8 +51,8 @@ LogicalResult BackwardMethod::selectLayers() {
     if (slots && part.selection->rule().isOfLast() &&
         trainsBelow(gradient, isOwn))
       return model.module.emitError(
-          "expects unselected exact of selection freeze, since a gradient of "
-          "what trains below the frozen layers has to come through them");
+          "expects unselected exact of selection freeze, since the gradients "
+          "of parameters below the frozen layers have to come through them");
     SmallVector<LayerNumbers> numbers =
         selectedNumbers(gradient, slots.has_value(), isOwn);
     part.selection->setNumbers(numbers);

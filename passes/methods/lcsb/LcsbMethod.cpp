@@ -211,7 +211,7 @@ static std::optional<Problem> findProblemOfFreeze(const MethodFacts &facts) {
           (below ? below->section +
                        " trains by a backward, whose gradient comes "
                        "through the layers that selection freeze leaves out"
-                 : "what makes the input of the lowest layer trains, too, "
+                 : "the input of the lowest layer has trained parameters, "
                    "and its gradient comes through the "
                    "layers that selection freeze leaves out") +
           ", but found identity",

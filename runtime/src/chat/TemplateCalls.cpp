@@ -594,7 +594,7 @@ TemplateValue TemplateInterpreter::isAll(const SyntaxNode &node,
                           pythonStrip(text, true, false).empty());
   if (std::any_of(text.begin(), text.end(),
                   [](char c) { return uint8_t(c) >= 0x80; }))
-    return fail(node, "what letters and digits are beyond ASCII is not in "
+    return fail(node, "a test for letters and digits beyond ASCII is not in "
                       "the subset of Jinja that chat templates may use here");
   const bool all =
       !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {

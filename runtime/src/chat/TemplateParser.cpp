@@ -281,7 +281,7 @@ uint32_t TemplateParser::postfix(uint32_t object) {
       const uint32_t line = now().line;
       arguments(positional, keywords);
       object = refuseLater(
-          "a call of what is not a function's or a method's name", line);
+          "a call of something other than a function or a method", line);
     } else
       break;
   }

@@ -85,7 +85,7 @@ struct DataLines::OtherKey {
 };
 
 static constexpr const char *BesideTurns =
-    "what the chat template writes beside the turns";
+    "text that the chat template writes beside the turns";
 
 const DataLines::OtherKey DataLines::OtherKeys[] = {
     {"chosen", "an answer that is preferred to another, as for DPO",

@@ -95,7 +95,7 @@ Result<std::vector<CudaDescription>> CudaDriver::devices() const {
   if (code == kSuccess)
     return found;
   return Status(ErrorCode::DeviceFailed, "the devices",
-                "the driver does not say what they are: " + describe(code),
+                "the driver does not describe them: " + describe(code),
                 "check whether nvidia-smi lists them");
 }
 

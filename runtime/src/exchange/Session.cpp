@@ -134,7 +134,7 @@ Status Session::problemOfLeave(const std::string &what) const {
                   {"has ended, since '", busy, "' trains with another program"},
                   kRemedyIfBusy);
   return failed(ErrorCode::PeerLost, {what}, {"the other program has ended"},
-                "see what it said, and give the same commands again");
+                "read its last message, and give the same commands again");
 }
 
 Status Session::checkThere(const std::string &what) {
@@ -281,7 +281,7 @@ Status Session::goOn(const std::string &what, Clock::time_point begin) {
   if (isInterrupted())
     return failed(ErrorCode::PeerLost, {what},
                   {refusal.empty() ? "another program of the model began anew"
-                                   : "it sent what does not fit: ",
+                                   : "it sent a message that does not fit: ",
                    refusal},
                   "give the same command again");
   Status status = self.patience.check(
@@ -687,7 +687,7 @@ void Session::handle(const Frame &frame) {
   case FrameKind::Refusal:
     failure = failed(
         ErrorCode::MessageMisfit, {"the program '", self.peer, "'"},
-        {"refuses what this one sent: ", {frame.payload, frame.payloadBytes}},
+        {"refuses this one's message: ", {frame.payload, frame.payloadBytes}},
         "compile all parts in one call");
     return;
   case FrameKind::Ack:
@@ -734,7 +734,7 @@ void Session::refuse(const Frame &frame, const char *problem) {
              frame.name.schedule, frame.name.step + 1);
   refuse(failed(ErrorCode::MessageMisfit,
                 {"a frame of the program '", self.peer, "'"},
-                {"expects what a schedule has but got ", problem, where},
+                {"expects a message of a schedule but got ", problem, where},
                 "compile all parts in one call, and let nobody else reach "
                 "the programs"));
 }

@@ -108,8 +108,8 @@ struct TrainSettings : MethodSettings {
   Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
       "values that a layer keeps from its forward for its backward: its input "
       "(mesp), also LoRA's h = xA (store-h), its input, from which the whole "
-      "layer runs again (mebp), everything the backward reads (full), or what "
-      "train.memory_budget allows (planned)",
+      "layer runs again (mebp), everything the backward reads (full), or as "
+      "much as train.memory_budget allows (planned)",
       {{"mesp", "store-h", "mebp", "full", "planned"}},
       methodsOf(MethodKind::Backward)};
   Budget memory_budget{*this, "memory_budget", Bits::None, SetBy::Spec,

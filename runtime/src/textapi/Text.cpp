@@ -29,7 +29,7 @@ public:
 static Status missing(const char *function) {
   return Status(ErrorCode::MissingOption, function,
                 "expects a text and ids but got NULL",
-                "give both, or 0 for the size of what is not there");
+                "give both, or a size of 0 for a missing one");
 }
 
 static Result<Tokenizer> tokenizerOf(const ModelSession &session) {

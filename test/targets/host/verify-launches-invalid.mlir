@@ -49,7 +49,7 @@ llvm.func @block_of_batch_entry(%frame: !llvm.ptr, %values: !llvm.ptr) {
 llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @block_of_work_2(%frame: !llvm.ptr, %kernel: i32, %starts: !llvm.ptr) {
   %0 = llvm.getelementptr %starts[4] : (!llvm.ptr) -> !llvm.ptr, i64
-  // expected-error @+1 {{'llvm.load' op expects to read what no kernel writes}}
+  // expected-error @+1 {{'llvm.load' op expects to read memory that no kernel writes}}
   %count = llvm.load %0 : !llvm.ptr -> i64
   llvm.call @hone_launch(%frame, %kernel, %frame, %count) : (!llvm.ptr, i32, !llvm.ptr, i64) -> ()
   llvm.return
@@ -72,7 +72,7 @@ llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @elsewhere(!llvm.ptr)
 llvm.func @calls_1(%frame: !llvm.ptr, %values: !llvm.ptr, %kernel: i32, %count: i64) {
   llvm.call @hone_launch(%frame, %kernel, %frame, %count) : (!llvm.ptr, i32, !llvm.ptr, i64) -> ()
-  // expected-error @+1 {{'llvm.call' op expects to be in a kernel: an entry calls what launches, and nothing else}}
+  // expected-error @+1 {{'llvm.call' op expects to be in a kernel: an entry calls only functions that launch}}
   llvm.call @elsewhere(%frame) : (!llvm.ptr) -> ()
   llvm.return
 }
@@ -85,7 +85,7 @@ llvm.func @reads_2(%frame: !llvm.ptr, %values: !llvm.ptr) {
   %kernel = llvm.mlir.constant(0 : i32) : i32
   %0 = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
   %arena = llvm.load %0 : !llvm.ptr -> !llvm.ptr
-  // expected-error @+1 {{'llvm.load' op expects to read what no kernel writes: what an entry launches may not depend on it}}
+  // expected-error @+1 {{'llvm.load' op expects to read memory that no kernel writes: an entry's launches may not depend on kernels}}
   %count = llvm.load %arena : !llvm.ptr -> i64
   llvm.call @hone_launch(%frame, %kernel, %frame, %count) : (!llvm.ptr, i32, !llvm.ptr, i64) -> ()
   llvm.return
@@ -98,7 +98,7 @@ llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @reads_a_value_2(%frame: !llvm.ptr, %values: !llvm.ptr) {
   %kernel = llvm.mlir.constant(0 : i32) : i32
   %value = llvm.load %values : !llvm.ptr -> !llvm.ptr
-  // expected-error @+1 {{'llvm.load' op expects to read what no kernel writes}}
+  // expected-error @+1 {{'llvm.load' op expects to read memory that no kernel writes}}
   %count = llvm.load %value : !llvm.ptr -> i64
   llvm.call @hone_launch(%frame, %kernel, %frame, %count) : (!llvm.ptr, i32, !llvm.ptr, i64) -> ()
   llvm.return
