@@ -1,4 +1,4 @@
-//===- Passes.td - What each pass needs, guarantees and leaves alone ------===//
+//===- Passes.td - The needs and guarantees of each pass ------------------===//
 
 #ifndef HONE_PASSES_TD
 #define HONE_PASSES_TD
@@ -16,15 +16,15 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
     result of a call. Guarantees: an entry `@gradient` that returns it too and sends
     `scale * d(loss)/d(p)` of every trainable parameter `p` to a `hone.gradient`;
     `scale` is its last argument. Each block that trains is derived once for each
-    policy of its layers: `@b.backward` with what it recomputes, `@b.forward` if it
-    keeps more than its inputs (with the policy at the end, as in
-    `@b.backward.full`, if layers differ), and `@b.gradient` for the block of the
-    loss, whose two halves run back to back.
-    Where one part alone has a method with a backward (`hone.method`), only parameters
-    of its layers have gradients: those of the others are constants, through which the
-    cotangent goes by `@b.backward.held`, and below the lowest layer that trains there
-    is no backward. Where no method has one, nothing is done.
-    Leaves alone: the entry of the loss and the blocks that it calls.
+    policy of its layers: `@b.backward` with the ops that it recomputes,
+    `@b.forward` if it keeps more than its inputs (with the policy at the end,
+    as in `@b.backward.full`, if layers differ), and `@b.gradient` for the block
+    of the loss, whose two halves run back to back. Where one part alone has a
+    method with a backward (`hone.method`), only parameters of its layers have
+    gradients: those of the others are constants, through which the cotangent
+    goes by `@b.backward.held`, and below the lowest layer that trains there is
+    no backward. Where no method has one, nothing is done. Leaves alone: the
+    entry of the loss and the blocks that it calls.
   }];
   let options = [
     Option<"residuals", "residuals", "std::string", /*default=*/"\"mesp\"",
@@ -53,7 +53,7 @@ def DeriveGeneration : HonePass<"hone-derive-generation"> {
     returns the logits after the last; a `hone.schedule generate` that runs it;
     `hone.max_rows` and `hone.max_positions` of the two numbers. Each block that
     it calls is as it was, but for ops that say how they continue a sequence
-    (ContinuationOpInterface): what they remember is a `hone.cache` of each layer.
+    (ContinuationOpInterface): their memory is a `hone.cache` of each layer.
     Inputs that nothing reads any more, other entries and blocks are gone.
   }];
   let options = [
@@ -70,19 +70,21 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
   let description = [{
     Needs: a forward entry that returns the loss, and for methods with a backward
     an entry of the phase `gradient`. Guarantees: a `hone.schedule` for each purpose,
-    and the entries that they run beside those. Leaves alone: the other entries that
-    are there. Which methods, and what they are told, the attribute `hone.method` of the
-    module says in the words of a spec (methods/StepSettings.h), and then goes.
+    and the entries that they run beside those. Leaves alone: the other entries
+    that are there. The attribute `hone.method` of the module names the methods
+    and their settings in the words of a spec (methods/StepSettings.h), and is
+    then removed.
 
     `backprop` and `lcsb`: an entry that zeroes the gradient, one that sums its
     squares, and `@update` with one optimizer op on all trainable parameters, whose
     arguments are scalars that the schedule computes; with `optimizer_in_backward`,
-    instead of it `@gradient.update`, which does what `@gradient` does and updates each
-    layer after the last call that adds to its gradients or reads its parameters.
-    `@gradient` has an argument more: where it is not zero, a layer's gradients
-    begin at zero and are then folded to those of the batches before.
-    With `data_parallel`, a `hone.fold` follows the gradient of a batch, so that ranks
-    may share the batches of a step, and have the bits of one program that has them all.
+    instead of it `@gradient.update`, which does the same as `@gradient` and
+    updates each layer after the last call that adds to its gradients or reads
+    its parameters. `@gradient` has an argument more: where it is not zero, a
+    layer's gradients begin at zero and are then folded to those of the batches
+    before. With `data_parallel`, a `hone.fold` follows the gradient of a batch,
+    so that ranks may share the batches of a step, and have the bits of one
+    program that has them all.
 
     `lcsb`: a step runs the backwards of the layers that a formula selects before it,
     all of its batches alike. Through the others the cotangent goes unchanged, and
@@ -120,13 +122,13 @@ def SplitParts : HonePass<"hone-split-parts"> {
   let description = [{
     Needs: scheduled entries. Guarantees: each entry of calls is cut where calls of
     the layers below one of the cuts in `after` meet those above, into entries of the
-    parts; runs of it are runs of the pieces in order, with what crosses as
-    boundary values; pools are of one part. Numbers do not change, but for what
-    `dtype` rounds: hidden states, cotangents and tangents that one part makes and
-    another reads. Leaves alone: entries without calls.
-    With `in-flight` n above 1, so many iterations of a repeat are under way at once:
-    the k-th piece of a run is of the stage k, up to n - 1, and what reads its results
-    is of the last. So a part runs the next probes or batches while the others are at
+    parts; runs of it are runs of the pieces in order, and values that cross are
+    boundary values; pools are of one part. Numbers change only where `dtype`
+    rounds: hidden states, cotangents and tangents that one part makes and
+    another reads. Leaves alone: entries without calls. With `in-flight` n above
+    1, so many iterations of a repeat are under way at once: the k-th piece of a
+    run is of the stage k, up to n - 1, and readers of its results are of the
+    last. So a part runs the next probes or batches while the others are at
     work; sums are in the same order.
   }];
   let options = [
@@ -153,12 +155,13 @@ def SeparateParts : HonePass<"hone-separate-parts"> {
   let description = [{
     Needs: schedules whose entries have parts. Guarantees: one module inside for each
     part, with its name, and nothing else. Of the runs of entries that have a part,
-    a module has only those of its own; what crosses between it and the others is sent
-    and received instead. Only the first part loads batches and knows the counts of a
-    step: the others receive the counts, the rows and those inputs that they read.
-    What a run returns of parameters is gathered from what each part has, in the whole
-    model's order. So all parts together compute the bits of the whole. An op without a
-    part is in all modules, for the layers that are there.
+    a module has only those of its own; values that cross between it and the
+    others are sent and received instead. Only the first part loads batches and
+    knows the counts of a step: the others receive the counts, the rows and
+    those inputs that they read. A run's results over parameters are gathered
+    from all parts, in the whole model's order. So all parts together compute
+    the bits of the whole. An op without a part is in all modules, for the
+    layers that are there.
   }];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",
@@ -182,9 +185,9 @@ def VerifyExchanges : HonePass<"hone-verify-exchanges"> {
 def ExtractPart : HonePass<"hone-extract-part"> {
   let summary = "keep one of the modules of parts";
   let description = [{
-    Needs: modules of parts. Guarantees: what the one called `part` has, in its
-    place. Of a model that was cut and has none yet, makes that part alone, as
-    hone-separate-parts does.
+    Needs: modules of parts. Guarantees: the contents of the one called `part`,
+    in place of all of them. Of a model that was cut and has none yet, makes
+    that part alone, as hone-separate-parts does.
   }];
   let options = [
     Option<"part", "part", "std::string", /*default=*/"\"\"",
@@ -204,12 +207,12 @@ def VerifyStep : HonePass<"hone-verify-step"> {
   let summary = "verify the contract between derivation and placement";
   let description = [{
     The seam after derivation. Guarantees that every trainable parameter has a
-    gradient in what `train` runs, conditional or not, that every gradient is of a
-    trainable parameter and has its type, and that the parameters of all layers
-    have one type under one name. In an entry that updates layers, that each layer
-    is updated once, after everything that adds to its gradients or reads its
-    parameters. That no `hone.late` is left, which only parts in programs
-    of their own understand. Changes nothing.
+    gradient in the entries of `train`, conditional or not, that every gradient
+    is of a trainable parameter and has its type, and that the parameters of all
+    layers have one type under one name. In an entry that updates layers, that
+    each layer is updated once, after everything that adds to its gradients or
+    reads its parameters. That no `hone.late` is left, which only parts in
+    programs of their own understand. Changes nothing.
   }];
 }
 
@@ -352,7 +355,7 @@ def VerifyTiles : HonePass<"hone-verify-tiles"> {
        and func: no pointer and no vector. Inside of `tile.parallel`, there may
        be ops of the dialect `own`, too.
     2. Memory is read and written inside of `tile.parallel`, but for where the
-       sequences of a batch start, which decides what tiles of sequences are
+       sequences of a batch start, which decides the tiles of sequences that are
        launched. Only targets whose kernels run on the host get these.
     3. `tile.prefetch` and `tile.release` stand outside of it.
     4. Without `float64`, nothing computes in f64.

@@ -1,4 +1,4 @@
-//===- StepOptions.h - What makes a step of a model -----------------------===//
+//===- StepOptions.h - The options of a step ------------------------------===//
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// What the passes of all phases must be told beside methods, which the module
-/// itself says (methods/StepSettings.h).
+/// The options of the passes of all phases, beside methods, which the module
+/// itself names (methods/StepSettings.h).
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
@@ -70,7 +70,7 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       *this, "generation-positions", llvm::cl::init(0),
       llvm::cl::desc(
           "most tokens of a text that is generated, with its prompt")};
-  /// Whether Derive and Place end in a pass that checks what they promise.
+  /// Whether Derive and Place end in a pass that checks their promises.
   bool verifies = true;
   /// Whether Derive makes all parts to check that their exchanges fit together;
   /// else it makes only the one to keep.

@@ -55,8 +55,8 @@ private:
 
 /// Of W. J. Cody's kind, with the coefficients of FDLIBM's s_erf.c, whose error
 /// is below an ulp of double: |x| below 0.84375, below 1.25, below 1 / 0.35 and
-/// above. The tails take one exponential where FDLIBM takes two, since what is
-/// subtracted from one needs no relative accuracy.
+/// above. The tails take one exponential where FDLIBM takes two, since a term
+/// that is subtracted from one needs no relative accuracy.
 Value Floats::erf(Value x) {
   Value zero = number(0.0);
   Value isNegative =

@@ -10,7 +10,8 @@
 
 namespace hone {
 
-/// What an op is given that is built for rows which continue a sequence.
+/// The operands and the cache of an op that is built for rows which continue a
+/// sequence.
 struct ContinuationRequest {
   /// The op's operands, of the new rows alone.
   llvm::ArrayRef<mlir::Value> operands;

@@ -1,9 +1,9 @@
 //===- DerivativeRules.h - The words of adjoints and tangents -------------===//
 //
-// What an adjoint reads, how it is built, and the tangent stand side by side at
-// their op (ops/). Formulas are in the descriptions of the ops that are built.
-// Alternatives are listed cheapest in compute first; which one is taken is a
-// policy's decision.
+// An adjoint's residuals, how it is built, and the tangent stand side by side
+// at their op (ops/). Formulas are in the descriptions of the ops that are
+// built. Alternatives are listed cheapest in compute first; which one is taken
+// is a policy's decision.
 //
 //===----------------------------------------------------------------------===//
 

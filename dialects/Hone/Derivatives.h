@@ -29,7 +29,7 @@ struct ResidualAlternative {
   bool readsAuxiliary() const;
 };
 
-/// What the derivation hands to buildAdjoint.
+/// The arguments of buildAdjoint.
 struct AdjointRequest {
   /// Operands that a cotangent is wanted for.
   const llvm::BitVector &activeOperands;
@@ -83,7 +83,7 @@ template <typename ConcreteType>
 class PositionWise
     : public mlir::OpTrait::TraitBase<ConcreteType, PositionWise> {};
 
-/// Marks products that can do what follows them (HoneInterfaces.td).
+/// Marks products that can apply the op after them (HoneInterfaces.td).
 template <typename ConcreteType>
 class TakesEpilogue
     : public mlir::OpTrait::TraitBase<ConcreteType, TakesEpilogue> {};

@@ -1,7 +1,7 @@
 //===- HoneDialect.td - The dialect, its attributes and enums -------------===//
 //
-// One dialect holds both what a model computes and what a training step adds,
-// because both obey the same rules: pure ops on tensors whose one dynamic
+// One dialect holds both the ops of a model and those that a training step
+// adds, because both obey the same rules: pure ops on tensors whose one dynamic
 // dimension is the row count. Ops on memory live in the tile dialect.
 //
 //===----------------------------------------------------------------------===//
@@ -71,7 +71,7 @@ def Hone_Dialect : Dialect {
     }
     /// Module attribute: the prefixes of the model's layers, in the order of
     /// their numbers, which count from 0. Absent: those of the calls of the
-    /// loss that read what another made, but for the one that makes the loss.
+    /// loss that read another's result, but for the one that makes the loss.
     static constexpr llvm::StringLiteral getLayersAttrName() {
       return "hone.layers";
     }
@@ -205,14 +205,14 @@ def Hone_StoredType : I32EnumAttr<"StoredType", "numbers of a frozen tensor", [
 def Hone_StorageAttr : Hone_Attr<"Storage", "storage"> {
   let summary = "how the weights file holds a frozen tensor";
   let description = [{
-    What a parameter is computed with is its type; this is what it is read
-    from. `bfloat16` is one tensor. `int8` and `int4` are MLX's affine groups,
-    three tensors: each run of `group` neighbours in a row of a matrix shares a
-    scale and a bias, and a weight is `scale * q + bias`, rounded once.
+    A parameter's type is that of computations; this is its form in the file.
+    `bfloat16` is one tensor. `int8` and `int4` are MLX's affine groups, three
+    tensors: each run of `group` neighbours in a row of a matrix shares a scale
+    and a bias, and a weight is `scale * q + bias`, rounded once.
 
       * `NAME`, bytes `[out, in * bits / 8]`: `q`, the low half of a byte first;
       * `NAME.scales` and `NAME.biases`, float32 `[out, in / group]`: exact for
-        whatever float type they are made in, at 64 / group bits a weight.
+        any float type they are made in, at 64 / group bits a weight.
 
     1. (C1) `group` is 32, 64 or 128 for integers, absent for `bfloat16`.
 

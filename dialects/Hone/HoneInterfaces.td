@@ -59,9 +59,9 @@ def Hone_TangentOpInterface : OpInterface<"TangentOpInterface"> {
     Forward-mode differentiation, one op at a time: the directional derivative
     of the first result along the tangents of the operands.
 
-    A tangent runs beside the op, so what it reads is there: the operands, and
-    the auxiliary result if a pass asked for it before. An op that has an
-    adjoint with respect to an operand has a tangent with respect to it.
+    A tangent runs beside the op, so it can read the operands, and the auxiliary
+    result if a pass asked for it before. An op that has an adjoint with respect
+    to an operand has a tangent with respect to it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -81,7 +81,7 @@ def Hone_TangentOpInterface : OpInterface<"TangentOpInterface"> {
 def Hone_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
-    What an op costs, for plans and for rates in benchmarks. Counts are of the
+    The costs of an op, for plans and for rates in benchmarks. Counts are of the
     mathematics, not of an implementation: a multiply-add is two operations.
   }];
   let methods = [
@@ -146,8 +146,7 @@ def Hone_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let description = [{
     Ops whose results' elements depend on the operands' elements at the same
     place, and on scalars. Written once as scalar code, the formula is the body
-    of the op's own loop, and what a product that runs before it does to its sums
-    before it stores them.
+    of the op's own loop, and the epilogue of a product that runs before it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -168,8 +167,8 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        What the optimizer remembers from step to step; `computed` is the type of
-        gradients, which updates compute in. Placement gives each a region.
+        The optimizer's memory from step to step; `computed` is the type of
+        gradients, in which updates compute. Placement gives each a region.
       }],
       "::llvm::SmallVector<::hone::StateSlot>", "getStateSlots",
       (ins "::mlir::Type":$computed)>,
@@ -269,8 +268,8 @@ def Hone_RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
     An op that may read a random stream (runtime/src/base/Philox.h), of which no
-    memory holds a number. Seed and step are in a key, an operand; what the
-    stream is called is said here.
+    memory holds a number. Seed and step are in a key, an operand; the op gives
+    the stream's name.
   }];
   let methods = [
     InterfaceMethod<"None if it reads no random numbers.",
@@ -287,8 +286,8 @@ def Hone_RegularizerOpInterface : OpInterface<"RegularizerOpInterface"> {
   let methods = [
     InterfaceMethod<"Whether it does.", "bool", "isRegularizing">,
     InterfaceMethod<[{
-        Builds what computes this op's results where nothing trains. Returns a
-        value for each result.
+        Builds ops for this op's results where nothing trains. Returns a value
+        for each result.
       }],
       "::llvm::SmallVector<::mlir::Value>", "buildPlain",
       (ins "::mlir::OpBuilder &":$builder)>
@@ -299,17 +298,17 @@ def Hone_ContinuationOpInterface : OpInterface<"ContinuationOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
     An op whose rows depend on other rows, or whose result is of all of them, and
-    which can be computed for rows that continue a sequence: what it must know of
-    earlier rows is in memory of its layer.
+    which can be computed for rows that continue a sequence: the values that it
+    needs of earlier rows are in memory of its layer.
 
     Ops whose rows depend on no other (`RowWise`, `PositionWise`) are the same for
     new rows and need no such rule.
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds what computes this op's results for new rows, and returns them.
-        Types may differ: of a loss there is no more than the logits after the
-        last row. Fails with a diagnostic at the op when it cannot.
+        Builds ops for this op's results at new rows, and returns these. Types
+        may differ: of a loss there is no more than the logits after the last
+        row. Fails with a diagnostic at the op when it cannot.
       }],
       "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>",
       "buildContinuation",
@@ -324,7 +323,7 @@ def Hone_Ambient : NativeOpTrait<"Ambient"> {
   let cppNamespace = "::hone";
 }
 
-// Derivatives take the result for constant, whatever its operands depend on.
+// Derivatives take the result for constant, even if its operands are not.
 def Hone_Detached : NativeOpTrait<"Detached"> {
   let cppNamespace = "::hone";
 }

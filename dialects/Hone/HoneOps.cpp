@@ -1,4 +1,4 @@
-//===- HoneOps.cpp - What tablegen writes of the ops ----------------------===//
+//===- HoneOps.cpp - Definitions of the ops by tablegen -------------------===//
 
 #include "dialects/Hone/HoneOps.h"
 

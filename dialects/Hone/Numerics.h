@@ -24,7 +24,7 @@ constexpr int64_t kMaxDotBlock = 1024;
 /// (hone.row_tiles) are multiples of it: the smaller, the lower a tile can be.
 constexpr int64_t kGradientRows = 32;
 
-/// Features of one partial sum of A's product with what dropout leaves.
+/// Features of one partial sum of A's product with the dropped input.
 constexpr int64_t kDropoutColumns = 256;
 
 /// Elements of one partial sum of the squares of a parameter's gradient.

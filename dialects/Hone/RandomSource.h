@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// What a RandomStream has beside seed and step. The stream's name is the
+/// The parts of a RandomStream beside seed and step. The stream's name is the
 /// prefix of the layer that runs the block, and `name`.
 struct RandomSource {
   rt::RandomPurpose purpose;

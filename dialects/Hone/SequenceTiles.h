@@ -4,8 +4,8 @@
 // sequences, the last ones first, so its body may have attention. Kernels count
 // blocks of keys and queries from the batch's first row on. So the rows of a
 // tile begin where such a block does, and the first of them may be of sequences
-// that began before. Results have of these rows what was there, since a result
-// may be written over an operand: no bit depends on tiles.
+// that began before. Results keep the memory of these rows as it was, since a
+// result may be written over an operand: no bit depends on tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace hone {
 inline constexpr llvm::StringLiteral kLongestSequenceAttrName =
     "hone.longest_sequence";
 
-/// What that says of `op`; 0: it is absent.
+/// Its value for `op`; 0: it is absent.
 int64_t longestSequence(mlir::Operation *op);
 void setLongestSequence(RowTilesOp tiles, int64_t rows);
 

@@ -1,4 +1,4 @@
-//===- Sizes.cpp - What rules of costs and workspaces count ---------------===//
+//===- Sizes.cpp - Counts for the rules of costs and workspaces -----------===//
 
 #include "dialects/Hone/Sizes.h"
 

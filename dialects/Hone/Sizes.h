@@ -1,4 +1,4 @@
-//===- Sizes.h - What rules of costs and workspaces count -----------------===//
+//===- Sizes.h - Counts for the rules of costs and workspaces -------------===//
 
 #pragma once
 
@@ -35,7 +35,7 @@ int64_t drawFlops(mlir::Value value, int64_t rows);
 /// Module attribute: vocabulary entries of one partial sum of the loss and of
 /// its dx, which is part of the numerics. Absent: numerics::kLossColumns.
 inline constexpr llvm::StringLiteral kLossColumnsAttrName = "hone.loss_columns";
-/// What that says of the module of `op`.
+/// Its value for the module of `op`.
 int64_t lossPartColumns(mlir::Operation *op);
 /// Vocabulary entries whose logits exist at one time there: a tile, of one such
 /// part or, where a target asks for long parts and the module has few rows, of
@@ -51,13 +51,13 @@ void setLossColumns(mlir::ModuleOp module, int64_t columns);
 /// queries of its own. Absent: its kernels of attention need no memory for it.
 inline constexpr llvm::StringLiteral kAttentionIterationsAttrName =
     "hone.attention_iterations";
-/// What that says of the module of `op`; 0: it is absent.
+/// Its value for the module of `op`; 0: it is absent.
 int64_t attentionIterations(mlir::Operation *op);
 void setAttentionIterations(mlir::ModuleOp module, int64_t iterations);
 
 /// Keys of a block of scores there: this, or the rows of the module of `op` if
-/// no batch has so many. What there is for each key lies block by block, so
-/// that fewer rows need fewer of them.
+/// no batch has so many. The values of keys lie block by block, so that fewer
+/// rows need fewer blocks.
 inline constexpr int64_t kAttentionKeys = 128;
 int64_t attentionKeys(mlir::Operation *op);
 

@@ -1,4 +1,4 @@
-//===- StateCodes.cpp - What a byte of an optimizer's memory stands for ---===//
+//===- StateCodes.cpp - The values of an optimizer state's bytes ----------===//
 
 #include "dialects/Hone/StateCodes.h"
 

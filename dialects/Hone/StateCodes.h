@@ -1,4 +1,4 @@
-//===- StateCodes.h - What a byte of an optimizer's memory stands for -----===//
+//===- StateCodes.h - The values of an optimizer state's bytes ------------===//
 //
 // The dynamic tree codes of Dettmers et al. 2022 (arXiv 2110.02861, section 2
 // and appendix F), as create_dynamic_map of bitsandbytes makes them: the

@@ -1,4 +1,4 @@
-//===- StateSlot.h - What an optimizer remembers --------------------------===//
+//===- StateSlot.h - The memory of an optimizer ---------------------------===//
 
 #pragma once
 
@@ -11,11 +11,11 @@ namespace hone {
 /// all trainable parameters one after the other. All its bytes are zero before
 /// the first step.
 struct StateSlot {
-  /// What it has of each parameter.
+  /// Its numbers for each parameter.
   enum class Extent {
     Elements, ///< one number for each element
     Blocks,  ///< one for each numerics::kStateBlock elements, the last may have
-             ///< fewer: whatever is beside it, a tensor begins a block
+             ///< fewer: each tensor begins a block
     Rows,    ///< one for each row of a matrix, and one for a vector
     Columns, ///< one for each column of a matrix, or element of a vector
   };

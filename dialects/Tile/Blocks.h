@@ -1,7 +1,7 @@
 //===- Blocks.h - How a target wants loops to be cut ----------------------===//
 //
-// What the passes above the waist know of a machine's caches. No result depends
-// on it.
+// The passes above the waist know only this of a machine's caches. No result
+// depends on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +11,14 @@
 
 namespace hone::tile {
 
-/// What one iteration of `tile.parallel` does, at most. A CPU's iteration is
+/// The most that one iteration of `tile.parallel` does. A CPU's iteration is
 /// worth waking a thread for, a GPU has hundreds at a time.
 struct Blocks {
   // Of a product's result.
   int64_t columns = 64; ///< of f32; of f64 half as many
   int64_t rows = 0;     ///< 0: all
-  /// Tiles of rows whose columns are computed in turn. What runs at a time then
-  /// shares rows and columns.
+  /// Tiles of rows whose columns are computed in turn. Tiles that run at a time
+  /// then share rows and columns.
   int64_t bandTiles = 1;
   /// Rows of private sums, which are beside a panel.
   int64_t sumRows = 256;

@@ -1,8 +1,8 @@
 //===- PlacedMemory.h - Where buffers are in each placement ---------------===//
 //
 // The code of all placements is one and looks its offsets up. These attributes
-// say what it will find, to passes that ask which buffers are apart. They are
-// gone where names become addresses.
+// hold the offsets, for passes that ask which buffers are apart. They are gone
+// where names become addresses.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- ScalarBuilder.h - The words that scalar code is written in ---------===//
 //
-// Bodies of tile ops, and what surrounds them, are scalars, loops and branches;
-// passes that emit them, above the waist or below it, say so in these words.
-// Index arithmetic is folded while it is built: a size that is static stays
-// visible as a constant.
+// Bodies of tile ops, and the code around them, are scalars, loops and
+// branches; passes that emit them, above the waist or below it, say so in these
+// words. Index arithmetic is folded while it is built: a size that is static
+// stays visible as a constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +49,8 @@ public:
   void when(Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = nullptr);
 
-  /// Copies the ops of `body` here; what its terminator would hand on for these
-  /// arguments.
+  /// Copies the ops of `body` here; returns the operands of its terminator for
+  /// these arguments.
   llvm::SmallVector<Value> inlined(mlir::Block &body, ValueRange arguments);
 };
 

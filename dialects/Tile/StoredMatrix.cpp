@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// What turns the numbers of a group into what they stand for.
+/// The scale and the bias of a group, which turn its numbers into weights.
 struct Group {
   template <typename StoredOp>
   Group(ScalarBuilder &b, StoredOp op, Type element, Value row, Value column) {

@@ -1,6 +1,6 @@
 //===- TileBase.td - The tile dialect: the waist above the targets --------===//
 //
-// What every target can run and nothing more: products of matrices,
+// Every target can run this, and nothing more is here: products of matrices,
 // element-wise loops, row reductions, and independent iterations. Bodies are
 // scalar code; widening them (or mapping them to threads) is the target's work,
 // so neither vectors nor pointers appear in this dialect.
@@ -28,11 +28,11 @@ def TileDialect : Dialect {
     here allocates: buffers are views of the arena (`tile.view`) or private
     scratch (`tile.parallel`).
 
-    A function with the attribute `tile.entry` is what the runtime calls. It
-    takes nothing: `tile.rows`, `tile.base`, `tile.weight` and `tile.argument`
-    say what it works on, and a target knows where that is. Memory is touched
-    inside `tile.parallel` alone, so which loops run is a function of the rows
-    and of the numbers that `tile.number` reads. Functions with the attribute
+    The runtime calls functions with the attribute `tile.entry`. It takes
+    nothing: `tile.rows`, `tile.base`, `tile.weight` and `tile.argument` say
+    what it works on, and a target knows where that is. Memory is touched inside
+    `tile.parallel` alone, so which loops run is a function of the rows and of
+    the numbers that `tile.number` reads. Functions with the attribute
     `tile.host` are the exception: they run on the host, on scalars.
     `hone-verify-tiles` checks all of this.
 
@@ -51,8 +51,8 @@ def TileDialect : Dialect {
     /// kernels are made.
     static constexpr ::llvm::StringLiteral kTableBytesAttrName =
         "tile.table_bytes";
-    /// Module attribute, an array of `#tile.kernel`: what `hone_launch` runs, by
-    /// number. Set where `tile.parallel` is outlined.
+    /// Module attribute, an array of `#tile.kernel`: the kernels of
+    /// `hone_launch`, by number. Set where `tile.parallel` is outlined.
     static constexpr ::llvm::StringLiteral kKernelsAttrName = "tile.kernels";
     /// Function attribute, i8 for each value that an entry is called with:
     /// hone_item::sides. Set where names become addresses.
@@ -121,8 +121,8 @@ def TileField : AttrDef<TileDialect, "Field"> {
   let mnemonic = "field";
   let summary = "a field of a kernel's closure";
   let description = [{
-    Bytes from the closure's start, how many there are, and what the kernel does
-    with the memory that it is the address of: `none` for a number.
+    Bytes from the closure's start, how many there are, and the kernel's access
+    to the memory that it is the address of: `none` for a number.
 
     Example:
 

@@ -34,9 +34,9 @@ namespace hone::tile {
 std::optional<int64_t> groupSize(mlir::MemRefType packed,
                                  mlir::MemRefType scales, int64_t bits);
 
-/// Whether `op` becomes a call of the runtime, which finds what it needs
-/// through the frame: what is said of mapped weights and of the file of
-/// offloaded values. Such ops stand outside of `tile.parallel`.
+/// Whether `op` becomes a call of the runtime, which works through the frame:
+/// ops on mapped weights and on the file of offloaded values. Such ops stand
+/// outside of `tile.parallel`.
 bool callsRuntime(mlir::Operation *op);
 
 /// (C1) to (C3) of the ops that read a matrix however it is stored.

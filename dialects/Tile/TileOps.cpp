@@ -115,7 +115,7 @@ template <typename BoxOp> static LogicalResult verifyBox(BoxOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What an entry works on
+// The operands of an entry
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyInEntry(Operation *op) {

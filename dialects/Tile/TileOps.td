@@ -1,6 +1,6 @@
 //===- TileOps.td - Ops of the tile dialect -------------------------------===//
 //
-// What the dialect is for is in TileBase.td.
+// TileBase.td has the purpose of the dialect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -208,11 +208,11 @@ def EachOp : TileOp<"each",
     Runs the body for every point of the box, in any order. An iteration of
     `tile.parallel` is a task of a CPU's pool, or a group of threads that share
     memory; one of `tile.each` is for 32 neighbouring lanes of such a group, or a
-    turn of a loop: a row, a head of it, a query. What all iterations write can be
-    read by what stands after the op.
+    turn of a loop: a row, a head of it, a query. Ops after it can read all that
+    iterations write.
 
-    Nothing in an iteration depends on another one: what one writes, no other
-    reads or writes. What it keeps for itself is scalars, and elements of private
+    Nothing in an iteration depends on another one: no two touch an element that
+    one of them writes. An iteration keeps scalars, and elements of private
     buffers of the loop around it that are its own. It has no buffers itself: a
     group has as many iterations at a time as the machine wants, and memory for
     each of them would make its choice for it.
@@ -273,7 +273,7 @@ def ReleaseOp : TileResidencyOp<"release"> {
   let summary = "rows of a mapped weight are not read soon";
   let description = [{
     Lets the pages of `count` rows from `row` on go. `buffer` must be mapped from
-    a file and not written to: what is read again is read from the file.
+    a file and not written to: rows that are read again come from the file.
 
     Example:
 
@@ -381,8 +381,8 @@ def ReadRowOp : TileStoredOp<"read_row"> {
     `scales[r][g] * q + biases[r][g]`, rounded once. `row`, `column` and `count`
     count numbers.
 
-    `release` is a hint: what was read is not read soon, so its pages need not
-    become resident, see `tile.fetch`.
+    `release` is a hint: the numbers are not read again soon, so their pages
+    need not become resident, see `tile.fetch`.
 
     Preconditions, not checked at run time: `count` numbers fit `to` and lie
     inside the row; in a packed matrix, `column` is a multiple of 16.
@@ -427,17 +427,17 @@ def ProductOp : TileStoredOp<"product",
 
     Terms are summed in blocks: `in [T, N]` says that `T` terms at a time are one
     sum, which starts at zero and runs over ascending `t` in fused
-    multiply-adds, and that sums of blocks are added in order, the first to what
-    `c` had. `N` is the most that `n` can be. `m` may be zero, which does
-    nothing. With `into %z[zi, zj]` what is complete goes to `z[zi + i][zj + j]`,
-    rounded to its type, and `c` holds something undefined afterwards: sums in a
-    private `c` are rounded once, however many products add to them.
+    multiply-adds, and that sums of blocks are added in order, the first to the
+    old `c`. `N` is the most that `n` can be. `m` may be zero, which does
+    nothing. With `into %z[zi, zj]` complete sums go to `z[zi + i][zj + j]`,
+    rounded to its type, and `c` is undefined afterwards: sums in a private `c`
+    are rounded once, however many products add to them.
 
     A matrix `w` of bytes is packed as in `tile.read_row`. `prologue` is scalar
     code that `w`'s elements go through, with their row and column in `w`.
     `epilogue` is the same for results, with `i` and `j`. Neither stores. They
-    may load what the product does not write, and the epilogue also the element
-    of `c` that it is for. If indices of its loads are `i`, `j`, or one of them
+    may load memory that the product does not write, and the epilogue also its
+    own element of `c`. If indices of its loads are `i`, `j`, or one of them
     plus something invariant, with `j` in the last one only, targets run it on
     the sums before they store them.
 
@@ -521,10 +521,10 @@ def MapOp : TileOp<"map",
   let summary = "an element-wise loop nest";
   let description = [{
     Runs the scalar body for every point of the box. Iterations are independent:
-    none reads what another writes. Targets run neighbours in the last variable
-    together when every store's last index is that variable plus something
-    invariant and loads are the same or invariant in it; otherwise the loop
-    stays scalar.
+    none reads an element that another writes. Targets run neighbours in the
+    last variable together when every store's last index is that variable plus
+    something invariant and loads are the same or invariant in it; otherwise the
+    loop stays scalar.
 
     1. (C1) There are one or two bounds, and as many `index` variables.
     2. (C2) The body yields nothing.

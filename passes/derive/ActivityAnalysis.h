@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// What a block reads that has a cotangent.
+/// The values that a block reads and that have a cotangent.
 struct ActiveInputs {
   llvm::BitVector arguments;
   bool parameters = true; ///< the trainable ones
@@ -42,7 +42,7 @@ public:
 
   bool isActive(mlir::Value value) const { return values.contains(value); }
   bool isActive(CallOp call) const { return calls.contains(call); }
-  /// What is active in any call like `call`.
+  /// The active inputs of any call like `call`.
   const ActiveInputs &inputsOf(CallOp call) const {
     return inputs.at(kinds.at(call));
   }

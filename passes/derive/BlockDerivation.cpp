@@ -23,7 +23,7 @@ using namespace mlir;
 namespace hone {
 namespace {
 
-/// What adjoints read, for one block and one choice of alternatives.
+/// The values that adjoints read, for one block and one choice of alternatives.
 class ResidualDemand {
 public:
   static FailureOr<ResidualDemand>
@@ -59,8 +59,8 @@ public:
 
   Block &body() { return target.getBody().front(); }
   void map(Value from, Value to) { mapping.map(from, to); }
-  /// `from` is what `rounded` has in a smaller type; converted back where it is
-  /// first read, so that it is wide for as short as can be.
+  /// `rounded` is `from` in a smaller type; it is converted back where it is
+  /// first read, so the wide value lives as briefly as can be.
   void mapRounded(Value from, Value rounded) { roundedOf[from] = rounded; }
   void mapAuxiliary(Operation *op, Value to) { auxiliaryOf[op] = to; }
   bool has(Value value) const {
@@ -273,7 +273,7 @@ collectArgumentCotangents(BlockOp block, ArrayRef<unsigned> activeArguments,
 }
 
 /// Ops of `block` from which `values` and `auxiliaries` are recomputed, given
-/// what `writer` already has; in program order.
+/// the values that `writer` already has; in program order.
 static SmallVector<Operation *>
 recomputation(BlockOp block, const BlockWriter &writer, ArrayRef<Value> values,
               ArrayRef<Operation *> auxiliaries) {
@@ -296,7 +296,7 @@ recomputation(BlockOp block, const BlockWriter &writer, ArrayRef<Value> values,
 }
 
 /// Whether element-wise ops compute `value` from arguments, ambient values and
-/// what is in `kept`.
+/// `kept`.
 static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasTrait<Ambient>() || llvm::is_contained(kept, value))
@@ -346,7 +346,8 @@ static BlockOp writeForward(BlockOp block, StringRef variant,
 }
 
 namespace {
-/// What a backward gets from the forward, and what it makes again itself.
+/// The values that a backward gets from the forward, and those that it
+/// recomputes.
 struct Residuals {
   SmallVector<Value> kept;
   SmallVector<Operation *> keptAuxiliaries, recomputedAuxiliaries;
@@ -355,8 +356,8 @@ struct Residuals {
 };
 } // namespace
 
-/// Chooses among what the adjoints read. The caller has the arguments and the
-/// results of the block, so they are not kept.
+/// Chooses among the values that adjoints read. The caller has the arguments
+/// and the results of the block, so they are not kept.
 static FailureOr<Residuals> chooseResiduals(BlockOp block,
                                             const ActivityAnalysis &activity,
                                             const ResidualDemand &demand,
@@ -367,7 +368,7 @@ static FailureOr<Residuals> chooseResiduals(BlockOp block,
   for (BlockArgument argument : block.getBody().getArguments())
     widest = std::max(widest, elementsAtRows(argument.getType(), 1));
   auto isNarrow = [&](Type type) { return elementsAtRows(type, 1) <= widest; };
-  // In the order of the block, so that what is kept makes later values cheap.
+  // In the order of the block, so that kept values make later ones cheap.
   for (Operation &op : block.getBody().front())
     for (Value value : op.getResults()) {
       if (!llvm::is_contained(demand.values(), value))

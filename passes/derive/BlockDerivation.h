@@ -1,8 +1,8 @@
 //===- BlockDerivation.h - The backward of one block ----------------------===//
 //
-// Builds, beside a block, the blocks that a training step needs of it. Nothing
-// here knows an op: reading, recomputing and differentiating go through
-// AdjointOpInterface, and what is kept through ResidualPolicy.
+// Builds, beside a block, the blocks that a training step derives from it.
+// Nothing here knows an op: reading, recomputing and differentiating go through
+// AdjointOpInterface, and ResidualPolicy chooses the values that are kept.
 //
 //===----------------------------------------------------------------------===//
 

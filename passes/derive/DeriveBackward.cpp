@@ -49,19 +49,20 @@ private:
   LogicalResult writeForward(OpBuilder &builder, Value scale);
   /// In reverse order of the calls.
   LogicalResult writeBackward(OpBuilder &builder);
-  /// The call of what is derived of `lossCall`.
+  /// The call of the block that is derived for `lossCall`.
   LogicalResult writeLossCall(OpBuilder &builder, Value scale);
   BlockOp blockOf(CallOp call) {
     return symbols.lookup<BlockOp>(call.getBlock());
   }
-  /// Of what is derived for `call` under a policy.
+  /// Of the block that is derived for `call` under a policy.
   std::string nameOf(const std::string &variant, CallOp call) const {
     return activity.inputsOf(call).parameters ? variant : variant + ".held";
   }
   LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
   /// `value` of the loss where the backward stands: kept, or computed again.
   Value restore(Value value, OpBuilder &builder);
-  /// Rounds what `call` of the loss computes and the backward reads rounded.
+  /// Rounds values that `call` of the loss computes and the backward reads
+  /// rounded.
   void keepRounded(CallOp call, OpBuilder &builder);
   /// A call of a block that converts `value` to `element`.
   Value createConversion(CallOp like, Value value, Type element,
@@ -84,7 +85,8 @@ private:
   llvm::DenseMap<Operation *, CallOp> forwardCalls;
   /// Values of the loss that no backward finds in memory.
   llvm::DenseSet<Value> recomputed;
-  /// Values of the loss that are kept in bfloat16; to what is kept, once it is.
+  /// Values of the loss that are kept in bfloat16; to the rounded value, once
+  /// there is one.
   llvm::DenseMap<Value, Value> rounded;
   /// Cotangents of values of the loss, as values of the gradient.
   llvm::DenseMap<Value, Value> cotangents;
@@ -129,7 +131,7 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
 
 } // namespace
 
-/// What entries of gradients are called.
+/// Begins the names of entries of gradients.
 static StringRef gradientName() { return stringifyPhase(Phase::Gradient); }
 
 LogicalResult EntryDerivation::checkEveryCallRuns() {
@@ -151,7 +153,7 @@ LogicalResult EntryDerivation::findLossCall() {
   return success();
 }
 
-/// Whether `op` is what conversionName names.
+/// Whether `op` is a block that conversionName names.
 static bool isConversion(Operation &op) {
   auto block = dyn_cast<BlockOp>(op);
   auto convert = block ? dyn_cast<ConvertOp>(block.getBody().front().front())
@@ -250,7 +252,7 @@ static CallOp createCall(OpBuilder &builder, CallOp like, BlockOp block,
 }
 
 LogicalResult EntryDerivation::chooseRecomputed() {
-  // What backwards read, in the order in which it is computed.
+  // Values that backwards read, in the order in which they are computed.
   llvm::SetVector<Value> inputs;
   for (CallOp call : splitCalls)
     for (unsigned index : split[call]->arguments)
@@ -279,7 +281,7 @@ LogicalResult EntryDerivation::chooseRecomputed() {
            << " to keep in bfloat16";
   if (recomputedInputs == 0)
     return success();
-  // Also what lies between two inputs: it is in no memory to begin from.
+  // Also values between two inputs: they are in no memory to begin from.
   for (CallOp call : loss.getBody().getOps<CallOp>())
     recomputed.insert_range(call.getResults());
   for (auto [input, isKept] : llvm::zip(candidates, *kept))

@@ -1,7 +1,7 @@
 //===- DeriveGeneration.cpp - hone-derive-generation ----------------------===//
 //
-// The entry stays the line of calls that it is. Only what the last block
-// returns is another value, so the loss becomes logits.
+// The entry stays the line of calls that it is. Only the last block returns
+// another value, so the loss becomes logits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,9 +83,9 @@ static LogicalResult continueOp(Operation *op, BlockOp block, unsigned index,
 
 /// Rewrites the body of `block`, in place, to compute new rows of one sequence
 /// of up to `positions` tokens. Ops whose rows stand for themselves stay,
-/// others are asked (ContinuationOpInterface); the block's type follows what
-/// they return. Ambient values that nothing reads any more are removed. Fails
-/// with a diagnostic at an op that knows no way.
+/// others are asked (ContinuationOpInterface); the block's type follows their
+/// results. Ambient values that nothing reads any more are removed. Fails with
+/// a diagnostic at an op that knows no way.
 static LogicalResult continueBlock(BlockOp block, int64_t positions) {
   makePlain(block);
   mlir::Block &body = block.getBody().front();
@@ -181,7 +181,7 @@ LogicalResult DeriveGeneration::derive(ModuleOp module) {
   module->setAttr(HoneDialect::getMaxPositionsAttrName(),
                   builder.getI64IntegerAttr(positions));
   // One row is read as fast as memory allows, or it agrees to the bit with
-  // those of a long piece; the first is what people wait for.
+  // those of a long piece; people wait for the first.
   module->setAttr(HoneDialect::getAnyOrderProductsAttrName(),
                   builder.getUnitAttr());
 

@@ -11,11 +11,11 @@
 
 namespace hone {
 
-/// Takes out what `block` does in training alone (RegularizerOpInterface).
+/// Removes from `block` the work of training alone (RegularizerOpInterface).
 void makePlain(BlockOp block);
 
-/// `entry` without what its blocks do in training alone: itself if that is
-/// nothing, else a copy, `@entry.plain`, of blocks `@block.plain`. Fails with a
+/// `entry` without its blocks' work of training alone: itself if there is none,
+/// else a copy, `@entry.plain`, of blocks `@block.plain`. Fails with a
 /// diagnostic if a name is taken.
 mlir::FailureOr<EntryOp> createPlainCopy(EntryOp entry);
 

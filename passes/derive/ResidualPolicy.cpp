@@ -1,4 +1,4 @@
-//===- ResidualPolicy.cpp - What the forward pass keeps -------------------===//
+//===- ResidualPolicy.cpp - The values kept for the backward --------------===//
 
 #include "passes/derive/ResidualPolicy.h"
 

@@ -1,10 +1,10 @@
-//===- ResidualPolicy.h - What the forward pass keeps for the backward ----===//
+//===- ResidualPolicy.h - The values kept for the backward ----------------===//
 //
 // Pure: no IR. A policy answers three questions: which of an op's alternatives
 // its adjoint is built from, which of the values that adjoints read are kept
-// when their block runs forward, and whether the backward recomputes only what
-// is still missing or the block as a whole. The inputs of a block are kept by
-// every policy.
+// when their block runs forward, and whether the backward recomputes only the
+// missing values or the block as a whole. Every policy keeps the inputs of a
+// block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ public:
   }
   /// Whether a value inside a block is kept from forward to backward. `narrow`:
   /// no wider than the block's inputs. `cheap`: element-wise ops compute it
-  /// from what is kept anyway.
+  /// from values that are kept anyway.
   bool keepsInnerValue(bool narrow, bool cheap) const {
     return kind == Kind::Full || (kind == Kind::Products && !cheap) ||
            (kind == Kind::Narrow && narrow && !cheap);
@@ -97,8 +97,8 @@ public:
   /// Whether the plan is for `layers` layers.
   bool isFor(int64_t layers) const;
   ResidualPolicy policyOf(int64_t layer) const;
-  /// What the names of blocks derived under `policy` end in: nothing if it is
-  /// the only one.
+  /// The suffix of blocks derived under `policy`: nothing if it is the only
+  /// one.
   std::string variantOf(ResidualPolicy policy) const;
   std::vector<std::string> variants() const;
 

@@ -65,8 +65,8 @@ static std::optional<int64_t> lengthOf(TypeRange types) {
   return std::nullopt;
 }
 
-/// Null with a diagnostic if it is none. Not verified: what a formula calls is
-/// in another text.
+/// Null with a diagnostic if it is none. Not verified: a formula's callees are
+/// in other texts.
 static OwningOpRef<ModuleOp> parseFormula(ModuleOp module, StringRef text,
                                           StringRef path = "") {
   auto parsed = parseSourceString<ModuleOp>(

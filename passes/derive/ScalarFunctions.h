@@ -13,8 +13,8 @@
 
 namespace hone {
 
-/// The formula `name` as @scalar.`name`, and what it calls, added to `module`
-/// if they are not there yet. The type of the first vector among operands and
+/// The formula `name` as @scalar.`name`, and its callees, added to `module` if
+/// they are not there yet. The type of the first vector among operands and
 /// result says how long a formula's vectors are; those of another length than
 /// the first are @scalar.`name`.`length`. Fails with a diagnostic if something
 /// else in the module has the name.

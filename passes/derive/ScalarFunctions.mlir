@@ -415,7 +415,7 @@ func.func private @scalar.increment(%n: i64) -> i64 {
   return %0 : i64
 }
 
-// `add_slope` of what the loss forward is more than the loss back.
+// `add_slope` of the loss forward less the loss back.
 func.func private @scalar.add_difference(%differences: memref<LENGTHxf64>, %loss: f64, %probe: i64, %sums: memref<LENGTHxf64>) {
   %one = arith.constant 1 : i64
   %direction = arith.shrui %probe, %one : i64
@@ -464,7 +464,7 @@ func.func private @scalar.one_sided_add_difference(%differences: memref<LENGTHxf
   return
 }
 
-// What each direction had, with `slope` more for one of them.
+// The slopes of all directions, with `slope` added to one of them.
 func.func private @scalar.add_slope(%slopes: memref<LENGTHxf64>, %slope: f64, %direction: i64, %sums: memref<LENGTHxf64>) {
   %at = arith.index_cast %direction : i64 to index
   %first = arith.constant 0 : index
@@ -480,8 +480,8 @@ func.func private @scalar.add_slope(%slopes: memref<LENGTHxf64>, %slope: f64, %d
   return
 }
 
-// A sum of differences along each of n directions, over the distance and n: slopes
-// whose mean is the estimate, in f32, which is what is written down. `weight` makes
+// A sum of differences along each of n directions, over the distance and n:
+// slopes whose mean is the estimate, in f32, as logs hold them. `weight` makes
 // a sum over tokens a mean.
 func.func private @scalar.slopes(%differences: memref<LENGTHxf64>, %weight: f64, %distance: f64, %coefficients: memref<LENGTHxf32>) {
   %first = arith.constant 0 : index
@@ -523,7 +523,7 @@ func.func private @scalar.rise(%completed: i64, %steps: i64) -> f64 {
   return %0 : f64
 }
 
-// Those scales that rise have come so far; the others are what they are.
+// Scales that rise have come so far; the others stay as they are.
 func.func private @scalar.risen_scales(%scales: memref<LENGTHxf64>, %rises: memref<LENGTHxf64>, %part: f64, %risen: memref<LENGTHxf64>) {
   %none = arith.constant 0.0 : f64
   %first = arith.constant 0 : index

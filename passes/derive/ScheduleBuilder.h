@@ -1,7 +1,7 @@
 //===- ScheduleBuilder.h - Writes the items of a schedule -----------------===//
 //
-// What the passes share that make schedules: a builder of items, the schedules
-// that are the same for every method, and what all of them begin with.
+// Passes that make schedules share this: a builder of items, the schedules that
+// are the same for every method, and the items with which all of them begin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,12 +54,12 @@ public:
                               ValueRange values, Value batch);
   Value load() { return LoadOp::create(builder, loc); }
 
-  /// What `body` makes of `carried`, `count` times; `expected`: for estimates.
+  /// `body` applied to `carried`, `count` times; `expected`: for estimates.
   mlir::ResultRange
   repeat(Value count, ValueRange carried,
          llvm::function_ref<llvm::SmallVector<Value>(ValueRange)> body,
          int64_t expected = 1);
-  /// `sum` and what `body` returns for each of `count` batches.
+  /// `sum` plus the result of `body` for each of `count` batches.
   Value addOverBatches(Value sum, Value count,
                        llvm::function_ref<Value(Value batch)> body);
 
@@ -70,7 +70,7 @@ public:
   /// training that diverged.
   void check(ValueRange values, llvm::StringRef problem = {});
 
-  /// What an update takes, computed from settings of `part`, which may be
+  /// The arguments of an update, computed from settings of `part`, which may be
   /// empty; `clip` scales gradients.
   llvm::SmallVector<Value> updateScalars(const UpdateScalars &wanted,
                                          llvm::StringRef part, Value clip,
@@ -94,7 +94,7 @@ public:
   bool hasFailed = false;
 
 private:
-  /// What `function` makes of `operands`; a setting `name` after a failure.
+  /// `function` applied to `operands`; a setting `name` after a failure.
   Value call(mlir::FailureOr<mlir::func::FuncOp> function, llvm::StringRef name,
              ValueRange operands, Type type);
 
@@ -106,7 +106,7 @@ private:
 mlir::LogicalResult checkNamesAreFree(mlir::ModuleOp module,
                                       llvm::ArrayRef<std::string> names);
 
-/// "zero_gradient" of "hone.zero_gradient": what createVectorEntry() calls it.
+/// "zero_gradient" of "hone.zero_gradient": the entry of createVectorEntry().
 template <typename OpTy> std::string vectorEntryName() {
   return OpTy::getOperationName().split('.').second.str();
 }

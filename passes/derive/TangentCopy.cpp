@@ -1,7 +1,8 @@
 //===- TangentCopy.cpp - The loss and its slope along a direction ---------===//
 //
-// Forward mode, op by op: a tangent stands after its op and reads what is
-// there. A tangent that is zero is absent, in blocks as between them.
+// Forward mode, op by op: a tangent stands after its op, whose operands and
+// results are there to read. A tangent that is zero is absent, in blocks as
+// between them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -48,7 +48,7 @@ struct GradientSource {
   Value ofLayer;           ///< a hone.layer_gradient
   Value key, coefficients; ///< of random directions
   ArrayAttr layers;        ///< those it is of; null: all, or one
-  int64_t index = 0;       ///< in what scalars there are of each layer
+  int64_t index = 0;       ///< in vectors of a scalar for each layer
   bool isAlways = false;   ///< beside such: it has an update in every step
 };
 } // namespace

@@ -1,9 +1,9 @@
 //===- UpdateEntries.h - Entries that update parameters -------------------===//
 //
-// An update in the backward is a copy of the gradient's entry, whatever passes
-// made of it, with each layer's update after the last call that adds to the
-// layer's gradients or reads its parameters. Accumulation over batches is the
-// same window of one layer's gradients, folded where an update would stand.
+// An update in the backward is a copy of the gradient's entry, as passes left
+// it, with each layer's update after the last call that adds to the layer's
+// gradients or reads its parameters. Accumulation over batches is the same
+// window of one layer's gradients, folded where an update would stand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,14 @@
 
 namespace hone {
 
-/// Begins the names of what only an update takes that is of every step, beside
-/// updates of layers that take others.
+/// Begins the names of arguments that belong to the update of every step alone,
+/// where updates of selected layers take others.
 inline constexpr llvm::StringLiteral alwaysPrefix = "always.";
 
-/// What an update takes beside the gradient, in order, as an entry's arguments.
+/// The arguments of an update beside the gradient, in an entry's order.
 struct UpdateScalars {
-  /// Names of hone.setting, or of what a schedule computes: "gradient_scale",
-  /// "learning_rate", "bias_correction1", "rounding_key", ...
+  /// Names of hone.setting, or of numbers that a schedule computes:
+  /// "gradient_scale", "learning_rate", "bias_correction1", "rounding_key", ...
   llvm::SmallVector<std::string> names;
   llvm::SmallVector<mlir::Type> types;
 

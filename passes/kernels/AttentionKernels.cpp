@@ -1,7 +1,8 @@
 //===- AttentionKernels.cpp - Causal attention by strips of rows ----------===//
 //
-// Scores, and what becomes of them, are one strip at a time (AttentionStrips.h)
-// from the products that make them to the products that read them.
+// Scores, and the weights that replace them, are one strip at a time
+// (AttentionStrips.h) from the products that make them to the products that
+// read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +84,7 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
 // Tangent
 //===----------------------------------------------------------------------===//
 
-/// What softmaxRow does, from the normalizer that the forward kept.
+/// The result of softmaxRow, from the normalizer that the forward kept.
 static void weightRow(KernelBuilder &k, Strips &strips, Value strip,
                       const QueryRow &query, const QueryStrip &s, Value scale,
                       Value normalizer, Value reciprocals) {
@@ -306,7 +307,7 @@ static void emitKeyAdjoint(KernelBuilder &k, const AttentionAdjointOperands &in,
             Value i = point[0], row = k.add(first, i);
             Value end = k.sub(k.loadIndex(in.ends, row), first);
             // From the beginning of a line on, which is faster to read and
-            // write; what is before the key itself becomes zero.
+            // write; rows before the key itself become zero.
             Value line = k.index(kLineNumbers);
             Value from = k.mul(k.div(i, line), line);
             k.map(k.sub(end, from), [&](ValueRange c) {

@@ -1,4 +1,4 @@
-//===- AttentionKernels.h - What kinds of attention share -----------------===//
+//===- AttentionKernels.h - Code that kinds of attention share ------------===//
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// Turns dots into exp(score - max) in the strip, zero outside of what the
-/// query sees up to column `keys`; stores 1/sum and returns max.
+/// Turns dots into exp(score - max) in the strip, zero outside of the keys that
+/// the query sees up to column `keys`; stores 1/sum and returns max.
 mlir::Value softmaxRow(KernelBuilder &k, Strips &strips, mlir::Value strip,
                        const QueryRow &query, mlir::Value keys,
                        mlir::Value scale, mlir::Value reciprocals);
@@ -24,7 +24,7 @@ void storeKeyEnd(KernelBuilder &k, const AttentionSizes &sizes, mlir::Value row,
 void emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
                  mlir::Value ends);
 
-/// What the adjoint reads for each block of scores.
+/// The adjoint's operands for each block of scores.
 struct AttentionAdjointOperands {
   AttentionSizes sizes;
   mlir::Value dy, q, key, v;

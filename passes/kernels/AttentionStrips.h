@@ -2,9 +2,10 @@
 //
 // A thread owns a few query rows of one head (in the adjoint also a few key
 // rows of one key head) and holds their scores as one strip. Sequences are
-// contiguous, so what a query sees, and what sees a key, is a range of rows,
-// with a window too: masks are bounds of loops, and nothing outside the strip's
-// range is visited. Strip column c stands for row `origin + c`.
+// contiguous, so the keys that a query sees, and the queries that see a key,
+// are a range of rows, with a window too: masks are bounds of loops, and
+// nothing outside the strip's range is visited. Strip column c stands for row
+// `origin + c`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@
 
 namespace hone {
 
-/// What attention, its adjoint and its tangent have in common.
+/// The sizes that attention, its adjoint and its tangent share.
 struct AttentionSizes {
   mlir::Type element; ///< that scores are computed in
   bool roundsResults; ///< results are narrower than that
@@ -92,7 +93,7 @@ struct HeadResult {
   KernelBuilder::Piece result;
 };
 
-/// The types of strips, and what is done with them.
+/// The types of strips, and the operations on them.
 class Strips {
 public:
   using Value = mlir::Value;
@@ -109,7 +110,7 @@ public:
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
   mlir::MemRefType rowTermType() const;
-  /// Adds to `scratch` what `count` results need.
+  /// Adds to `scratch` the memory of `count` results.
   void addResults(llvm::SmallVectorImpl<mlir::MemRefType> &scratch,
                   unsigned count) const;
 

@@ -181,7 +181,7 @@ public:
   BodyEmitter(OpBuilder &builder, const TileOptions &options)
       : builder(builder), options(options) {}
 
-  /// All ops of `body` for `rows` rows, at most `maxRows`, with what
+  /// All ops of `body` for `rows` rows, at most `maxRows`, with the values that
   /// placement put in its memory from `scratch` on.
   LogicalResult emit(mlir::Block &body, Value scratch, Value rows,
                      int64_t maxRows);

@@ -22,7 +22,7 @@
 
 namespace hone {
 
-/// What the function of a block takes after rows and scratch: arguments,
+/// The arguments of a block's function after rows and scratch: arguments,
 /// parameters (each as its stored tensors), inputs, caches, results, gradients,
 /// and the hashes (i64) of random streams that ops draw from; each in order of
 /// first use.
@@ -49,15 +49,15 @@ mlir::LogicalResult createBlockFunction(BlockOp block,
                                         const BlockInterface &interface,
                                         const TileOptions &options);
 
-/// The functions of updates and the like, by what their bodies depend on: the
-/// kind of op and the function's type.
+/// The functions of updates and the like, by kind of op and function type, on
+/// which alone their bodies depend.
 using SharedFunctions =
     llvm::DenseMap<std::pair<mlir::OperationName, mlir::Type>,
                    mlir::func::FuncOp>;
 
 /// Creates the function `hone_entry_<name>`, with the attribute `tile.entry`,
-/// beside `entry`. `interfaces` is by block name; `shared` grows by what other
-/// entries of the module do not share yet.
+/// beside `entry`. `interfaces` is by block name; `shared` grows by the
+/// functions that no other entry of the module has made yet.
 mlir::LogicalResult
 createEntryFunction(EntryOp entry, const ParameterTable &table,
                     const llvm::StringMap<BlockInterface> &interfaces,
@@ -79,7 +79,7 @@ void createScalarEntry(ScalarOp op);
 /// Memory of a tensor: the row count becomes the most rows there may be.
 mlir::MemRefType bufferType(mlir::Type type, int64_t maxRows);
 
-/// What is at a constant offset from `base`: a buffer or memory.
+/// The value at a constant offset from `base`: a buffer or memory.
 mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value base, int64_t offset, mlir::Type type);
 

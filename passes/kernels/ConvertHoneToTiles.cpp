@@ -25,8 +25,8 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-/// The code of entries, which is calls: of what their layers read and write,
-/// each address takes two instructions at most.
+/// The code of entries, which is calls: each address that their layers read or
+/// write takes two instructions at most.
 static int64_t bytesOfCalls(ModuleOp module) {
   constexpr int64_t addressBytes = 16;
   int64_t bytes = 0;

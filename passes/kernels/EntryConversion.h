@@ -1,11 +1,11 @@
 //===- EntryConversion.h - An entry as the function the runtime calls -----===//
 //
 // Resolves every name to a place: regions to offsets in the arena, inputs to
-// the batch, slots to the working set, boundary values to what the caller gave,
+// the batch, slots to the working set, boundary values to the caller's memory,
 // and parameters by the calling layer's prefix to a weight or a slice of theta.
 //
-// EntryFunctions.cpp has calls and what they stand on, EntryVectors.cpp what
-// reads and writes vectors of all trainable elements.
+// EntryFunctions.cpp has calls and the values that they take, EntryVectors.cpp
+// the ops that read and write vectors of all trainable elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +65,8 @@ private:
                   llvm::SmallVectorImpl<mlir::Value> &arguments);
   mlir::FailureOr<mlir::Value> gradient(CallOp call, llvm::StringRef name,
                                         mlir::Type type);
-  /// The offset in the arena of what the gradient of all parameters has for the
-  /// layer of `window`.
+  /// The offset in the arena of the slice for the layer of `window`, in the
+  /// gradient of all parameters.
   mlir::FailureOr<mlir::Value> sliceOfLayer(LayerGradientOp window);
   /// One of the entry's arguments: a number, or element `element` of several.
   mlir::Value numberOf(mlir::Location loc, mlir::Value numbers,
@@ -79,8 +79,8 @@ private:
   void emitWhen(mlir::Location loc, mlir::Value condition,
                 std::optional<int64_t> element, llvm::function_ref<void()> body,
                 llvm::function_ref<void()> otherwise = nullptr);
-  /// What the function of `block` takes when `call`, whose results have their
-  /// places, runs it with `scratch`.
+  /// The arguments with which `call`, whose results have their places, runs the
+  /// function of `block` with `scratch`.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   argumentsOf(CallOp call, llvm::StringRef block, mlir::Value scratch);
   /// The slot of `pool` whose number is element `index` of `slots`.
@@ -101,10 +101,10 @@ private:
   mlir::LogicalResult convert(GradientSquaresOp op);
   mlir::LogicalResult convert(ParameterSquaresOp op);
   mlir::LogicalResult convert(EstimateGradientOp op);
-  /// What `layers` of `op` say that it is of.
+  /// The slice that `layers` of `op` name.
   mlir::FailureOr<ThetaSlice> sliceOf(mlir::Operation *op,
                                       mlir::ArrayAttr layers);
-  /// A view of what the optimizer remembers of `slice`.
+  /// A view of the optimizer's memory of `slice`.
   mlir::FailureOr<mlir::Value>
   stateOf(mlir::Operation *op, const StateSlot &slot, const ThetaSlice &slice);
   /// A constant that a function of `op` takes.

@@ -1,4 +1,4 @@
-//===- EntryFunctions.cpp - What an entry calls, and where it is ----------===//
+//===- EntryFunctions.cpp - The calls of an entry, and their operands -----===//
 
 #include "passes/kernels/EntryConversion.h"
 
@@ -194,7 +194,7 @@ Value EntryConversion::slotOf(Location loc, Value pool, Value slots,
   auto whole = cast<MemRefType>(memory.getType());
   auto one =
       MemRefType::get(whole.getShape().drop_front(), whole.getElementType());
-  // What is no slot is, as unsigned, above the last one.
+  // A number of no slot is, as unsigned, above the last one.
   Value number = numberOf(loc, slots, index);
   Value last =
       arith::ConstantIntOp::create(builder, loc, whole.getDimSize(0) - 1, 32);

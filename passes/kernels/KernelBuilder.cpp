@@ -49,8 +49,9 @@ Value KernelBuilder::table(StringRef name, DenseElementsAttr content) {
 }
 
 namespace {
-/// What a perturbed parameter, or a direction, is where it is read. What all
-/// elements share is computed where this is made: outside of their loop.
+/// The elements of a perturbed parameter, or of a direction, where they are
+/// read. Values that all elements share are computed where this is made:
+/// outside of their loop.
 class Direction {
 public:
   Direction(KernelBuilder &k, const ParameterView &view, Type type)
@@ -418,7 +419,7 @@ bool KernelBuilder::sumsRowsInAnyOrder(Value a, Value w) const {
 }
 
 Value KernelBuilder::followed(Value sum, Value c, Value row, Value column) {
-  // It sees what would have been stored.
+  // It sees the value that would have been stored.
   Type stored = cast<MemRefType>(c.getType()).getElementType();
   Value known = convert(sum.getType(), convert(stored, sum));
   return elementsOf(follower, row, column, known).front();
@@ -428,7 +429,8 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
   ParameterView view = buffers.parameters.lookup(p.w.matrix);
   Type stored = cast<MemRefType>(p.c.matrix.getType()).getElementType();
   Type element = computeType(stored);
-  // What all elements of the parameter share is computed outside of them.
+  // Values that all elements of the parameter share are computed outside of
+  // their loop.
   std::optional<Direction> direction;
   Value wColumns;
   if (view.isRandom()) {
@@ -443,7 +445,7 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
     into = p.c.matrix;
   Value intoAt[] = {p.c.row, p.c.column};
   Piece c = p.sums ? Piece{p.sums, index(0), index(0)} : p.c;
-  // A step along a direction is smaller than what bfloat16 can tell apart.
+  // A step along a direction is smaller than bfloat16 can resolve.
   bool rounded = p.rounded && !view.isRandom();
   auto product = tile::ProductOp::create(
       *this, c.matrix, c.row, c.column, p.a.matrix, p.a.row, p.a.column,

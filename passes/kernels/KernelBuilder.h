@@ -29,8 +29,8 @@ struct ParameterView {
   /// See hone.perturbed: memref<4xi32>, memref<f64>, and an i64, the stream's
   /// hash.
   mlir::Value key, scale, stream;
-  /// What is read is the direction in the parameter's place, as long as it is
-  /// or scaled.
+  /// A read gives the direction in the parameter's place, as long as it is or
+  /// scaled.
   bool isDirection = false;
 
   bool isPacked() const { return bits != 0; }
@@ -54,7 +54,7 @@ struct Buffers {
   mlir::Value firstRow;
 };
 
-/// What a module and its target say about all kernels.
+/// Settings of a module and its target for all kernels.
 struct KernelSettings {
   tile::Blocks blocks;
   /// See `hone.rounded_products`.
@@ -81,7 +81,7 @@ class KernelBuilder : public ScalarBuilder {
 public:
   using Epilogue = llvm::function_ref<Value(Value acc, Value i, Value j)>;
 
-  /// Locations of what is emitted begin with the name of `op`, then its site.
+  /// Locations of emitted ops begin with the name of `op`, then its site.
   /// `rows`: rows of this batch, at most `maxRows`. `follower` may be null: it
   /// reads the first result of `op` and is done to each element before that
   /// would be stored; see Product::completes.
@@ -121,15 +121,16 @@ public:
 
   /// In the type that the element is computed in; see computeType.
   Value load(Value memref, ValueRange indices);
-  /// Rounds floats to what the memref holds.
+  /// Rounds floats to the memref's element type.
   void store(Value value, Value memref, ValueRange indices);
   /// Loads and converts to the float type `type`; a parameter as it is read.
   Value loadAs(mlir::Type type, Value memref, ValueRange indices);
   /// Loads an integer as an index.
   Value loadIndex(Value memref, ValueRange indices);
 
-  /// What an element-wise op makes at a place. `known` may be null: the element
-  /// of this kernel's first result there, which is then not read from memory.
+  /// The results of an element-wise op at a place. `known` may be null: the
+  /// element of this kernel's first result there, which is then not read from
+  /// memory.
   llvm::SmallVector<Value> elementsOf(ElementwiseOpInterface elementwise,
                                       Value row, Value column,
                                       Value known = {});
@@ -151,7 +152,7 @@ public:
 
   void parallel(Value count, llvm::ArrayRef<mlir::MemRefType> scratch,
                 llvm::function_ref<void(Value, ValueRange)> body);
-  /// The body alone, as one iteration: for what has an order.
+  /// The body alone, as one iteration: for work that has an order.
   void once(llvm::function_ref<void()> body);
   /// Independent iterations inside of `parallel`, see `tile.each`.
   void each(ValueRange bounds, llvm::function_ref<void(ValueRange)> body);
@@ -226,10 +227,10 @@ public:
     bool rounded = false;
     bool transposeA = false, transposeW = false, accumulate = false;
     bool readAhead = false, fewRows = false, padded = false, anyOrder = false;
-    /// With it, elements of the op's first result are complete, so that what
-    /// follows the op is done to them.
+    /// With it, elements of the op's first result are complete, so that the
+    /// follower is applied to them.
     bool completes = false;
-    /// What is not complete is here, from the first element on; null: in `c`.
+    /// Incomplete elements are here, from the first element on; null: in `c`.
     Value sums = {};
   };
   /// The product for a tile, which is also where it is written in `c`.
@@ -239,7 +240,8 @@ public:
   void takePart(Product &product, const Tile &tile, int64_t depth);
   /// c = epilogue(the sum of all `parts` in their order), completes `c`.
   void joinParts(Value parts, Value c, Epilogue epilogue = nullptr);
-  /// `epilogue` is applied to the whole sum, with what was there before.
+  /// `epilogue` is applied to the whole sum, with the element that was there
+  /// before.
   void product(const Product &product, Epilogue epilogue = nullptr);
   /// Whether products that may round their operands do.
   bool rounds(mlir::Type element) const {
@@ -255,7 +257,7 @@ public:
 
 private:
   mlir::IntegerAttr bitsOf(const ParameterView &view);
-  /// What the follower makes of `sum`, which would be stored at a place of `c`.
+  /// The follower's result for `sum`, which would be stored at a place of `c`.
   Value followed(Value sum, Value c, Value row, Value column);
 
   mlir::Operation *op;

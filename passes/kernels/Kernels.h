@@ -2,10 +2,9 @@
 //
 // Each function emits tile ops that compute `op` from the memory of its
 // operands into that of its results, at the builder's insertion point. Formulas
-// are at the ops (dialects/Hone); here is only how they are blocked. A row is
-// computed the same way whatever the other rows of the batch are, except where
-// rows are summed. A sum that is only added to a gradient is added there
-// directly.
+// are at the ops (dialects/Hone); here is only how they are blocked. The other
+// rows of the batch do not change how a row is computed, except where rows are
+// summed. A sum that is only added to a gradient is added there directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +25,8 @@ void emitKernel(LoraLinearAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraParameterTangentOp op, KernelBuilder &k);
 void emitKernel(LinearParameterAdjointOp op, KernelBuilder &k);
-/// What `parameter` is read from: its memory, or workspace `index` of `op`, if
-/// it has one, in which it is written first.
+/// The memory from which `parameter` is read: its own, or workspace `index` of
+/// `op`, if it has one, in which it is written first.
 mlir::Value formedOnce(KernelBuilder &k, mlir::Operation *op,
                        mlir::Value parameter, unsigned index);
 
@@ -43,8 +42,8 @@ void emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(PositionEmbeddingParameterAdjointOp op, KernelBuilder &k);
 /// gradient[j] += the sum over the rows of termsOf(row)(j), in blocks of
-/// numerics::kGradientRows. What a row's terms share is built once for each
-/// row.
+/// numerics::kGradientRows. The values that a row's terms share are built once
+/// for each row.
 void addColumnSums(
     KernelBuilder &k, mlir::Value gradient,
     llvm::function_ref<std::function<mlir::Value(mlir::Value)>(mlir::Value)>
@@ -58,9 +57,8 @@ void emitKernel(AttentionAdjointOp op, KernelBuilder &k);
 void emitKernel(AttentionTangentOp op, KernelBuilder &k);
 
 // LossKernels.cpp
-/// Emits what is done with `width` rows of a head from `first` on, for pieces
-/// of KernelBuilder::lossColumns(). With `streamed` their pages go when it has
-/// been done.
+/// Emits a body for `width` rows of a head from `first` on, for pieces of
+/// KernelBuilder::lossColumns(). With `streamed` their pages go after it.
 void forEachHeadPiece(
     KernelBuilder &k, mlir::Value head, bool streamed,
     llvm::function_ref<void(mlir::Value first, int64_t width)> emitPiece);
@@ -140,12 +138,12 @@ struct UpdateVectors {
   llvm::SmallVector<mlir::Value, 4> state; ///< by slot of the update
 };
 
-/// How a loop over vectors is divided, into parts of at most `most`, in which
-/// it matters what parameter an element is of; `parameters` lie one after the
-/// other in the vectors. Rows of first element, count, first index in the
-/// tensor, hashStream() of its name for the purposes Round and Perturb, whether
-/// it hasRateOfB(), and the number of its first block of numerics::kStateBlock
-/// elements of a tensor; no two rows have elements of one block.
+/// How a loop over vectors that tells parameters apart is divided, into parts
+/// of at most `most`; `parameters` lie one after the other in the vectors. Rows
+/// of first element, count, first index in the tensor, hashStream() of its name
+/// for the purposes Round and Perturb, whether it hasRateOfB(), and the number
+/// of its first block of numerics::kStateBlock elements of a tensor; no two
+/// rows have elements of one block.
 mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
                                         int64_t most,
                                         mlir::MLIRContext *context);

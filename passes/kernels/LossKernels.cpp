@@ -1,16 +1,16 @@
 //===- LossKernels.cpp - Output head and cross-entropy by tiles -----------===//
 //
 // The softmax is taken online over tiles of the vocabulary, as attention takes
-// it over keys: a row keeps its maximum and its sum so far, and what was summed
-// is rescaled when the maximum grows. So a tile of the head is read once, for
-// all rows, and only its logits exist. Rows without a target are left out from
-// the start: the others are packed, and put back in their places at the end.
+// it over keys: a row keeps its maximum and its sum so far, and the sum is
+// rescaled when the maximum grows. So a tile of the head is read once, for all
+// rows, and only its logits exist. Rows without a target are left out from the
+// start: the others are packed, and put back in their places at the end.
 //
 // The target's own term is kept out of the sums. Where the model is sure of the
 // target, 1 - p(target) would cancel; the sum of the other terms does not.
 //
 // Smoothed labels take a share of the target's weight to all words alike, so
-// what they add is of sums over the whole vocabulary: of logits, of their
+// they add terms of sums over the whole vocabulary: of logits, of their
 // tangents, and of the head's rows.
 //
 //===----------------------------------------------------------------------===//
@@ -32,13 +32,13 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// What the loss and its tangent share. "Packed" counts only the rows that have
-/// a target.
+/// The buffers that the loss and its tangent share. "Packed" counts only the
+/// rows that have a target.
 struct LossBuffers {
   Value x, weight, targets;
   Value total;        ///< the sum of `terms`
   Value logits;       ///< of one tile; [packed rows, tile]
-  Value scores;       ///< what takeTile leaves there, which may be narrower
+  Value scores;       ///< as takeTile leaves them; may be narrower
   Value packedX;      ///< [packed rows, hidden]
   Value rowOf;        ///< the row of each packed row; last, their count
   Value maxima;       ///< of the logits so far
@@ -265,7 +265,7 @@ static void emitLogits(KernelBuilder &k, const LossBuffers &in,
                     });
 }
 
-/// sums[i] += what `from` has of one tile for packed row `i`.
+/// sums[i] += the elements of `from` for packed row `i`, over one tile.
 static void addTile(KernelBuilder &k, const LossBuffers &in,
                     const VocabularyTile &vocabulary, Value sums, Value from,
                     Value i) {
@@ -275,8 +275,8 @@ static void addTile(KernelBuilder &k, const LossBuffers &in,
   k.store(k.add(k.load(sums, i), k.convert(k.getF64Type(), sum)), sums, i);
 }
 
-/// smoothing * (ofTarget - ofAll / vocabulary), in double: what smoothed labels
-/// add to a row's result.
+/// smoothing * (ofTarget - ofAll / vocabulary), in double: smoothed labels add
+/// it to a row's result.
 static Value smoothed(KernelBuilder &k, const LossBuffers &in, Value ofTarget,
                       Value ofAll) {
   Type f64 = k.getF64Type();
@@ -293,8 +293,8 @@ static void startRow(KernelBuilder &k, const LossBuffers &in, Value i) {
 
 /// Takes the logits of one tile into the maximum and the sum of packed row `i`
 /// and leaves exp(logit - maximum) in their place, zero for the target's.
-/// `rescale` multiplies by its argument whatever else was summed with the old
-/// maximum; `takeTarget` sees where in the tile the target is, if it is. `own`
+/// `rescale` multiplies all else that was summed with the old maximum by its
+/// argument; `takeTarget` sees where in the tile the target is, if it is. `own`
 /// may be null: private memory for a row of the tile, without which scores may
 /// not take the place of logits.
 static void takeTile(KernelBuilder &k, const LossBuffers &in,
@@ -357,9 +357,10 @@ static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
 // Loss
 //===----------------------------------------------------------------------===//
 
-/// dx += e W, where e is what takeTile left of one tile, of which each part has
-/// a dx of its own after the other's. With `headSum`, that += the head's rows,
-/// as a product with as many `ones`: each piece of the head while it is near.
+/// dx += e W, where e is one tile as takeTile left it. Each part of the tile
+/// has a dx of its own after the other's. With `headSum`, that += the head's
+/// rows, as a product with as many `ones`: each piece of the head while it is
+/// near.
 static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                             const VocabularyTile &vocabulary, Value dx,
                             Value headSum, Value ones) {
@@ -474,15 +475,16 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
   });
 }
 
-/// With `roundsScores`, what dx is summed from is rounded to bfloat16, as its
-/// product would do, and lies in the place of the logits.
+/// With `roundsScores`, the terms of dx are rounded to bfloat16, as their
+/// product would do, and lie in the place of the logits.
 static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
                      bool roundsScores, const RoundedLoss &rounded) {
   LossBuffers in = lossBuffers(op, k, op.getLoss());
   in.rounded = rounded;
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
   // A dx that is narrower than its sums has the packed rows of x until it is
-  // complete. The workspace has dx packed at the end, whatever it had before.
+  // complete. The workspace has dx packed at the end, in place of all that it
+  // had before.
   Value dxSums = dx, packedDx = in.packedX;
   auto sums = cast<MemRefType>(in.packedX.getType());
   if (op.sumsApart() || sums.getDimSize(1) > in.hidden)
@@ -649,7 +651,8 @@ static void emitLogitAdjoints(KernelBuilder &k, const LossBuffers &in,
   Value width = k.index(vocabulary.width);
   Value maximum = k.loadAs(in.element, in.maxima, i);
   Value factor = k.loadAs(in.element, in.terms, i);
-  // Of a smoothed label, what each word has, and what the target has lost.
+  // Of a smoothed label, the share of each word, and the target's loss of
+  // weight.
   Value share, lost;
   if (in.smoothing > 0) {
     double each = in.smoothing / double(in.vocabulary);

@@ -14,9 +14,9 @@ struct RoundedLoss {
   bool copiesInMaximum = false;
 };
 
-/// The loss for a target whose products round float32 to bfloat16: what dx is
-/// summed from is stored as that, so half of the bytes are read, as they are.
-/// Needs private memory for a row of KernelBuilder::lossColumns(). False, with
+/// The loss for a target whose products round float32 to bfloat16: the terms of
+/// dx are stored as bfloat16, so half of the bytes are read, as they are. Needs
+/// private memory for a row of KernelBuilder::lossColumns(). False, with
 /// nothing emitted: there is no dx, or products do not round.
 bool emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k,
                      const RoundedLoss &rounded);

@@ -92,9 +92,9 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What multiplies the input of an adapter, see hone.lora_linear. A piece of
-/// the product is made in memory of a thread where it is read, so that there is
-/// never more of it, and no mask at all.
+/// The factors on the input of an adapter, see hone.lora_linear. A piece of the
+/// product is made in memory of a thread where it is read, so there is never
+/// more than a piece, and no mask at all.
 class Dropout {
 public:
   /// Of `columns` features; none if `op` has no dropout.
@@ -230,7 +230,7 @@ static void dropTile(KernelBuilder &k, const Dropout &dropout,
                   });
 }
 
-/// h = scale * x a^T, or of what dropout leaves of x.
+/// h = scale * x a^T; with dropout, of the dropped x.
 static void adapterInput(KernelBuilder &k,
                          const std::optional<Dropout> &dropout, Value h,
                          Value x, Value a, double scale) {
@@ -304,8 +304,9 @@ static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
                 });
 }
 
-/// Whether rows of `gradient` are a small part of what lanes multiply at a
-/// time. Threads of a target that cuts rows have no lanes to leave empty.
+/// Whether rows of `gradient` are a small part of the elements that lanes
+/// multiply at a time. Threads of a target that cuts rows have no lanes to
+/// leave empty.
 static bool hasShortRows(KernelBuilder &k, Value gradient) {
   auto type = cast<MemRefType>(gradient.getType());
   return !k.blocks().rows && type.getElementType().isF32() &&
@@ -435,7 +436,7 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   tiling.mayRound = true;
   tiling.parts = parts;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    // The long product last: what follows it is fetched on the way.
+    // The long product last: it reads ahead on the way.
     adapterTile(k, tile, y, h, b, /*accumulate=*/false, /*completes=*/false);
     forwardTile(k, tile, y, x, weight, bias, /*accumulate=*/true);
   });

@@ -16,8 +16,8 @@ namespace hone {
 /// Two 64-bit words, each as its low and high half; each i32.
 using RandomKey = std::array<mlir::Value, 4>;
 
-/// Seed and id of a stream, from seed and step and what hashStream() makes of
-/// its purpose and name, an i64.
+/// Seed and id of a stream, from seed and step and the hashStream() of its
+/// purpose and name, an i64.
 RandomKey streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
                     mlir::Value hash);
 
@@ -29,7 +29,7 @@ mlir::Value randomWord(KernelBuilder &k, const RandomKey &key,
 /// batch, for the stream of an op.
 class RandomWords {
 public:
-  /// `key`: memref<4xi32>. What all elements share is computed here.
+  /// `key`: memref<4xi32>. Values that all elements share are computed here.
   RandomWords(KernelBuilder &k, mlir::Operation *op, mlir::Value key,
               int64_t columns);
 

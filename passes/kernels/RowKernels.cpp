@@ -139,7 +139,7 @@ Value hone::reciprocalRms(KernelBuilder &k, Value x, Value row, Value column,
 }
 
 namespace {
-/// What rms_norm, its adjoint and its tangent have in common.
+/// The common part of rms_norm, its adjoint and its tangent.
 template <typename NormLike> class NormHeads {
 public:
   NormHeads(NormLike op, KernelBuilder &k)

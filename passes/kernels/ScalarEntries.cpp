@@ -1,8 +1,7 @@
 //===- ScalarEntries.cpp - A function of scalars as an item's code --------===//
 //
-// The formula stays as it was written; what is made here loads its arguments
-// from where the interpreter says they are, and stores its results. Both run on
-// the host.
+// The formula stays as it was written. The entry loads its arguments from where
+// the interpreter says they are, and stores its results. Both run on the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +13,7 @@
 using namespace mlir;
 using namespace hone;
 
-/// Marks `function` and what it calls.
+/// Marks `function` and its callees.
 static void runOnHost(func::FuncOp function) {
   if (function->hasAttr(tile::TileDialect::kHostAttrName))
     return;

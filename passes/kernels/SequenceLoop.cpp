@@ -64,7 +64,7 @@ public:
         [&](OpBuilder &, Location, ValueRange start) {
           scf::YieldOp::create(builder, loc, startBefore(start[0]));
         });
-    // Whatever the batch says, a tile has room for its rows.
+    // However long a sequence is, a tile does not outgrow its memory.
     return arith::MaxSIOp::create(builder, loc, earlier.getResult(0), least);
   }
 

@@ -18,11 +18,11 @@ class TargetKernels {
 public:
   virtual ~TargetKernels() = default;
 
-  /// The dialect of what they are made of beside tile ops; empty: nothing.
+  /// The dialect of their ops beside tile ops; empty: none.
   virtual llvm::StringRef dialect() const { return {}; }
 
-  /// Emits what computes `op`, which keeps to the rules of hone-verify-tiles;
-  /// false, with nothing emitted, leaves the op to the kernels of all targets.
+  /// Emits code for `op`, which keeps to the rules of hone-verify-tiles; false,
+  /// with nothing emitted, leaves the op to the kernels of all targets.
   virtual bool emit(mlir::Operation *op, KernelBuilder &k) const = 0;
 
   /// See `hone.attention_iterations`; 0: attention needs no memory for it.
@@ -41,8 +41,8 @@ public:
   /// `rounded`, which leaves the order of its sums to the target.
   virtual bool roundsThinProducts() const { return false; }
 
-  /// What the target expects of `op` and what it found, where it has no code
-  /// for an op of that size; empty: it has.
+  /// A message that says what the target expects of `op` and what it found,
+  /// where it has no code for an op of that size; empty: it has.
   virtual std::string refusal(mlir::Operation *) const { return {}; }
 };
 

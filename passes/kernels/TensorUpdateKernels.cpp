@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// A tensor's gradient, as a matrix, and what is done with it.
+/// A tensor's gradient, as a matrix, and the operations on it.
 class TensorStep {
 public:
   /// `partial`: a partialSums() of its own.
@@ -76,8 +76,8 @@ public:
     k.store(k.add(k.load(sums, at), number), sums, at);
   }
 
-  /// Moves theta against what `stepOf` makes of an element of the gradient,
-  /// `rate` times, after its decay.
+  /// Moves theta by -`rate` times `stepOf` an element of the gradient, after
+  /// its decay.
   void apply(Value rate,
              function_ref<std::function<Value(Value g, Value j)>(Value i)>
                  stepOf) const {
@@ -231,7 +231,7 @@ public:
     });
   }
 
-  /// Scales the rows, and adds up the columns of what they become.
+  /// Scales the rows, and adds up the squares of the scaled columns.
   void scaleRows() const {
     k.store(real(0.0), count, k.index(0));
     k.map(tensor.scaledColumns, [&](ValueRange j) {
@@ -280,7 +280,7 @@ private:
         arith::CmpFOp::create(k, arith::CmpFPredicate::OEQ, squares, real(0.0));
     return arith::SelectOp::create(k, isZero, real(0.0), value);
   }
-  /// What makes a sum of squares be `wanted`.
+  /// The factor that makes a sum of squares `wanted`.
   Value scaleFor(Value squares, Value wanted) const {
     return orZero(squares, math::SqrtOp::create(k, k.div(wanted, squares)));
   }

@@ -1,4 +1,4 @@
-//===- ThetaUpdate.cpp - What the kernels of optimizers share -------------===//
+//===- ThetaUpdate.cpp - The common part of optimizers' kernels -----------===//
 
 #include "passes/kernels/ThetaUpdate.h"
 #include "runtime/src/base/Philox.h"

@@ -1,4 +1,4 @@
-//===- ThetaUpdate.h - What the kernels of optimizers share ---------------===//
+//===- ThetaUpdate.h - The common part of optimizers' kernels -------------===//
 //
 // Where the elements of an update are from, and how they are stored: a rule
 // reads and writes them by these words, element by element or tensor by tensor.
@@ -15,7 +15,7 @@ namespace hone {
 /// A row of parameterChunks().
 struct ParameterChunk {
   mlir::Value first, count, inTensor; ///< index
-  mlir::Value round, perturb;         ///< i64: what names the streams
+  mlir::Value round, perturb;         ///< i64: names of streams
   mlir::Value hasRateOfB;             ///< i64: not 0
   mlir::Value block;                  ///< index: of its first
 };
@@ -38,7 +38,7 @@ private:
   mlir::Value key, coefficients;
 };
 
-/// What the elements of one tensor's chunk share.
+/// The values that elements of one tensor's chunk share.
 struct UpdateChunk {
   ParameterChunk at;
   mlir::Value rate;   ///< f64
@@ -61,7 +61,7 @@ struct UpdateElement {
   mlir::Value random; ///< i32, see Hone_UpdateOp; null if nothing is rounded
 };
 
-/// What all rules have in common: where elements are from, and how they are
+/// The common part of all rules: where elements are from, and how they are
 /// stored.
 class ThetaUpdate {
 public:
@@ -130,7 +130,7 @@ public:
   const mlir::Type element; ///< that it computes in
 
 private:
-  /// What elements of `at` share.
+  /// The values that elements of `at` share.
   UpdateChunk share(const ParameterChunk &at) const;
   /// Rounded by `random` if `to` holds bfloat16.
   void store(mlir::Value value, mlir::Value to, const UpdateElement &at,

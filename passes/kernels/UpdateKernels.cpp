@@ -1,8 +1,8 @@
 //===- UpdateKernels.cpp - Gradient sums and optimizer steps --------------===//
 //
-// Most updates run over flat vectors, element by element: what else is in the
-// vector changes no bit. Factors that are the same for every element are
-// computed in double and rounded once to the parameters' type.
+// Most updates run over flat vectors, element by element: no element changes a
+// bit of another one. Factors that are the same for every element are computed
+// in double and rounded once to the parameters' type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace hone;
 
-/// What all elements of a chunk need is made by `start`, inside of the loop
-/// over chunks; it may be null.
+/// Makes the values that all elements of a chunk need, inside of the loop over
+/// chunks; may be null.
 using Start = function_ref<void()>;
 
 /// Runs the body for each element of the vector, chunks in parallel.
@@ -123,8 +123,8 @@ void hone::emitSquares(Value ranges, Value vector, Value squares,
 /// The new element of theta.
 using Rule = llvm::unique_function<Value(const UpdateElement &)>;
 
-/// Replaces each element of theta by what a rule makes of it. `makeRule` emits
-/// what the rule's elements share, for a chunk of them with that learning rate.
+/// Replaces each element of theta by a rule's result. `makeRule` emits the
+/// values that elements share, for a chunk of them with that learning rate.
 static void updateElements(UpdateOpInterface op, const ThetaUpdate &update,
                            function_ref<Rule(Value rate)> makeRule) {
   KernelBuilder &k = update.k;
@@ -281,7 +281,7 @@ public:
     });
   }
 
-  /// What decode() reads.
+  /// Writes the codes and the scale that decode() reads.
   void encode(Value block, Value first, Value count, Value from) const {
     Value scale =
         k.reduce(count, tile::Combine::max, element, [&](Value j) -> Value {

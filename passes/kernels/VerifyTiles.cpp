@@ -1,7 +1,7 @@
 //===- VerifyTiles.cpp - hone-verify-tiles --------------------------------===//
 //
-// What targets rely on: they may run the bodies of parallel loops elsewhere,
-// and everything around them before the first of them has ended.
+// Targets rely on these rules: they may run the bodies of parallel loops
+// elsewhere, and everything around them before the first of them has ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,9 +47,9 @@ static bool touchesMemory(Operation *op) {
   return !instances.empty();
 }
 
-/// Whether two points of `each` can give `value` two values. What an op makes
-/// of the same numbers is the same, loads included: an iteration reads nothing
-/// that another one writes.
+/// Whether two points of `each` can give `value` two values. An op with the
+/// same operands gives the same result, loads included: an iteration reads
+/// nothing that another one writes.
 static bool varies(tile::EachOp each, Value value, DenseSet<Value> &seen) {
   if (!each.getRegion().isAncestor(value.getParentRegion()) ||
       !seen.insert(value).second)
@@ -73,7 +73,7 @@ static bool varies(tile::EachOp each, Value value, DenseSet<Value> &seen) {
   return found;
 }
 
-/// Where `op` writes, as the buffer and what indexes it; none if it does not.
+/// Where `op` writes, as the buffer and its indices; none if it does not.
 static SmallVector<Value> writtenPlace(Operation *op) {
   SmallVector<Value> place;
   if (auto store = dyn_cast<memref::StoreOp>(op)) {

@@ -1,4 +1,4 @@
-//===- Method.h - What the compiler knows of a training method ------------===//
+//===- Method.h - The compiler's description of a method ------------------===//
 //
 // One description for each method, made by the function that the list in
 // MethodSettings.h names. README.md says how one is added.
@@ -24,11 +24,11 @@ class StepMethod;
 struct StepModel;
 struct TrainedPart;
 
-/// What --self-check compares for a method beside the gradient itself.
+/// The comparison of --self-check for a method, beside the gradient itself.
 class GradientCheck {
 public:
   enum Kind {
-    Gradient,      ///< nothing: the gradient is what it has
+    Gradient,      ///< nothing: it has the gradient
     Tangent,       ///< the derivative along a direction, with the gradient's
     PerturbedLoss, ///< the loss along a direction, with the loss there
   };
@@ -55,11 +55,12 @@ using IsGiven = llvm::function_ref<bool(const std::string &key)>;
 struct LayerCounts {
   int64_t model;   ///< of the whole model
   int64_t trained; ///< of the part, with parameters that train
-  /// Whether what makes the input of the part's lowest layer trains with it.
+  /// Whether the call that makes the input of the part's lowest layer trains,
+  /// too.
   bool trainsSource = false;
 };
 
-/// What the rules of a method are asked about.
+/// The facts that the rules of a method judge.
 struct MethodFacts {
   const rt::Settings &settings;
   const rt::MethodSettings &own; ///< of those, the method's
@@ -70,7 +71,7 @@ struct MethodFacts {
   bool isCompared() const { return method != own.method; }
 };
 
-/// A spec that shows what a key is for; the manual has it.
+/// A spec that shows the use of a key; the manual has it.
 struct KeyExample {
   const char *key;
   const char *spec; ///< without `model`, if that is a folder
@@ -78,15 +79,15 @@ struct KeyExample {
 
 struct Method {
   GradientCheck check;
-  /// What it does in a step; null: the methods of a step that have a backward
-  /// have one in common.
+  /// Creates its part in a step; null: the methods of a step that have a
+  /// backward share one.
   std::unique_ptr<StepMethod> (*create)(StepModel &model,
                                         const TrainedPart &part) = nullptr;
   /// Whether a step has a backward of some layers only.
   bool selects = false;
-  /// Whether plans choose what each layer keeps; null: it keeps nothing.
+  /// Whether plans choose each layer's residuals; null: it keeps none.
   bool (*choosesResiduals)(const rt::MethodSettings &own) = nullptr;
-  /// Sets what follows from other settings, of those that are not given.
+  /// Derives settings that are not given from others.
   void (*settle)(rt::MethodSettings &own,
                  llvm::function_ref<bool(const rt::Setting &)> isGiven) =
       nullptr;

@@ -1,8 +1,8 @@
-//===- MethodSettings.h - The training methods, and what they are told ----===//
+//===- MethodSettings.h - The training methods, and their settings --------===//
 //
 // The one list of methods: specs, the compiler and the training binary have
 // their names and their settings from here. A method's rows are in its folder,
-// and what the compiler knows of it in the function that the list names
+// and the compiler's description of it in the function that the list names
 // (Method.h). Nothing here needs MLIR, since the binary has it too.
 //
 //===----------------------------------------------------------------------===//
@@ -36,8 +36,8 @@ struct MethodChoice : virtual Section {
       {methodNames()}};
 };
 
-/// What a method is told: for all layers, or for those of one part. The order
-/// is that of honec --help-spec.
+/// The settings of a method: for all layers, or for those of one part. The
+/// order is that of honec --help-spec.
 struct MethodSettings : MethodChoice, LcsbSettings, DirectionSettings,
                         ForwardGradientSettings, SpsaSettings, UpdateSettings {
   MethodSettings &operator=(const MethodSettings &) = default;

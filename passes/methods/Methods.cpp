@@ -30,7 +30,7 @@ struct NamedMethod {
 };
 } // namespace
 
-/// The methods of a step, with what is compared.
+/// The methods of a step, compared ones included.
 static std::vector<NamedMethod> methodsOf(const rt::Settings &settings) {
   const rt::TrainSettings &train = settings.train;
   std::vector<NamedMethod> all;

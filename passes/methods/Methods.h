@@ -1,6 +1,6 @@
 //===- Methods.h - The training methods -----------------------------------===//
 //
-// What passes ask of the methods of a step. The list of them is in
+// Questions of passes about the methods of a step. The list of methods is in
 // MethodSettings.h, and a method's description in its folder.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ HONE_METHODS(HONE_METHOD_DESCRIPTION)
 
 /// Whether a method has values to keep from forward to backward.
 bool hasBackward(const rt::Settings &settings);
-/// Whether plans choose what each layer keeps; else it is `mesp`, or nothing.
+/// Whether plans choose each layer's policy; else it is `mesp`, or none.
 bool choosesResiduals(const rt::Settings &settings);
 /// The parts that have a backward, where others have none; empty: all layers.
 std::vector<std::string> partsWithBackward(const rt::Settings &settings);

@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-/// What follows from the results of runs in one repeat.
+/// Values that follow from the results of runs in one repeat.
 class Followers {
 public:
   explicit Followers(RepeatOp repeat) {

@@ -6,11 +6,10 @@
 
 namespace hone {
 
-/// Ranks run their own batches first and then learn of the others' what runs
-/// gave (runtime/src/step/SharedBatches.cpp). So in each repeat of `schedule`
-/// that loads a batch, what a run is given must not follow from what a run
-/// gave, and that must be a few numbers; nothing overlaps. Fails with a
-/// diagnostic.
+/// Ranks run their own batches first and then learn the results of the others'
+/// runs (runtime/src/step/SharedBatches.cpp). So in each repeat of `schedule`
+/// that loads a batch, a run's operands must not follow from a run's results,
+/// and these must be a few numbers; nothing overlaps. Fails with a diagnostic.
 mlir::LogicalResult checkMayShare(ScheduleOp schedule);
 
 } // namespace hone

@@ -1,4 +1,4 @@
-//===- StepMethod.cpp - What a training method does in a step -------------===//
+//===- StepMethod.cpp - A training method's part in a step ----------------===//
 
 #include "passes/methods/StepMethod.h"
 
@@ -49,7 +49,8 @@ LogicalResult StepMethod::scheduleTraining() {
 
 LogicalResult StepMethod::scheduleReplay() { return success(); }
 
-/// Writes what `methods` find in all batches; returns the mean loss.
+/// Writes the gradients that `methods` find in all batches; returns the mean
+/// loss.
 static Value findGradients(ScheduleBuilder &b,
                            ArrayRef<std::unique_ptr<StepMethod>> methods) {
   Value batches = b.integerSetting("batches");
@@ -59,7 +60,7 @@ static Value findGradients(ScheduleBuilder &b,
     llvm::append_range(carried, method->begin(b));
     ends.push_back(carried.size());
   }
-  // What `values` has for each method.
+  // The slice of `values` of each method.
   auto forEachMethod = [&](ValueRange values,
                            function_ref<void(StepMethod &, ValueRange)> body) {
     size_t start = 0;
@@ -153,7 +154,7 @@ LogicalResult scheduleStep(const StepModel &model,
                                 vectorEntryName<ParameterSquaresOp>()})))
     return failure();
   createVectorEntry<GradientSquaresOp>(model.module, {}, model.perParameter());
-  // What is compared copies the gradient's entry before others change it.
+  // A compared method copies the gradient's entry before others change it.
   for (ArrayRef<std::unique_ptr<StepMethod>> some : {compared, methods})
     for (auto &method : some)
       if (failed(method->createEntries()))

@@ -1,4 +1,4 @@
-//===- StepMethod.h - What a training method does in a step ---------------===//
+//===- StepMethod.h - A training method's part in a step ------------------===//
 //
 // A step is one or several methods, each for some of the layers, on the same
 // batches: every method has its say for a batch, then the next batch is loaded.
@@ -21,11 +21,11 @@
 
 namespace hone {
 
-/// The model that a step trains, and what methods share that derive from it.
+/// The model that a step trains, and the derived entries that methods share.
 struct StepModel {
   mlir::ModuleOp module;
   EntryOp loss;             ///< without arguments
-  EntryOp evaluated = loss; ///< what evaluation runs
+  EntryOp evaluated = loss; ///< evaluation runs it
   ParameterTable parameters;
   Layers layers;
   PerturbedCopies perturbed = {};
@@ -72,25 +72,25 @@ public:
   /// update. Fails with a diagnostic.
   virtual mlir::LogicalResult createEntries() = 0;
 
-  /// Items before the batches; returns what is carried over these.
+  /// Items before the batches; returns the values that these carry.
   virtual llvm::SmallVector<Value> begin(ScheduleBuilder &b) = 0;
   virtual llvm::SmallVector<Value> addBatch(ScheduleBuilder &b, Value batch,
                                             ValueRange carried) = 0;
   /// Items after the batches; returns the mean loss over target tokens.
   virtual Value end(ScheduleBuilder &b, ValueRange carried) = 0;
-  /// Where modules update late: what comes after is of the step whose update
-  /// is made; returns that step's loss, of `loss`, which is this one's.
+  /// Where modules update late: later items are of the step whose update is
+  /// made; returns that step's loss, from `loss`, this step's.
   virtual Value makeLate(ScheduleBuilder &, Value loss) { return loss; }
-  /// What must be finite beside the loss before there is an update.
+  /// Values, beside the loss, that must be finite before there is an update.
   virtual void appendChecked(ScheduleBuilder &b,
                              llvm::SmallVector<Value> &checked) = 0;
   virtual void update(ScheduleBuilder &b) = 0;
-  /// What a step reports beside the loss.
+  /// The reports of a step beside the loss.
   virtual void report(ScheduleBuilder &b) = 0;
   /// Puts the gradient of its layers into memory.
   virtual void writeGradient(ScheduleBuilder &b) = 0;
 
-  /// What the evaluated loss takes for this method.
+  /// The arguments of the evaluated loss for this method.
   virtual llvm::SmallVector<Value> evaluationArguments(ScheduleBuilder &) {
     return {};
   }
@@ -100,7 +100,7 @@ public:
   /// Whether it has a schedule of its own that trains, with no other method.
   virtual bool trainsAlone() const { return false; }
   virtual mlir::LogicalResult scheduleTraining();
-  /// The update again, from what a step without other methods reported.
+  /// The update again, from the reports of a step without other methods.
   virtual mlir::LogicalResult scheduleReplay();
 };
 

@@ -1,4 +1,4 @@
-//===- StepSettings.cpp - What the passes of a step are told --------------===//
+//===- StepSettings.cpp - The settings of a step, for its passes ----------===//
 
 #include "passes/methods/StepSettings.h"
 
@@ -149,7 +149,7 @@ void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
-// What methods make of them
+// The methods' rules
 //===----------------------------------------------------------------------===//
 
 void orderParts(rt::Settings &settings) {
@@ -189,7 +189,7 @@ void settleMethods(rt::Settings &settings, IsGiven isGiven) {
   if (all.empty())
     all.push_back(&settings.train);
   for (rt::MethodSettings *own : all) {
-    // A part takes from train what it is not given.
+    // A part takes settings that it is not given from train.
     auto isSaid = [&](const rt::Setting &setting) {
       return isGiven(setting.key()) ||
              isGiven(std::string(settings.train.name) + "." + setting.name);
@@ -264,7 +264,7 @@ findProblemOfComparison(const rt::Settings &settings, IsGiven isGiven) {
   return std::nullopt;
 }
 
-/// Those of one method, and of what it is compared with.
+/// Those of one method, and of its comparison.
 static std::optional<Problem> findProblemOf(const rt::Settings &settings,
                                             const rt::MethodSettings &own,
                                             IsGiven isGiven,

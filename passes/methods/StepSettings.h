@@ -1,7 +1,7 @@
-//===- StepSettings.h - What the passes of a step are told ----------------===//
+//===- StepSettings.h - The settings of a step, for its passes ------------===//
 //
-// The attribute hone.method of a module: what a spec says of methods, under the
-// spec's names. A module without it trains by backprop.
+// The attribute hone.method of a module: a spec's settings of methods, under
+// the spec's names. A module without it trains by backprop.
 //
 //   hone.method = {method = "lcsb", selection_ratio = 0.3, compare = "mezo"}
 //   hone.method = {lower = {layers = "0-4", method = "mezo"}, upper = {}}
@@ -23,9 +23,10 @@
 namespace hone {
 
 struct StepSettings : rt::Settings {
-  /// Fails with a diagnostic at what is no setting, or no value of one.
+  /// Fails with a diagnostic at a name that is no setting, or at no value of
+  /// one.
   static mlir::FailureOr<StepSettings> read(mlir::ModuleOp module);
-  /// Writes what passes read of `settings`, so that read() has it again.
+  /// Writes the `settings` that passes read, so that read() has them again.
   static void write(const rt::Settings &settings, mlir::ModuleOp module);
 
   bool isGiven(const std::string &key) const { return given.count(key); }
@@ -34,8 +35,8 @@ private:
   std::set<std::string> given;
 };
 
-/// Settles what follows from other settings, of those that are not given: the
-/// standards of methods, and what they say themselves.
+/// Derives settings that are not given from others: from the standards of
+/// methods, and by their own rules.
 void settleMethods(rt::Settings &settings, IsGiven isGiven);
 
 /// Why no step reads `setting` of `own`, which `method` has; none: one does.

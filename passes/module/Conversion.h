@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// What the block is called that converts a `from` to the same with another
+/// The name of the block that converts a `from` to the same type with another
 /// `element`.
 std::string conversionName(mlir::RankedTensorType from, mlir::Type element);
 

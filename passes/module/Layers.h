@@ -1,8 +1,8 @@
 //===- Layers.h - The layers of a model, by number ------------------------===//
 //
-// A layer is what all calls with one prefix run, forward and backward: so its
-// number belongs to the prefix, and a module says it once (`hone.layers`). What
-// makes hidden states of the batch, and what makes the loss of them, are none.
+// A layer is all calls with one prefix, forward and backward: so its number
+// belongs to the prefix, and a module says it once (`hone.layers`). Calls that
+// make hidden states of the batch, or the loss of them, are no layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ public:
   explicit Layers(llvm::ArrayRef<llvm::StringRef> prefixes);
 
   /// As the module of `loss` says. Without `hone.layers`: the calls of `loss`
-  /// in order, but for what makes hidden states, which reads nothing that
-  /// another call made, and what makes the loss.
+  /// in order, without the call that makes hidden states, which reads no result
+  /// of another call, and the one that makes the loss.
   static Layers of(EntryOp loss);
   /// The same of the module's one loss; none without one.
   static Layers of(mlir::ModuleOp module);
@@ -33,7 +33,7 @@ public:
   /// By number.
   llvm::ArrayRef<std::string> names() const { return prefixes; }
   int64_t count() const { return prefixes.size(); }
-  /// None for what is no layer.
+  /// None if `prefix` is of no layer.
   std::optional<int64_t> numberOf(llvm::StringRef prefix) const;
   bool has(llvm::StringRef prefix) const { return numbers.contains(prefix); }
 

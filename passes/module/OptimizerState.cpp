@@ -1,4 +1,4 @@
-//===- OptimizerState.cpp - What the updates of a module remember ---------===//
+//===- OptimizerState.cpp - The optimizer's memory of a module ------------===//
 
 #include "passes/module/OptimizerState.h"
 

@@ -23,8 +23,8 @@ static std::string describe(bool trainable, RankedTensorType type,
 }
 
 namespace {
-/// What a block says of a parameter; its attributes are looked up once, however
-/// many layers run it.
+/// A block's declaration of a parameter; its attributes are looked up once,
+/// however many layers run it.
 struct Declared {
   explicit Declared(ParameterOp op)
       : op(op), name(op.getName()), type(cast<RankedTensorType>(op.getType())),

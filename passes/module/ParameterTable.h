@@ -66,17 +66,18 @@ public:
 
   llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
   llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
-  /// What the model's files hold: the frozen ones, and those that train from
+  /// Those in the model's files: the frozen ones, and those that train from
   /// there on.
   std::vector<Parameter> pretrained() const;
-  /// What the weights file has: the same, and what is computed from it.
+  /// Those in the weights file: the same, and those that are computed from
+  /// them.
   std::vector<Parameter> loaded() const;
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
   /// The one of calls with `prefix`; null if nothing of it is trainable.
   const TrainableLayer *findLayer(llvm::StringRef prefix) const;
   /// The trainable ones of a layer, in the order of their offsets.
   llvm::ArrayRef<Parameter> ofLayer(int64_t layer) const;
-  /// What the layers of these prefixes have; all that there is without
+  /// The slice of the layers with these prefixes; of all layers without
   /// prefixes. Layers that train nothing have nothing. None if others are
   /// between them, or one is there twice.
   std::optional<ThetaSlice> slice(mlir::ArrayAttr prefixes) const;

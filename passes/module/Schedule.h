@@ -1,7 +1,7 @@
 //===- Schedule.h - The step's items, as passes ask for them --------------===//
 //
 // The one place that knows how a module says what runs when. Passes ask for
-// entries by what they are for, never by name.
+// entries by purpose, never by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,10 +41,10 @@ public:
   /// The entries that it runs, those of `else` too, each once, in order.
   llvm::SmallVector<EntryOp> entries() const;
 
-  /// From where `value` is made to where it is last read, in positions. What a
-  /// repeat carries or reads from outside is in use for the whole repeat, and
-  /// so is what crosses stages, since iterations overlap, and everything in a
-  /// repeat with lanes, whose items overlap.
+  /// From where `value` is made to where it is last read, in positions. A value
+  /// that a repeat carries or reads from outside is in use for the whole
+  /// repeat. So is a value that crosses stages, since iterations overlap, and
+  /// every value in a repeat with lanes, whose items overlap.
   struct Lifetime {
     int64_t first, last;
   };
@@ -66,9 +66,9 @@ private:
   llvm::DenseMap<mlir::Operation *, size_t> index;
 };
 
-/// The inputs of a batch, by name: what blocks read, and what schedules
-/// exchange for other parts. Calls `visit` for each place, so a name may come
-/// again.
+/// The inputs of a batch, by name: those that blocks read, and those that
+/// schedules exchange for other parts. Calls `visit` for each place, so a name
+/// may come again.
 void forEachInput(
     mlir::ModuleOp module,
     llvm::function_ref<void(mlir::Operation *, llvm::StringRef, mlir::Type)>

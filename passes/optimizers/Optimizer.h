@@ -1,9 +1,9 @@
-//===- Optimizer.h - What the compiler knows of an optimizer --------------===//
+//===- Optimizer.h - The compiler's description of an optimizer -----------===//
 //
 // One description for each optimizer, made by the function that the list in
-// Settings.h names. Its formula, and what it remembers from step to step, are
-// at the op that it makes (dialects/Hone/ops/Optimizer.td). README.md says how
-// one is added.
+// Settings.h names. Its formula, and its memory from step to step, are at the
+// op that it makes (dialects/Hone/ops/Optimizer.td). README.md says how one is
+// added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ namespace rt {
 struct UpdateSettings;
 } // namespace rt
 
-/// What an update takes beside the numbers of its rule; null or empty: it has
-/// no such thing. See Hone_UpdateOp.
+/// An update's operands beside the numbers of its rule; null or empty: it has
+/// no such operand. See Hone_UpdateOp.
 struct UpdateOperands {
   mlir::Value rateOfB = {}, rounding = {};
   mlir::Value gradient = {};               ///< a hone.layer_gradient
@@ -29,15 +29,15 @@ struct UpdateOperands {
 };
 
 struct Optimizer {
-  /// What its op takes after `gradient_scale`, `learning_rate` and
-  /// `weight_decay`, in order: settings, and what ScheduleBuilder computes of
-  /// them. Those that count updates come last.
+  /// The numbers of its op after `gradient_scale`, `learning_rate` and
+  /// `weight_decay`, in order: settings, and numbers that ScheduleBuilder
+  /// computes of them. Those that count updates come last.
   llvm::SmallVector<llvm::StringRef, 5> numbers;
   /// Creates its op; `numbers` begin with those three.
   void (*create)(mlir::OpBuilder &builder, mlir::Location loc,
                  const Optimizer &optimizer, mlir::ValueRange numbers,
                  const UpdateOperands &operands) = nullptr;
-  /// What it remembers is rounded to bfloat16 at random.
+  /// Its state is rounded to bfloat16 at random.
   bool roundsState = false;
   /// Parameter::hasRateOfB() have a rate of their own.
   bool hasRateOfB = false;

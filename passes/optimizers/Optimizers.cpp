@@ -24,8 +24,8 @@ bool Optimizer::countsUpdates() const {
   return llvm::any_of(numbers, findCounted);
 }
 
-/// Creates an UpdateOp of `numbers`, of what is `own` of its rule beside them,
-/// and of `operands`.
+/// Creates an UpdateOp of `numbers`, of its rule's `own` operands, and of
+/// `operands`.
 template <typename UpdateOp, size_t... I, typename... Own>
 static void create(OpBuilder &builder, Location loc, ValueRange numbers,
                    std::index_sequence<I...>, const UpdateOperands &operands,

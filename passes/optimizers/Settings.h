@@ -1,9 +1,9 @@
-//===- Settings.h - The optimizers, and what they are told ----------------===//
+//===- Settings.h - The optimizers, and their settings --------------------===//
 //
 // The one list of optimizers: specs, the compiler and the training binary have
-// their names and their settings from here, and what the compiler knows of one
-// in the function that the list names (Optimizer.h). Nothing here needs MLIR,
-// since the binary has it too.
+// their names and their settings from here, and the compiler's description of
+// one is in the function that the list names (Optimizer.h). Nothing here needs
+// MLIR, since the binary has it too.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- CommonItems.cpp - What all parts of a late step do -----------------===//
+//===- CommonItems.cpp - Items that all parts of a late step run ----------===//
 
 #include "passes/parts/CommonItems.h"
 
@@ -6,12 +6,12 @@ using namespace mlir;
 
 namespace hone {
 
-/// Whether items are there for what they do, and not for what they make.
+/// Whether `op` is there for its effect, and not for its results.
 static bool isRoot(Operation *op) {
   return !isa<ScalarOp, SettingOp, YieldOp, LateOp>(op);
 }
 
-/// What a repeat begins with, goes on with and carries at `index`.
+/// A repeat's operand, body argument, yielded value and result at `index`.
 static std::array<Value, 4> carriedAt(RepeatOp repeat, unsigned index) {
   mlir::Block &body = repeat.getBody().front();
   return {repeat.getCarried()[index], body.getArgument(index),
@@ -74,7 +74,7 @@ bool CommonItems::reads(Operation *user, Value value) const {
 // Erasing
 //===----------------------------------------------------------------------===//
 
-/// The same repeat, which no longer carries what `unread` says.
+/// The same repeat, without the carried values in `unread`.
 static void dropCarried(RepeatOp repeat, const llvm::BitVector &unread) {
   SmallVector<Value> kept;
   for (auto [index, value] : llvm::enumerate(repeat.getCarried()))

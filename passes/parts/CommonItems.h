@@ -1,4 +1,4 @@
-//===- CommonItems.h - What all parts of a late step do -------------------===//
+//===- CommonItems.h - Items that all parts of a late step run ------------===//
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace hone {
 
-/// Of a schedule with late values, what is there beside these: all that runs,
-/// checks and reports are made of.
+/// The values of a schedule that runs, checks and reports are made of, beside
+/// the late ones.
 class CommonItems {
 public:
   static CommonItems of(ScheduleOp schedule);

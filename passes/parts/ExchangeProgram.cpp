@@ -15,7 +15,7 @@ using Kind = ExchangeItem::Kind;
 /// From, to, channel, index in the step.
 using MessageName = std::tuple<std::string, std::string, std::string, int64_t>;
 
-/// What a program does with a message, in the order in which it does it.
+/// An action of a program on a message; a program's events are in its order.
 struct Event {
   enum { Post, Wait } what;
   size_t item;
@@ -102,8 +102,8 @@ void Unrolled::repeat(size_t index, size_t depth) {
   iterations.pop_back();
 }
 
-/// Whether item `index` reads what has not arrived, from its operand `first`
-/// on.
+/// Whether item `index` reads a value that has not arrived, from its operand
+/// `first` on.
 bool Unrolled::readsTooEarly(size_t index, size_t first) {
   const std::vector<size_t> &reads = program.items[index].reads;
   for (size_t i = first; i < reads.size(); ++i)
@@ -198,7 +198,7 @@ private:
   }
   std::optional<ExchangeProblem> match();
   std::optional<ExchangeProblem> run();
-  /// Whether what `event` waits for has happened.
+  /// Whether the message that `event` waits for is through.
   bool isDone(const Event &event) const;
   bool step(size_t program);
 

@@ -1,9 +1,9 @@
 //===- ExchangeProgram.h - Whether parts' exchanges fit together ----------===//
 //
-// What the schedules of all parts say of messages, without IR, run
-// symbolically: every repeat of every part a few times, since counts are the
-// same in all parts and what happens in the steady state happens after as many
-// iterations as there are stages.
+// The messages in the schedules of all parts, without IR, run symbolically:
+// every repeat of every part a few times, since counts are the same in all
+// parts and the steady state begins after as many iterations as there are
+// stages.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-/// Layers in order, cut into parts: what makes the hidden states is of the
-/// first part, the loss of the last.
+/// Layers in order, cut into parts: calls that make the hidden states are of
+/// the first part, the loss of the last.
 class LayerParts {
 public:
   static constexpr size_t mostParts = 64;

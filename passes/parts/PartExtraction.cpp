@@ -1,13 +1,13 @@
-//===- PartExtraction.cpp - What one part of a model does by itself -------===//
+//===- PartExtraction.cpp - One part of a model as a module ---------------===//
 //
-// What a run of a part makes and another part reads becomes a message; so do
-// batches and the counts of a step, which the part that has the data makes. A
-// message goes from part to part, in the order of their layers, up to the last
-// one that reads it: nobody meets any but its neighbours. All else that belongs
-// to no part, such as numbers, checks and updates, every part does for itself,
-// on the parameters that it has: each knows at the same item what the others
-// know. But what only late values are made of is the last part's alone: it says
-// them, and nobody below waits for them.
+// A value that a run of one part makes and another part reads becomes a
+// message; so do batches and the counts of a step, which the part that has the
+// data makes. A message goes from part to part, in the order of their layers,
+// up to the last one that reads it: a part meets only its neighbours. Every
+// part does all that belongs to no part, such as numbers, checks and updates,
+// for itself, on the parameters that it has: each knows at the same item what
+// the others know. But items from which only late values are made are the last
+// part's alone: it reports these, and no part below waits for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ private:
     return !entry.getPart() || *entry.getPart() == part;
   }
   StringRef dataPart() const { return parts.front(); }
-  /// The part that makes what `op` does; "" if all do.
+  /// The part that runs `op`; "" if all do.
   StringRef ownerOf(Operation *op) const;
   /// The parts but `owner` that read `value`, in order.
   SmallVector<StringRef> readersOf(Value value, StringRef owner) const;
@@ -67,7 +67,7 @@ private:
   /// the step that follows.
   void exchangeLate(LateOp late);
   Value integer(OpBuilder &builder, Location loc, int64_t number);
-  /// Receives what `op` makes, sends it on, or both.
+  /// Receives the results of `op`, sends them on, or both.
   void exchange(Operation *op, ScheduleOp schedule);
   /// Sends `value`, and waits where its memory is needed again.
   void send(OpBuilder &builder, Value value, StringRef to, StringRef channel,
@@ -84,15 +84,15 @@ private:
   /// Erases functions of numbers that are other parts' alone.
   void eraseUncalled();
 
-  /// What the parts from `first` to before `end` have of a vector over
+  /// The share of the parts from `first` to before `end` in a vector over
   /// parameters, in the whole model's order.
   struct Share {
     int64_t first, end;
     Value numbers;
     bool has(int64_t place) const { return first <= place && place < end; }
   };
-  /// Makes one vector of what each part has. Both ways along the chain each
-  /// part adds its own to what it is given and gives that on.
+  /// Makes one vector of all parts' shares. Both ways along the chain each part
+  /// adds its own to the one that it receives and sends that on.
   LogicalResult gather(RunOp run, ScheduleOp schedule);
   /// Several shares as one; `suffix` tells its function from others of the
   /// entry that `run` runs.
@@ -310,7 +310,7 @@ DictionaryAttr PartExtraction::inputsFrom(int64_t place, Value batch) const {
   return inputs.getDictionary(batch.getContext());
 }
 
-/// What a channel of `op` is called.
+/// The name of a channel of `op`.
 static std::string channelOf(Operation *op, unsigned result,
                              ScheduleOp schedule) {
   std::string name = stringifyPurpose(schedule.getPurpose()).str() + ".";
@@ -538,7 +538,7 @@ LogicalResult PartExtraction::gather(RunOp run, ScheduleOp schedule) {
       send(builder, merge(builder, run, owners, shares, suffix), peer, channel,
            Value(), {}, stage);
   };
-  // A backward ends below, so what comes from above is here first.
+  // A backward ends below, so the share from above is here first.
   SmallVector<Share> upper = mine, lower = below, all = below;
   upper.append(above);
   lower.append(mine);
@@ -578,7 +578,7 @@ bool PartExtraction::narrow(EntryOp entry) {
     } else if (isa<ZeroGradientOp>(op)) {
       isOwn = addsToGradient();
     } else if (isa<ElementOp>(op)) {
-      isOwn = !op->use_empty(); // of what was of other layers
+      isOwn = !op->use_empty(); // unread where it was of other layers
     }
     if (isOwn && numbers) {
       numbers.getNumbers().setType(numbersType(own));
@@ -611,7 +611,7 @@ LogicalResult PartExtraction::extract(ScheduleOp schedule) {
   common.reset();
   if (!lates.empty())
     common = CommonItems::of(schedule);
-  // What crosses is decided with all runs in place.
+  // Crossing values are decided with all runs in place.
   SmallVector<Operation *> foreign;
   for (Operation *op : makers) {
     StringRef owner = ownerOf(op);

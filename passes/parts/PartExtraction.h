@@ -1,4 +1,4 @@
-//===- PartExtraction.h - What one part of a model does by itself ---------===//
+//===- PartExtraction.h - One part of a model as a module -----------------===//
 
 #pragma once
 
@@ -13,7 +13,7 @@ namespace hone {
 /// first one has the data.
 llvm::SetVector<llvm::StringRef> partsOf(mlir::ModuleOp module);
 
-/// Leaves in `module`, which is of all parts, what `part` does. Fails with a
+/// Leaves in `module`, which is of all parts, the work of `part`. Fails with a
 /// diagnostic.
 mlir::LogicalResult extractPart(mlir::ModuleOp module, llvm::StringRef part);
 

@@ -1,10 +1,10 @@
 //===- SplitParts.cpp - hone-split-parts ----------------------------------===//
 //
-// A cut changes nothing but what calls: each longest run of calls of one part
-// becomes an entry, and what crosses becomes its boundary. So a model that is
-// cut computes the same bits, and a cut needs no derivation of its own. What
-// crosses in a narrower type is rounded here, in the one module, and not where
-// it is sent: so parts in programs of their own still have its bits.
+// A cut changes only the callers: each longest run of calls of one part becomes
+// an entry, and the values that cross become its boundary. So a model that is
+// cut computes the same bits, and a cut needs no derivation of its own. Values
+// that cross in a narrower type are rounded here, in the one module, and not
+// where they are sent: so parts in programs of their own still have its bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,7 +97,8 @@ private:
   void createEntry(EntryOp whole, Segment &segment, Phase phase);
   LogicalResult replaceRuns(EntryOp whole,
                             const std::vector<Segment> &segments);
-  /// Moves what reads later stages there, with what they read of earlier ones.
+  /// Moves readers of later stages there, and copies carried values that they
+  /// read.
   LogicalResult settleStages(RepeatOp repeat);
 
   LayerParts parts;
@@ -117,7 +118,7 @@ StringRef SplitParts::partOf(Operation *op) const {
   if (auto update = dyn_cast<UpdateOpInterface>(op))
     if (Value gradient = update.getLayerGradient())
       return partOf(gradient.getDefiningOp());
-  // A pool is of the part whose layers read it, and so is what is kept in it.
+  // A pool is of the part whose layers read it, and so are the values in it.
   if (auto keep = dyn_cast<KeepOp>(op))
     return partOf(keep.getPool().getDefiningOp());
   // So is a layer's own number.
@@ -128,7 +129,7 @@ StringRef SplitParts::partOf(Operation *op) const {
   return {};
 }
 
-/// What layers of one part keep stays there.
+/// Values that layers of one part keep stay there.
 LogicalResult SplitParts::checkPools(EntryOp entry) const {
   for (KeptOp kept : entry.getBody().getOps<KeptOp>()) {
     StringRef part = partOf(kept.getPool().getDefiningOp());
@@ -300,7 +301,7 @@ LogicalResult SplitParts::settleStages(RepeatOp repeat) {
   auto yieldStage = [&](BlockArgument carried) {
     return stageIn(body, yielded[carried.getArgNumber()].getDefiningOp());
   };
-  // What reads a later stage is of it; stages only grow, up to the last.
+  // A reader of a later stage moves to it; stages only grow, up to the last.
   for (bool isSettled = false; !isSettled;) {
     isSettled = true;
     for (Operation &op : body->without_terminator()) {
@@ -318,7 +319,7 @@ LogicalResult SplitParts::settleStages(RepeatOp repeat) {
       item.setItemStage(stage);
     }
   }
-  // A later stage reads what a carried value was in its own iteration.
+  // A later stage reads a carried value as it was in its own iteration.
   for (BlockArgument carried : body->getArguments()) {
     const int64_t stage = yieldStage(carried);
     auto isLater = [&](OpOperand &use) {

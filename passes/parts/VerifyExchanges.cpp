@@ -1,7 +1,7 @@
 //===- VerifyExchanges.cpp - hone-verify-exchanges ------------------------===//
 //
-// A broken rule here is a bug of the passes that cut a model, or of who wrote
-// its schedules by hand.
+// A broken rule here is a bug of the passes that cut a model, or of a schedule
+// that was written by hand.
 //
 //===----------------------------------------------------------------------===//
 

@@ -46,7 +46,7 @@ int64_t Lifetimes::lastUse(Value value) const {
   for (Operation *user : value.getUsers()) {
     const Numbered found = find(user);
     last = std::max(last, found.at);
-    // What reads a perturbed parameter, or a direction, reads its key and
+    // A reader of a perturbed parameter, or of a direction, reads its key and
     // scale.
     if (found.isView || found.isAmbient)
       last = std::max(last, lastUse(user->getResult(0)));
@@ -70,7 +70,7 @@ struct Lifetimes::Callee {
       : body(body), lifetimes(body), shared(body, lifetimes) {}
 
   /// Whether the body never reads its argument `argument` once it has begun to
-  /// write what it returns as `result`.
+  /// write the value that it returns as `result`.
   bool mayOverwrite(unsigned argument, unsigned result) const;
 
   mlir::Block &body;

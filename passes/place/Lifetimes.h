@@ -42,18 +42,18 @@ public:
   Buffer during(mlir::Operation *op, int64_t bytes) const;
 
   /// Whether the op of `result` can write it over `operand`, which it reads:
-  /// they have one type, nothing reads `operand` later, and the op can. What a
-  /// call or row tiles can follows from their body; a conditional call can what
-  /// both of its blocks can.
+  /// they have one type, nothing reads `operand` later, and the op allows it.
+  /// For a call or row tiles the body decides; for a conditional call both of
+  /// its blocks must allow it.
   bool mayOverwrite(mlir::Value operand, mlir::OpResult result) const;
 
 private:
-  /// What reads a view of `value` reads it.
+  /// A reader of a view of `value` counts as a reader of `value`.
   int64_t lastUse(mlir::Value value) const;
 
   struct Callee;
-  /// What Callee::mayOverwrite says of an argument and a result, asked once:
-  /// all layers call one block.
+  /// Callee::mayOverwrite for an argument and a result, asked once: all layers
+  /// call one block.
   bool mayOverwriteIn(mlir::Block &body, unsigned argument,
                       unsigned result) const;
 
@@ -104,12 +104,12 @@ bool isOnlyAddedToGradient(mlir::Value value);
 /// The module's hone.max_rows; fails with a diagnostic if it has none.
 mlir::FailureOr<int64_t> maxRows(mlir::Operation *module);
 
-/// What `op`, a block or an entry that is placed, needs while it runs, in
+/// Bytes that `op`, a block or an entry that is placed, needs while it runs, in
 /// placement `placement`.
 int64_t scratchBytes(mlir::Operation *op, unsigned placement = 0);
 
-/// What `call` needs while it runs: the larger scratch of the blocks that it
-/// may run, which are placed.
+/// Bytes that `call` needs while it runs: the larger scratch of the blocks that
+/// it may run, which are placed.
 int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols,
                      unsigned placement = 0);
 
@@ -117,7 +117,7 @@ int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols,
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows);
 PlacedRows rowsOfTile(RowTilesOp tiles, PlacedRows rows);
 
-/// What the region of `cache` of the layer of `call` is called.
+/// The name of the region for `cache` of the layer of `call`.
 std::string cacheRegion(CallOp call, CacheOp cache);
 
 /// The region called `name`, or null.

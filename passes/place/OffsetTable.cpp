@@ -10,8 +10,8 @@ using namespace mlir;
 namespace hone {
 
 OffsetTable OffsetTable::of(ModuleOp module) {
-  // What a table's numbers reach; a module with more is placed for all its rows
-  // alone.
+  // The most that a table's numbers reach; a module with more is placed for all
+  // its rows alone.
   constexpr int64_t mostBytes = int64_t(HONE_PLACE_BYTES) << 32;
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());

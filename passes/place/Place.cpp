@@ -3,10 +3,10 @@
 // Three levels, one algorithm. A block's inner buffers are placed in its
 // scratch, once for all layers; an entry's values and the scratch of each of
 // its calls in its working set; a schedule's values and the working set of each
-// of its runs in the arena. So what a layer needs only while it runs is shared
-// by all layers and fills the gaps that kept values leave. Values that an op
-// writes one over the other are one buffer. All of it is done once for each
-// placement: what is in use when does not depend on rows, only sizes do.
+// of its runs in the arena. So all layers share the memory that a layer needs
+// only while it runs, and it fills the gaps that kept values leave. Values that
+// an op writes one over the other are one buffer. All of it is done once for
+// each placement: lifetimes do not depend on rows, only sizes do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ public:
   SmallVector<int64_t> place();
 
 private:
-  /// What will be one element of an attribute.
+  /// Becomes one element of an attribute.
   struct Home {
     std::optional<size_t> buffer; ///< index; none: not memory of this body
     int64_t first = 0, last = 0;  ///< in use by this op's value
@@ -167,7 +167,7 @@ struct Place : impl::PlaceBase<Place> {
                     HoneDialect::getFewerScratchBytesAttrName(), bytes);
   }
 
-  /// Places what computes; returns the bytes of scratch.
+  /// Places the values of a body that computes; returns the bytes of scratch.
   SmallVector<int64_t> placeOps(mlir::Block &body,
                                 ArrayRef<PlacedRows> rows) const {
     BodyPlacement placement(body, rows, apartColumns);
@@ -188,7 +188,7 @@ struct Place : impl::PlaceBase<Place> {
     return placement.place();
   }
 
-  /// What `op` needs in each placement.
+  /// The scratch of `op` in each placement.
   template <typename... Of>
   static SmallVector<int64_t> scratchOf(size_t placements, Of &&...op) {
     SmallVector<int64_t> bytes;
@@ -209,8 +209,8 @@ struct Place : impl::PlaceBase<Place> {
     setScratch(entry, placement.place());
   }
 
-  /// What the region `accumulation` holds, in which nothing has rows; returns
-  /// its bytes.
+  /// Places the windows in the region `accumulation`, in which nothing has
+  /// rows; returns its bytes.
   static int64_t placeWindows(EntryOp entry, PlacedRows rows) {
     auto windows = entry.getBody().getOps<LayerGradientOp>();
     if (llvm::none_of(windows,
@@ -234,8 +234,8 @@ struct Place : impl::PlaceBase<Place> {
   /// The caches of each layer, in the order of the calls.
   static LogicalResult placeCaches(ModuleOp module, const SymbolTable &symbols,
                                    RegionBuilder &regions);
-  /// The inputs of batches, the scalars, and above them what schedules need;
-  /// returns the bytes of the arena in each placement.
+  /// The inputs of batches, the scalars, and above them the memory of
+  /// schedules; returns the bytes of the arena in each placement.
   static FailureOr<SmallVector<int64_t>>
   placeSchedules(ModuleOp module, ArrayRef<PlacedRows> rows,
                  RegionBuilder &regions);

@@ -2,7 +2,7 @@
 //
 // A module has a placement for hone.max_rows and, where hone.fewer_rows says
 // so, further ones for fewer. The code is one and knows strides for the most
-// rows only, so less memory is needed by what has rows outermost alone.
+// rows only, so only values whose outermost dimension is rows need less memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ std::vector<int64_t> halvedRows(int64_t rows, int64_t halvings);
 llvm::SmallVector<PlacedRows> placedRows(mlir::Operation *module);
 
 /// Rows of a tile in a placement, by code for tiles of `tileRows`: in
-/// proportion to those of a batch, and a multiple of what one partial sum has,
-/// so that no bit depends on it.
+/// proportion to those of a batch, and a multiple of the rows of one partial
+/// sum, so that no bit depends on it.
 int64_t tileRowsIn(int64_t tileRows, PlacedRows rows);
 
 /// Bytes of a tensor in a placement.

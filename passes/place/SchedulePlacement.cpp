@@ -1,4 +1,4 @@
-//===- SchedulePlacement.cpp - Memory for what crosses items --------------===//
+//===- SchedulePlacement.cpp - Memory for values that cross items ---------===//
 
 #include "passes/place/SchedulePlacement.h"
 

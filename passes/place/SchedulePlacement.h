@@ -1,4 +1,4 @@
-//===- SchedulePlacement.h - Memory for what crosses items ----------------===//
+//===- SchedulePlacement.h - Memory for values that cross items -----------===//
 //
 // Entries are placed for themselves; here each run is one buffer, the working
 // set of its entry, among the values that cross from item to item.
@@ -20,7 +20,7 @@ bool isScalar(mlir::Type type);
 /// Bytes from one slot of a value to the next.
 int64_t slotBytes(mlir::Type type, PlacedRows rows);
 
-/// What a run needs while it runs: the larger working set of its two entries.
+/// Bytes that a run needs: the larger working set of its two entries.
 int64_t workingSetBytes(RunOp run, const mlir::SymbolTable &symbols,
                         unsigned placement = 0);
 

@@ -1,8 +1,8 @@
 //===- VerifyPlacement.cpp - hone-verify-placement ------------------------===//
 //
-// Reads slots as a stranger would: lifetimes come from the IR, not from what
-// placement wrote. A broken rule is a bug of hone-place or of a pass that
-// moved ops after it.
+// Reads slots as a stranger would: lifetimes come from the IR, not from
+// placement's attributes. A broken rule is a bug of hone-place or of a pass
+// that moved ops after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ private:
   struct Use {
     Buffer buffer;
     Operation *op;
-    OpResult value; ///< null for what only `op` uses
+    OpResult value; ///< null for memory that only `op` uses
   };
   LogicalResult slot(Operation *op, Attribute attr, Buffer expected,
                      OpResult value = {});
@@ -66,8 +66,9 @@ private:
   std::vector<Use> seen;
 };
 
-/// The slots of one schedule in a placement. In positions of its items; what
-/// two iterations may hold at once is in use for the whole repeat.
+/// The slots of one schedule in a placement. Lifetimes are in positions of its
+/// items; a value that two iterations may hold at once is in use for the whole
+/// repeat.
 class ScheduleCheck {
 public:
   ScheduleCheck(Schedule schedule, Placement placement, int64_t base,
@@ -161,7 +162,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     return success();
   }
 
-  /// Every region holds what is addressed in it.
+  /// Every region has room for all that is addressed in it.
   static LogicalResult checkRegionSizes(ModuleOp module, int64_t rows) {
     FailureOr<ParameterTable> parameters = ParameterTable::build(module);
     if (failed(parameters))

@@ -105,9 +105,9 @@ static std::string familyOf(Operation *op, const OpCounts &counted,
   return family;
 }
 
-/// Of `batch`, the counts of an op for `rows` rows, what one of `tiles` does,
-/// and how many there are. On average half of a block of keys is computed in
-/// vain before a tile's first sequence, and half of the longest sequence is
+/// Of `batch`, the counts of an op for `rows` rows, those of one of `tiles`,
+/// and how many tiles there are. On average half of a block of keys is computed
+/// in vain before a tile's first sequence, and half of the longest sequence is
 /// left to the next tile. Attention is counted as of a batch without tiles.
 static std::pair<StepCounts, int64_t> countTile(RowTilesOp tiles, int64_t rows,
                                                 StepCounts batch) {
@@ -166,7 +166,7 @@ bool isCheap(Operation *op) {
 }
 
 /// The entries of a step, and how often each is expected to run for one batch:
-/// what runs for the first and again for the others counts once.
+/// an entry that runs for the first and again for the others counts once.
 static llvm::MapVector<EntryOp, int64_t> expectedRuns(ModuleOp module) {
   llvm::MapVector<EntryOp, int64_t> runs;
   SymbolTable symbols(module);
@@ -197,7 +197,7 @@ static llvm::MapVector<BlockOp, int64_t> expectedCalls(ModuleOp module) {
   for (auto [ran, expected] : expectedRuns(module)) {
     int64_t times = expected;
     (void)forEachCall(ran, symbols, [&](CallOp call, BlockOp block) {
-      // As if every condition held: what stands in is cheaper.
+      // As if every condition held: the block that stands in is cheaper.
       if (block.getSymName() == call.getBlock())
         calls[block] += times;
     });
@@ -227,7 +227,7 @@ std::vector<KernelCounts> countKernels(ModuleOp module) {
   return kernels;
 }
 
-/// Adds what `block` asks for in a call, `times` times.
+/// Adds the counts of a call of `block`, `times` times.
 static void addFamilies(BlockOp block, int64_t rows, int64_t times,
                         FamilyCounts &families) {
   const bool rounds = roundsProducts(block->getParentOfType<ModuleOp>());

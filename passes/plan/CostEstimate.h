@@ -19,7 +19,7 @@
 
 namespace hone {
 
-/// What one op of a block asks for, over all calls of the block in a step.
+/// The counts of one op of a block, over all calls of the block in a step.
 struct KernelCounts {
   std::string block, kernel; ///< as in hone_kernel, but that nothing is fused
   StepCounts counts;
@@ -33,13 +33,13 @@ std::vector<KernelCounts> countKernels(mlir::ModuleOp module);
 /// run as often as its repeats are expected to.
 FamilyCounts countFamilies(mlir::ModuleOp module);
 
-/// What the entries of a step ask for by themselves, each run once, of layers:
-/// what makes hidden states counts for the first, the loss for the last.
+/// The counts of the entries of a step, each run once, by layer: the calls that
+/// make hidden states count for the first, the loss for the last.
 std::vector<FamilyCounts> countLayers(mlir::ModuleOp module,
                                       const Layers &layers);
 
-/// What the longest launch of a step takes, in seconds, with hone.max_rows
-/// rows: that of the op which takes longest, or of one of its tiles of rows.
+/// The seconds of the longest launch of a step with hone.max_rows rows: that of
+/// the op which takes longest, or of one of its tiles of rows.
 double longestLaunch(mlir::ModuleOp module, const MachineCosts &costs,
                      bool bfloat16Products);
 

@@ -1,4 +1,4 @@
-//===- MachineCosts.h - What kernels take on a machine --------------------===//
+//===- MachineCosts.h - The costs of kernels on a machine -----------------===//
 //
 // Rates of the whole machine, and costs of families of kernels that were
 // learned on it. A family without costs has the rates. The same costs give the
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// Seconds for one each of what kernels of a family ask for.
+/// Seconds for one flop, byte, fill and launch of a family's kernels.
 struct FamilyCosts {
   double flop = 0, byte = 0, fill = 0, launch = 0;
 
@@ -60,8 +60,8 @@ struct MachineCosts {
     return computing + 2 * double(bytes) / copiedBytesPerSecond +
            2 * std::max(late, 0.0);
   }
-  /// The estimate of a step that plans are compared by: of what its kernels ask
-  /// for, with so many bytes of a batch in a file.
+  /// The estimate by which plans are compared: of the counts of a step's
+  /// kernels, with so many bytes of a batch in a file.
   double seconds(const FamilyCounts &step, bool bfloat16Products,
                  int64_t bytesInFile) const {
     return secondsWithFile(seconds(step, bfloat16Products), bytesInFile);

@@ -36,7 +36,7 @@ struct Usage {
   int64_t total() const { return boundary + kept + working + gradient; }
 };
 
-/// A run of the step or of its comparison, and what is in use beside its
+/// A run of the step or of its comparison, and the bytes in use beside its
 /// working set.
 struct StepRun {
   EntryOp entry;
@@ -49,7 +49,7 @@ struct HeldValue {
   SlotAttr slot;
 };
 
-/// What one placement has.
+/// The rows and the timeline of one placement.
 struct PlacedMemory {
   std::vector<MemoryPlan::Row> rows;
   std::vector<MemoryPlan::Moment> timeline;
@@ -140,7 +140,7 @@ Usage UsageSweep::during(CallOp call) {
     change(byEnd[ended], false);
   Usage usage = inUse;
   usage.working = ArenaPlan::align(scratch.bytesIn(placement));
-  // What the call makes, or is the last to read, is its own.
+  // Values that the call makes, or is the last to read, count as its own.
   auto own = [&](size_t index) {
     const Value &value = values[index];
     if (isa<LayerGradientOp, PoolOp>(value.op) ||
@@ -259,9 +259,9 @@ factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
   return facts;
 }
 
-/// At most what a run mirrors: of each schedule what items other than runs of
-/// entries make or use, and scalars, which entries may read. What it may
-/// postpone is as rt::postponedCalls.
+/// An upper bound of the values that a run mirrors: in each schedule those that
+/// items other than runs of entries make or use, and scalars, which entries may
+/// read. The calls that it may postpone are as rt::postponedCalls says.
 static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   rt::DeviceFacts facts;
   auto isOfDevice = [](Operation *op) {

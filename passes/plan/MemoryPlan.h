@@ -1,9 +1,9 @@
 //===- MemoryPlan.h - The promised peak, by class -------------------------===//
 //
-// What `honec --print-plan` prints and the training binary holds itself to:
-// all anonymous memory of the process. Weights are file-backed and are shown
-// apart. Where kernels run on a device, that has the arena and the weights, and
-// the plan says of both how much they take; see runtime/src/module/Memory.h.
+// `honec --print-plan` prints it and the training binary keeps it: all
+// anonymous memory of the process. Weights are file-backed and are shown apart.
+// Where kernels run on a device, that has the arena and the weights, and the
+// plan says of both how much they take; see runtime/src/module/Memory.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ struct MemoryPlan {
     int64_t arenaBytes;
   };
   std::vector<Fewer> fewer;
-  /// What the buffers alone need at the worst moment; the difference to
+  /// The bytes of the buffers alone at the worst moment; the difference to
   /// arenaBytes is fragmentation.
   int64_t lowerBound = 0;
   int64_t threadBytes = 0;  ///< see LoweredSizes; 0 before setSizes()
@@ -71,18 +71,18 @@ struct MemoryPlan {
   int64_t tableBytes = 0;        ///< see LoweredSizes
   int64_t mappedTableBytes = 0;  ///< rt::mappedTableBytes
   int64_t weightBytes = 0;       ///< mapped read-only, not part of the peak
-  /// Of those, what is resident at a time.
+  /// The most of those that are resident at a time.
   WeightResidency residentWeights;
   /// Gradients of all parameters after the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
-  /// What rests in a file between forward and backward.
+  /// Values that rest in a file between forward and backward.
   OffloadedBytes offloaded;
   /// One layer's gradient of a batch, after the arena where the spec does not
   /// accumulate: only a run that does has this memory.
   int64_t accumulationBytes = 0;
-  /// What one batch of the step at max_rows asks of the machine, recomputation
-  /// included: what a rate in a benchmark is counted from.
+  /// The work of one batch of the step at max_rows, recomputation included:
+  /// rates in benchmarks are counted from it.
   StepCounts counts;
   FamilyCounts families; ///< the same by families of kernels
   /// The parts of it; only where a plan is shown.
@@ -91,9 +91,9 @@ struct MemoryPlan {
   double seconds = 0;
   /// Of the file of costs that estimates are from; empty: nominal rates.
   std::string profileDigest;
-  /// That of the longest launch, which is what a step that stops waits for.
+  /// That of the longest launch, for which a step that stops waits.
   double longestLaunch = 0;
-  /// What a planner decided; none for a policy that was given by name.
+  /// The planner's decisions; none for a policy that was given by name.
   struct Choice {
     std::string residuals; ///< as in hone-derive-backward
     int64_t recomputedInputs, roundedInputs, tileRows, forwardTileRows;
@@ -106,14 +106,15 @@ struct MemoryPlan {
   /// The promise of the host's memory for `threads` threads, in bytes.
   int64_t peak(int64_t threads) const;
   bool isOnDevice() const { return domain != MemoryDomain::Host; }
-  /// Of a device's, which is what its driver is asked for.
+  /// The same for a device: the bytes that its driver is asked for.
   int64_t devicePeak() const { return arenaBytes + deviceWeightBytes; }
-  /// Of the memory that has the arena, which is what train.memory_budget is of.
+  /// The peak of the memory that has the arena, which train.memory_budget
+  /// limits.
   int64_t budgeted(int64_t threads) const {
     return isOnDevice() ? devicePeak() : peak(threads);
   }
 
-  /// The promise of resident memory: the peak, and what is mapped of weights,
+  /// The promise of resident memory: the peak, and the mapped pages of weights,
   /// program and libraries at a time.
   int64_t residentPeak(int64_t threads) const {
     return peak(threads) + mappedPeak(threads);
@@ -130,8 +131,8 @@ struct MemoryPlan {
   static mlir::FailureOr<MemoryPlan>
   read(mlir::ModuleOp module, MemoryDomain domain = MemoryDomain::Host,
        size_t parts = 0);
-  /// The same without what is only shown: rows, the timeline, the lower bound,
-  /// bytes on top of the peak, and placements of fewer rows.
+  /// The same without the parts that are only shown: rows, the timeline, the
+  /// lower bound, bytes on top of the peak, and placements of fewer rows.
   static mlir::FailureOr<MemoryPlan>
   readTotals(mlir::ModuleOp module, MemoryDomain domain, size_t parts);
 

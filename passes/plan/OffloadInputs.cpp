@@ -33,7 +33,7 @@ struct Rest {
 /// waits for the file to be written and the one that it is read beside.
 static constexpr size_t shortestRest = 3;
 
-/// A value narrower than such a part of what its block computes is not worth a
+/// A value narrower than such a part of its block's first result is not worth a
 /// request: h of an adapter, or a log-sum-exp.
 static constexpr int64_t widestShare = 16;
 
@@ -119,7 +119,8 @@ OffloadedBytes OffloadedBytes::of(ModuleOp module) {
           bytes.file,
           offload.getOffset() +
               llvm::alignTo(offload.getBytes(*rows), OffloadOp::alignment));
-  // What runs for the first batch and again for the others counts once.
+  // An entry that runs for the first batch and again for the others counts
+  // once.
   llvm::SetVector<EntryOp> entries;
   entries.insert_range(entriesOfStep(module));
   for (EntryOp entry : entries)

@@ -1,9 +1,9 @@
 //===- Rematerialize.cpp - hone-rematerialize -----------------------------===//
 //
-// A value that element-wise ops compute from what is in memory anyway need not
-// be in memory itself between two uses that lie far apart. The norm before
-// attention is the case that matters: it is read by the first projections and
-// again by their adjoints, with the whole MLP between.
+// A value that element-wise ops compute from values in memory need not be in
+// memory itself between two uses that lie far apart. The norm before attention
+// is the case that matters: it is read by the first projections and again by
+// their adjoints, with the whole MLP between.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ namespace hone {
 /// Ops between two uses from which on the second computes the value again.
 static constexpr int64_t farApart = 8;
 
-/// Whether `op` is cheap and reads only what lives as long as the block runs.
+/// Whether `op` is cheap and reads only values that live as long as the block
+/// runs.
 static bool isCheapFromArguments(Operation &op) {
   if (op.getNumResults() != 1 || !hasRows(op.getResult(0).getType()) ||
       !isCheap(&op))

@@ -92,8 +92,7 @@ bool RowRun::isWideInside() const {
   return false;
 }
 
-/// tileRun, whose tiles also have slices of what is in `inputs`, ambient
-/// values.
+/// tileRun, whose tiles also have slices of `inputs`, ambient values.
 static RowTilesOp tileWith(const RowRun &run, int64_t rows,
                            llvm::SetVector<Value> inputs) {
   llvm::SetVector<Value> outputs = run.outputs();
@@ -130,7 +129,7 @@ RowTilesOp tileRun(const RowRun &run, int64_t rows) {
   return tileWith(run, rows, /*inputs=*/{});
 }
 
-/// Whether there is more than results and what is read.
+/// Whether the run has values that are neither results nor inputs.
 static bool hasValueInside(const RowRun &run) {
   llvm::SetVector<Value> leaving = run.outputs();
   return llvm::any_of(run.ops, [&](Operation *op) {

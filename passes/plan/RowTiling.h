@@ -14,9 +14,8 @@
 
 namespace hone {
 
-/// Neighbouring row-wise ops of a block, with the sinks of what they sum.
-/// Ambient ops, and others that are of parameters alone, may stand between
-/// them.
+/// Neighbouring row-wise ops of a block, with the sinks of their sums. Ambient
+/// ops, and others that are of parameters alone, may stand between them.
 struct RowRun {
   llvm::SmallVector<mlir::Operation *> ops;
 
@@ -38,7 +37,7 @@ RowTilesOp tileRun(const RowRun &run, int64_t rows);
 /// All that a block computes, where rows of one sequence depend on no other.
 struct SequenceRun {
   RowRun run;
-  /// What it reads of the batch's inputs that have rows, sequence_starts first.
+  /// The batch's inputs with rows that it reads, sequence_starts first.
   llvm::SetVector<mlir::Value> inputs;
 };
 /// None if `body` has anything else, or a sink, or no value inside.

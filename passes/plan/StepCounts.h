@@ -1,4 +1,4 @@
-//===- StepCounts.h - What a step asks of a machine -----------------------===//
+//===- StepCounts.h - The work of a step on a machine ---------------------===//
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// What one run of an entry asks of the machine.
+/// The work of one run of an entry.
 struct StepCounts {
   int64_t flops = 0;        ///< all floating-point operations
   int64_t productFlops = 0; ///< those of products with the model's weights
@@ -18,7 +18,7 @@ struct StepCounts {
   /// Weights turned from how they are stored into panels: once for each op that
   /// reads them and each of its tiles of rows.
   int64_t fills = 0;
-  int64_t fillBytes = 0; ///< what is read for that, as stored
+  int64_t fillBytes = 0; ///< read for that, as stored
   /// Ops that compute, once for each tile of rows: about as many kernels.
   int64_t launches = 0;
   /// Operations of other products: of activations, as in attention and

@@ -8,7 +8,7 @@
 
 using namespace hone;
 
-/// What of `kernel` takes longest, and how long.
+/// The longest of the times of `kernel`, and its name.
 static std::pair<const char *, double> longestTerm(const KernelCounts &kernel,
                                                    const MachineCosts &costs,
                                                    bool bfloat16) {

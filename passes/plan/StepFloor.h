@@ -1,9 +1,8 @@
 //===- StepFloor.h - The least time of a step, kernel by kernel -----------===//
 //
-// The roofline of each op: the longest of what it asks of a machine, over that
-// machine's rates. The others may be done meanwhile. An estimate, as all of
-// CostEstimate.h: nothing is measured, and what one kernel computes of two ops
-// stands as two.
+// The roofline of each op: the longest of its counts over the machine's rates.
+// The others may be done meanwhile. An estimate, as all of CostEstimate.h:
+// nothing is measured, and two ops that one kernel computes stand as two.
 //
 //===----------------------------------------------------------------------===//
 

@@ -328,7 +328,7 @@ StepPlan StepPlanner::smallestWithin(double seconds) {
       best = plan;
   }
   // With the same peak, fewer inputs may be enough. Where a placement breaks
-  // what the search relies on, it may not find even the plan that is known.
+  // the search's assumptions, it may not find even the plan that is known.
   return fastestWithin(cost(best)->peakBytes).value_or(best);
 }
 

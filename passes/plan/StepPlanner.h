@@ -1,8 +1,8 @@
 //===- StepPlanner.h - Memory against time, within a budget ---------------===//
 //
-// Pure: no IR. Chooses what layers keep, which block inputs are computed again
-// and how high the tiles of rows are. The caller runs the passes and judges
-// plans, so a peak is that of a real placement, never an estimate.
+// Pure: no IR. Chooses the policy of each layer, which block inputs are
+// computed again and how high the tiles of rows are. The caller runs the passes
+// and judges plans, so a peak is that of a real placement, never an estimate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace hone {
 /// One plan. Layers that keep more are the last: their values are free again
 /// when the backward of the others begins. See ResidualPolicy.h.
 struct StepPlan {
-  /// Layers that keep more than `mesp`, which is what the others keep.
+  /// Layers that keep more than `mesp`, the policy of the others.
   struct Keeping {
     ResidualPolicy policy;
     int64_t layers;
@@ -60,7 +60,7 @@ struct PlanCost {
 
 /// Searches the plans of a model whose layers are alike.
 ///
-/// Within one tile height, what layers keep is a knapsack with the same choices
+/// Within one tile height, the policies are a knapsack with the same choices
 /// for each layer. Its relaxed optimum is known: plans in which all layers keep
 /// the same are points (peak, seconds), and the best mix is of two neighbours
 /// on the lower convex hull of the points. How many layers are of the second
@@ -84,14 +84,14 @@ public:
   /// Judges a plan; nothing if the model has no such plan.
   using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
 
-  /// `layers` calls have a forward and a backward apart; what they keep may be
-  /// in bfloat16 if `mayRound`, and rest in a file if `mayOffload`. Tiles are
+  /// `layers` calls have a forward and a backward apart; kept values may be in
+  /// bfloat16 if `mayRound`, and rest in a file if `mayOffload`. Tiles are
   /// multiples of `rowUnit` below `maxRows`.
   StepPlanner(int64_t layers, bool mayRound, bool mayOffload, int64_t rowUnit,
               int64_t maxRows, Judge judge);
 
-  /// No plan computes an input again: what is below the lowest layer, another
-  /// program's, would have to send it again.
+  /// No plan computes an input again: the program with the part below would
+  /// have to send its output again.
   void keepInputs() { mostRecomputed = 0; }
 
   /// Blocks without sinks may need less in high tiles, of whole sequences, than
@@ -99,7 +99,7 @@ public:
   void tileSequences() { tilesSequences = true; }
 
   /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
-  /// plan of one tile height is faster by more than what one layer gains.
+  /// plan of one tile height is faster by more than one layer's gain.
   std::optional<StepPlan> fastestWithin(int64_t budget);
   /// The fastest plan: everything is kept, nothing is tiled.
   StepPlan fastest();
@@ -108,7 +108,7 @@ public:
   /// The plan with the smallest peak whose time is at most `seconds`.
   StepPlan smallestWithin(double seconds);
 
-  /// What the judge said of `plan`, asked once.
+  /// The judge's answer on `plan`, asked once.
   std::optional<PlanCost> cost(const StepPlan &plan);
 
 private:

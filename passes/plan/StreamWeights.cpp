@@ -85,7 +85,7 @@ static constexpr int64_t kLargeTable = 1 << 20;
 static constexpr int64_t kWorkOfRow = 4 << 20;
 
 namespace {
-/// What the calls of all entries read of one frozen parameter.
+/// The reads of one frozen parameter, by the calls of all entries.
 struct Reading {
   SmallVector<StreamOpInterface, 1> ofRows; ///< ops that read a few rows
   bool isWhole = false;                     ///< another op reads it
@@ -142,7 +142,7 @@ struct StreamWeights : impl::StreamWeightsBase<StreamWeights> {
     SymbolTable symbols(getOperation());
     if (tables)
       return streamTables(getOperation(), symbols);
-    // What trains is in no file.
+    // Trainable parameters are in no file.
     getOperation().walk([](StreamOpInterface op) {
       op.setStreamed(llvm::any_of(op->getOperands(), [](Value operand) {
         auto parameter = operand.getDefiningOp<ParameterOp>();

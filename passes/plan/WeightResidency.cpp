@@ -79,10 +79,10 @@ private:
   ResidentTensors resident;
   llvm::StringMap<SmallVector<Frozen>> frozen;
   llvm::DenseMap<std::pair<StringRef, StringRef>, TensorsOfBlock> tensors;
-  /// A fault at an end of what is in memory may bring in so much more; none if
+  /// A fault at an end of a range in memory may bring in so much more; none if
   /// all that is read stays.
   int64_t unit = 0;
-  int64_t waiting = 0; ///< what hone_release lets go last is still there
+  int64_t waiting = 0; ///< what hone_release releases last is still there
 };
 
 } // namespace
@@ -224,7 +224,7 @@ void Simulation::run(EntryOp entry) {
 
 WeightResidency WeightResidency::of(ModuleOp module) {
   Simulation simulation(module);
-  // Twice: what one entry leaves resident is there when the next begins.
+  // Twice: pages that one entry leaves resident are there when the next begins.
   for (int round = 0; round < 2; ++round)
     for (EntryOp entry : module.getOps<EntryOp>())
       simulation.run(entry);

@@ -14,8 +14,8 @@ namespace hone {
 /// Most bytes of the weights file that are resident at one time.
 struct WeightResidency {
   int64_t bytes = 0; ///< in a step
-  /// For each thread, before the first step: what it verifies of the file. None
-  /// where all that is read stays.
+  /// For each thread, the piece of the file that it verifies before the first
+  /// step. None where all that is read stays.
   int64_t threadBytes = 0;
 
   static WeightResidency of(mlir::ModuleOp module);

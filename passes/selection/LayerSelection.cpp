@@ -117,7 +117,7 @@ void LayerSelection::begin(ScheduleBuilder &b) {
     past = b.scalar("is_warm",
                     {completed, b.integerSetting(setting("selection_warmup"))},
                     b.integer);
-  // The mask of a warm-up is not that of what runs.
+  // The mask of a warm-up is not that of the layers that run.
   selected = past ? b.scalar("selected_now", {mask, past}, integers) : mask;
 }
 

@@ -1,8 +1,8 @@
 //===- LayerSelection.h - The layers of a part that a step selects --------===//
 //
-// What a schedule computes for a selection: the mask that the gradient's entry
-// takes, what is known of layers from the steps before, and which of them an
-// update is of. docs/methods/lcsb.md has the formulas.
+// The numbers that a schedule computes for a selection: the mask that the
+// gradient's entry takes, the layers' numbers from the steps before, and the
+// layers that an update is of. docs/methods/lcsb.md has the formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,16 @@ class LayerSelection {
 public:
   using Value = mlir::Value;
 
-  /// What the settings of `part` say, which keep their rules. Fails with a
-  /// diagnostic.
+  /// The selection that the settings of `part` ask for; they keep their rules.
+  /// Fails with a diagnostic.
   static mlir::FailureOr<LayerSelection> read(StepModel &model,
                                               const TrainedPart &part);
 
   const SelectionRule &rule() const { return own; }
   /// Of the gradient's entry, for selectLayers().
   std::optional<int64_t> slots() const { return inputs; }
-  /// What selectLayers() adds to that entry's arguments, before begin().
+  /// The numbers that selectLayers() adds to that entry's arguments, before
+  /// begin().
   void setNumbers(llvm::ArrayRef<LayerNumbers> numbers) {
     wantedNumbers.assign(numbers.begin(), numbers.end());
   }
@@ -37,15 +38,15 @@ public:
   llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
     return updatesAll ? llvm::ArrayRef<llvm::StringRef>() : prefixes;
   }
-  /// What trains beside those, of no layer: an update is always of it.
+  /// Prefixes of no layer that train beside those: every update is of them.
   llvm::ArrayRef<llvm::StringRef> alwaysLayers() const { return always; }
-  /// Names of what createEntries() adds.
+  /// Names of the entries that createEntries() adds.
   llvm::SmallVector<std::string> names() const;
   void createEntries(const StepModel &model);
 
   /// Items before the batches.
   void begin(ScheduleBuilder &b);
-  /// What the gradient's entry takes for this part, after begin().
+  /// The arguments of the gradient's entry for this part, after begin().
   llvm::ArrayRef<Value> arguments() const { return values; }
   /// Not zero after the warm-up; null: there is none.
   Value isPast() const { return past; }
@@ -54,7 +55,8 @@ public:
   /// After begin(); `squares`: sums of each parameter's squares.
   void average(ScheduleBuilder &b, Value squares);
   void report(ScheduleBuilder &b);
-  /// What scaleLayers() adds to the loss, if forwards are skipped.
+  /// The arguments that scaleLayers() adds to the loss, if forwards are
+  /// skipped.
   llvm::SmallVector<Value> evaluationWeights(ScheduleBuilder &b) const;
 
 private:

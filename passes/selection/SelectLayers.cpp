@@ -21,7 +21,7 @@ namespace hone {
 // The gradient
 //===----------------------------------------------------------------------===//
 
-/// The call that computes what `entry` returns first.
+/// The call that computes the first result of `entry`.
 static Operation *lossCallOf(EntryOp entry) {
   return entry.getBodyBlock().getTerminator()->getOperand(0).getDefiningOp();
 }
@@ -31,8 +31,8 @@ static bool trains(BlockOp block) {
                       [](ParameterOp op) { return op.getTrainable(); });
 }
 
-/// The calls of `entry` for `layers` whose block `isKind`. What is no layer is
-/// in every step.
+/// The calls of `entry` for `layers` whose block `isKind`. Calls of no layer
+/// are in every step.
 static SmallVector<CallOp> layersOf(EntryOp entry, LayerFilter layers,
                                     function_ref<bool(BlockOp)> isKind) {
   SymbolTable symbols(entry->getParentOp());
@@ -83,13 +83,13 @@ public:
   /// The block that gives the last operand of `call`, its cotangent, for its
   /// one result; null with a diagnostic if that has another type.
   BlockOp passThrough(CallOp call);
-  /// What `call` runs, without gradients of parameters.
+  /// The block of `call`, without gradients of parameters.
   BlockOp withoutSinks(CallOp call);
 
 private:
   SymbolTable symbols;
   llvm::DenseMap<Type, BlockOp> passThroughs;
-  llvm::StringMap<BlockOp> sinkless; ///< by the name of what has the sinks
+  llvm::StringMap<BlockOp> sinkless; ///< by the name of the block with sinks
 };
 
 } // namespace
@@ -122,7 +122,7 @@ BlockOp Substitutes::withoutSinks(CallOp call) {
   auto whole = symbols.lookup<BlockOp>(call.getBlock());
   block = whole.clone();
   block.setSymName((whole.getSymName() + ".frozen").str());
-  // Ops that only sinks need go with them: readers stand after what they read.
+  // Ops that only sinks need go with them: readers stand after their operands.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(block.getBody().front())))
     if (isa<GradientOp>(op) || isOpTriviallyDead(&op))
@@ -223,8 +223,8 @@ static SmallVector<Value> addNumbers(EntryOp entry, int64_t count,
   return arguments;
 }
 
-/// `value`, computed again from what is in `memory` or of other layers than
-/// `layers`; what that makes is in `made`. Calls stand at the builder's place.
+/// `value`, computed again from values in `memory` or of other layers than
+/// `layers`; new values are in `made`. Calls stand at the builder's place.
 static Value restore(Value value, const IRMapping &memory, IRMapping &made,
                      LayerFilter layers, OpBuilder &builder) {
   for (const IRMapping *known : {&memory, (const IRMapping *)&made})
@@ -242,7 +242,7 @@ static Value restore(Value value, const IRMapping &memory, IRMapping &made,
 }
 
 /// Computes inputs of `backwards`, those of `layers`, again where there would
-/// be more than `most` in memory at a time. What other layers make is kept.
+/// be more than `most` in memory at a time. Results of other layers are kept.
 static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t most,
                            LayerFilter layers) {
   SmallVector<Value> inputs;
@@ -280,7 +280,7 @@ struct InputPool {
   int64_t slots;
   Value pool = {};
 
-  /// Keeps what `backward` of layer `index` reads there. Fails with a
+  /// Keeps the input that `backward` of layer `index` reads there. Fails with a
   /// diagnostic if it reads something else.
   LogicalResult keep(CallOp backward, int64_t index);
 };

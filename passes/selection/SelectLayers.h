@@ -23,19 +23,19 @@ namespace hone {
 llvm::SmallVector<llvm::StringRef>
 selectableLayers(EntryOp loss, LayerFilter layers = nullptr);
 
-/// What rules of methods ask about the layers of `part`.
+/// The counts of layers of `part` for the rules of methods.
 LayerCounts countLayers(EntryOp loss, const LayerParts &cut,
                         llvm::StringRef part);
 
-/// Whether what makes hidden states of nothing but the batch trains, among
-/// `layers`: a table of tokens or of positions, say.
+/// Whether a call among `layers` that makes hidden states of nothing but the
+/// batch trains: a table of tokens or of positions, say.
 bool trainsSource(EntryOp loss, LayerFilter layers = nullptr);
 
 /// How many layers of `layers` train nothing and are above one that does: a
 /// gradient goes through them exactly.
 int64_t countConstantLayers(EntryOp loss, LayerFilter layers = nullptr);
 
-/// Whether `gradient` has gradients of what lies below `layers`, to which the
+/// Whether `gradient` has gradients of parameters below `layers`, to which the
 /// cotangent has to come through all of them.
 bool trainsBelow(EntryOp gradient, LayerFilter layers = nullptr);
 
@@ -66,10 +66,10 @@ void selectAllLayers(EntryOp all, llvm::ArrayRef<LayerNumbers> numbers,
 ///
 /// With `slots`, `gradient` keeps block inputs only, and the cotangent goes
 /// unchanged through layers that are not selected. Inputs of the others are
-/// kept in a pool of `slots` slots. Without `slots`, what does not run of a
-/// layer through which a cotangent goes is what only gradients of parameters
-/// need. `numbers` are those that the entry gets. Fails with a diagnostic at
-/// what is no such gradient.
+/// kept in a pool of `slots` slots. Without `slots`, a layer through which a
+/// cotangent goes leaves out only the ops for gradients of parameters.
+/// `numbers` are those that the entry gets. Fails with a diagnostic if
+/// `gradient` is no such entry.
 mlir::LogicalResult selectLayers(EntryOp gradient,
                                  llvm::ArrayRef<LayerNumbers> numbers,
                                  std::optional<int64_t> slots,

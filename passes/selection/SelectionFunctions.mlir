@@ -1,10 +1,10 @@
 // Formulas of selections of layers, written as those of derive/ScalarFunctions.mlir:
-// which layers a step selects, how many, and what is known of each from the
-// steps before. A selection is an integer for each layer, not zero if it trains
-// in this step (docs/methods/lcsb.md).
+// which layers a step selects, how many, and the numbers that each keeps from
+// the steps before. A selection is an integer for each layer, not zero if it
+// trains in this step (docs/methods/lcsb.md).
 
-// How many of n a ratio means: n * ratio, rounded up. What is a whole number but
-// for the rounding of ratio and product counts as that.
+// How many of n a ratio means: n * ratio, rounded up. A product that is whole
+// but for the rounding of ratio and product counts as whole.
 func.func private @scalar.part_of(%ratio: f64, %n: i64) -> i64 {
   %n_f = arith.sitofp %n : i64 to f64
   %product = arith.mulf %n_f, %ratio : f64
@@ -250,7 +250,7 @@ func.func private @scalar.select_stochastic_depth(%ratio: f64, %turn: i64, %seed
   return
 }
 
-// What evaluation multiplies the output of these layers by, and their input.
+// Factors of the output and the input of these layers, in evaluation.
 func.func private @scalar.depth_weights(%ratio: f64, %weights: memref<LENGTHxf64>) {
   %first = arith.constant 0 : index
   %step = arith.constant 1 : index
@@ -390,7 +390,7 @@ func.func private @scalar.select_importance(%ratio: f64, %turn: i64, %seed: i64,
   return
 }
 
-// What a layer that is not taken yet weighs in the next draw.
+// The weight, in the next draw, of a layer that is not taken yet.
 func.func private @scalar.importance_weight(%importance: memref<LENGTHxf32>, %mask: memref<LENGTHxi32>, %i: index, %most: f64, %divisor: f64) -> f64 {
   %none = arith.constant 0.0 : f64
   %off = arith.constant 0 : i32
@@ -405,7 +405,7 @@ func.func private @scalar.importance_weight(%importance: memref<LENGTHxf32>, %ma
   return %0 : f64
 }
 
-// 1 for each layer before the first step, then what it was.
+// 1 for each layer before the first step, then its importance so far.
 func.func private @scalar.importance_before(%before: memref<LENGTHxf32>, %completed: i64, %importance: memref<LENGTHxf32>) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1.0 : f32

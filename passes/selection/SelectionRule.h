@@ -1,7 +1,7 @@
 //===- SelectionRule.h - Which layers a step selects ----------------------===//
 //
-// The names, numbers and promises of selections (docs/methods/lcsb.md). What
-// they compute before a step is in SelectionFunctions.cpp.
+// The names, numbers and promises of selections (docs/methods/lcsb.md). Their
+// formulas are in SelectionFunctions.mlir.
 //
 //===----------------------------------------------------------------------===//
 

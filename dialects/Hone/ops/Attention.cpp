@@ -164,8 +164,8 @@ int64_t AttentionOp::getFlops(int64_t rows) {
   return 2 * attentionProductFlops(*this, rows);
 }
 
-/// `[kv_heads * d, keys]` of each block of keys: what lies in
-/// `[rows, kv_heads * d]`, transposed.
+/// `[kv_heads * d, keys]` of each block of keys: the transpose of `[rows,
+/// kv_heads * d]`.
 static MemRefType transposedType(Operation *op, Value matrix, int64_t maxRows) {
   int64_t keys = attentionKeys(op);
   int64_t blocks = llvm::divideCeil(maxRows, keys);
@@ -313,7 +313,7 @@ LogicalResult CachedAttentionOp::verify() {
   });
 }
 
-/// As if the cache were full: what a plan must allow for.
+/// As if the cache were full, which a plan must allow for.
 int64_t CachedAttentionOp::getFlops(int64_t rows) {
   int64_t seen = getKeys().getType().getDimSize(0);
   if (getWindow())

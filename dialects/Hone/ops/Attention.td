@@ -193,8 +193,8 @@ def Hone_CacheOp : Hone_Op<"cache", [Pure, Hone_Ambient]> {
   let summary = "memory of a layer from run to run";
   let description = [{
     A row for each position of a sequence, in the region `cache.` followed by the
-    calling layer's prefix and `name`. What reads and writes it is an operation
-    of generation; nothing else may.
+    calling layer's prefix and `name`. Only operations of generation may read or
+    write it.
 
     1. (C1) the shape is static.
 

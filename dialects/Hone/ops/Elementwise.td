@@ -48,9 +48,9 @@ def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
   let summary = "each element in another float type, rounded to nearest even";
   let description = [{
     How a value is kept in half of its memory from forward to backward: rounded
-    after what makes it and converted back before what reads it. Of the options
-    of a plan it is the only one that changes gradients. From a type to itself it
-    is the identity: what stands in for a block that is skipped.
+    after its maker and converted back before its reader. Of the options of a
+    plan it is the only one that changes gradients. From a type to itself it is
+    the identity, which stands in for a block that is skipped.
 
     1. (C1) `x` and `y` have one shape.
     2. (C2) f64 does not become bf16: targets round f32 to it alone.

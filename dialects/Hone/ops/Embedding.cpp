@@ -67,7 +67,7 @@ int64_t EmbeddingParameterAdjointOp::getFlops(int64_t rows) {
 }
 
 //===----------------------------------------------------------------------===//
-// EmbeddingNoiseOp: what it adds does not depend on what it is added to.
+// EmbeddingNoiseOp: the noise does not depend on the operand.
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbeddingNoiseOp::verify() {

@@ -130,7 +130,7 @@ int64_t LoraLinearOp::getFlops(int64_t rows) {
 }
 
 /// Parts of the product with the weight, if it has more than one. Dropout needs
-/// what the adapter adds to the result by itself, and has one.
+/// the adapter's share of the result by itself, and has one.
 template <typename LoraLike>
 static SmallVector<MemRefType> partsOf(LoraLike op, int64_t maxRows) {
   if (op.getDropout())
@@ -315,8 +315,8 @@ LogicalResult RowLengthsOp::verify() {
   });
 }
 
-/// Of parameters alone, whatever the rows: B A, and its sum with the weight
-/// squared and added up.
+/// Of parameters alone, for any number of rows: B A, and its sum with the
+/// weight squared and added up.
 int64_t RowLengthsOp::getFlops(int64_t) {
   return (2 * getA().getType().getDimSize(0) + 3) *
          getWeight().getType().getNumElements();

@@ -3,8 +3,8 @@
 // lora_linear, and DoRA (Liu et al. 2024, eq. 5): y = x (m (W + s B A) /
 // |W + s B A|)^T + bias, with a length |.| and a magnitude m for each output. As
 // lora_linear without a bias, the lengths, and a factor for each output.
-// Derivatives take the lengths for constant (section 4.3), as PEFT does: what
-// changes is the direction of a row.
+// Derivatives take the lengths for constant (section 4.3), as PEFT does: only
+// the direction of a row changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +25,12 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     gradient of it. The optional last result is `h`; MeSP recomputes it,
     `store-h` keeps it.
 
-    With `dropout`, `h = scale * (m x) A^T`, as PEFT has it: what the weight reads
-    is whole (Srivastava et al. 2014, scaled in training). `m` is `1 / (1 - p)`, or
-    0 for the elements whose 32 random bits are below `p 2^32`: those of row and
-    column in the stream of purpose Dropout and the name `of` after the layer's
-    prefix, `RandomStream::word`. The row is that of the batch. No memory holds
-    `m`: each reader of it draws it again.
+    With `dropout`, `h = scale * (m x) A^T`, as PEFT has it: the weight reads
+    the whole input (Srivastava et al. 2014, scaled in training). `m` is `1 / (1
+    - p)`, or 0 for the elements whose 32 random bits are below `p 2^32`: those
+    of row and column in the stream of purpose Dropout and the name `of` after
+    the layer's prefix, `RandomStream::word`. The row is that of the batch. No
+    memory holds `m`: each reader of it draws it again.
 
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.

@@ -165,7 +165,7 @@ int64_t LinearCrossEntropyParameterAdjointOp::getFlops(int64_t rows) {
   return 3 * productFlops(getWeight(), rows);
 }
 
-/// As the loss; the result is what the terms of a row are multiplied by.
+/// As the loss; the result is a factor of a row's terms.
 SmallVector<MemRefType>
 LinearCrossEntropyParameterAdjointOp::getWorkspace(int64_t maxRows) {
   return lossWorkspace(*this, maxRows);

@@ -61,12 +61,12 @@ def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
   let description = [{
     With `p_i = softmax(x_i W^T)`, over the rows whose target is not -100:
     `dw[v, :] = dloss * sum_i (p_iv - q_iv) x_i`, where `q_iv` is
-    `(1 - e) (v = targets[i]) + e / V` for a `smoothing` of `e`. The logits of a tile
-    of the vocabulary are made twice: what they sum up to, over the whole
-    vocabulary, is known only after the last.
+    `(1 - e) (v = targets[i]) + e / V` for a `smoothing` of `e`. The logits of a
+    tile of the vocabulary are made twice: their sum over the whole vocabulary
+    is known only after the last.
 
     1. (C1) `x` is `[rows, hidden]`; `weight` and `dw` have one type
-       `[vocabulary, hidden]`, of what `x` is computed in.
+       `[vocabulary, hidden]`, of the type that `x` is computed in.
     2. (C2) `targets` is `[rows]`.
     3. (C3) the size of the vocabulary is known; targets are below it.
     4. (C4) `smoothing`, if given, is above 0 and below 1.
@@ -158,7 +158,7 @@ def Hone_LogitsOp : Hone_UntrainedOp<"logits", [Pure,
     Hone_StreamOpInterface]> {
   let summary = "output head of the last row";
   let description = [{
-    `y = x_last W^T`: what the next token is drawn from. With `streamed`, the
+    `y = x_last W^T`: the next token is drawn from it. With `streamed`, the
     resident pages of a tile of the head go when it has been read.
 
     1. (C1) `x` is `[rows, hidden]`, `weight` is `[vocabulary, hidden]`, `y` is

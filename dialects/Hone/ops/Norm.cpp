@@ -78,7 +78,7 @@ Tangent RmsNormOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
   return sumOf(builder, getLoc(), alongInput, alongWeight);
 }
 
-/// A row is read again after what is kept of it has been written.
+/// A row is read again after its kept statistic has been written.
 bool RmsNormOp::mayOverwrite(unsigned, unsigned result) { return result == 0; }
 
 int64_t RmsNormOp::getFlops(int64_t rows) { return 4 * elements(getX(), rows); }

@@ -48,7 +48,7 @@ def Hone_OffloadOp : Hone_FileOp<"offload"> {
     /// Of offsets in the file: pages of the system's cache are let go whole.
     static constexpr int64_t alignment = 4096;
 
-    /// What is written with `rows` rows.
+    /// Bytes that are written with `rows` rows.
     int64_t getBytes(int64_t rows) {
       return ::hone::bytesAtRows(getX().getType(), rows);
     }
@@ -58,9 +58,9 @@ def Hone_OffloadOp : Hone_FileOp<"offload"> {
 def Hone_ReloadOp : Hone_FileOp<"reload"> {
   let summary = "begins to read a value from the file of offloaded values";
   let description = [{
-    What a `hone.offload` wrote at `offset`, into memory of its own. It is there
-    from the `hone.await` on, which is the first to use it. `hone.offload` has an
-    example.
+    Reads the value that a `hone.offload` wrote at `offset`, into memory of its
+    own. It is there from the `hone.await` on, which is the first to use it.
+    `hone.offload` has an example.
 
     1. (C1) a `hone.offload` of the same type to the same `offset` comes before.
     2. (C2) the first use is a `hone.await`.
@@ -73,8 +73,8 @@ def Hone_ReloadOp : Hone_FileOp<"reload"> {
 def Hone_AwaitOp : Hone_FileOp<"await"> {
   let summary = "waits for a value to be written, or to be there";
   let description = [{
-    Afterwards what `hone.offload` or `hone.reload` began with `x` has ended.
-    `hone.offload` has an example.
+    Afterwards the transfer that `hone.offload` or `hone.reload` began with `x`
+    has ended. `hone.offload` has an example.
 
     1. (C1) `x` is offloaded, or the result of `hone.reload`.
   }];

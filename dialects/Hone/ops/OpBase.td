@@ -53,8 +53,8 @@ def Hone_Matrix : Type<
     "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
-// What a schedule says of each layer: whether it runs, which slot it has. A
-// schedule computes it before the entry that reads it begins.
+// A number of each layer: whether it runs, which slot it has. A schedule
+// computes it before the entry that reads it begins.
 def Hone_OfLayers : Type<
     And<[Hone_RowIndices.predicate, HasStaticShapePred]>,
     "a known number of 32-bit integers", "::mlir::RankedTensorType">;
@@ -62,12 +62,13 @@ def Hone_Numbers : Type<
     And<[1DTensorOf<[F64]>.predicate, HasStaticShapePred]>,
     "a known number of 64-bit floats", "::mlir::RankedTensorType">;
 // The seed and the step of a RandomStream (runtime/src/base/Philox.h), each as
-// its low and high half; purpose and name are what reads it for which tensor.
+// its low and high half; purpose and name come from the op that reads it, and
+// its tensor.
 def Hone_RandomKey : Type<
     CPred<"$_self == ::hone::randomKeyType($_self.getContext())">,
     "tensor<4xi32>", "::mlir::RankedTensorType">,
   BuildableType<"::hone::randomKeyType($_builder.getContext())">;
-// Of random directions, one for each: what a step writes down of them.
+// Of random directions, one for each: a step's record of them.
 def Hone_Coefficients : Type<
     And<[1DTensorOf<[F32]>.predicate, HasStaticShapePred]>,
     "a known number of f32", "::mlir::RankedTensorType">;

@@ -1,7 +1,7 @@
 //===- Optimizer.td - Steps of optimizers ---------------------------------===//
 //
-// An op for each update rule: its numbers, its formula, and what it remembers
-// from step to step, which it says itself (UpdateOpInterface).
+// An op for each update rule: its numbers, its formula, and its memory from
+// step to step (UpdateOpInterface).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,18 +10,18 @@
 
 include "dialects/Hone/ops/OpBase.td"
 
-// `rule`: what the rule takes beside `gradient_scale`, `learning_rate` and
+// `rule`: the rule's operands beside `gradient_scale`, `learning_rate` and
 // `weight_decay`. `gradient` restricts it to one layer, `layers` to some; with
 // `when` it is done only if that element of the mask is not zero. With `along`,
 // the gradient is in no memory: it is that of `hone.estimate_gradient`, formed
 // where it is read. `rate_of_b` is in place of `learning_rate` for B of adapters
 // and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
-// exactly when parameters or what the optimizer remembers are rounded at random
-// to bfloat16: each new value is computed in the type of the gradient and
-// becomes one of its two neighbours, the upper one with the probability
-// (value - lower) / (upper - lower). Element i of a tensor has the bits at i of
-// the random stream whose purpose is Round and whose name is the tensor's: its
-// parameter takes the upper 16, and what is remembered of it the 16 below these.
+// exactly when parameters or the optimizer's memory are rounded at random to
+// bfloat16: each new value is computed in the type of the gradient and becomes
+// one of its two neighbours, the upper one with the probability (value - lower)
+// / (upper - lower). Element i of a tensor has the bits at i of the random
+// stream whose purpose is Round and whose name is the tensor's: its parameter
+// takes the upper 16, and its state the 16 below these.
 class Hone_UpdateOp<string mnemonic, dag rule, string format>
     : Hone_Op<mnemonic, [AttrSizedOperandSegments, ParentOneOf<["EntryOp"]>,
         DeclareOpInterfaceMethods<Hone_UpdateOpInterface,

@@ -1,8 +1,8 @@
 //===- Schedule.td - The items of a step ----------------------------------===//
 //
 // A schedule is data: the runtime has one interpreter for all of them and knows
-// no method, no formula and no rule of selection. What is computed on vectors is
-// an entry, what is computed on a few numbers is a scalar function.
+// no method, no formula and no rule of selection. Computations on vectors are
+// entries, those on a few numbers are scalar functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 
 include "dialects/Hone/ops/OpBase.td"
 
-// What a schedule's values are: memory at a run-time base.
+// A schedule's values: memory at a run-time base.
 defvar Hone_Boundary = AnyRankedTensor;
 defvar Hone_Condition = Hone_Integer;
 
@@ -26,12 +26,12 @@ def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
     NoTerminator, NoRegionArguments, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a step as data: items, in the order in which they run";
   let description = [{
-    What the program runs for a purpose: `train` is one optimizer update,
-    `evaluate` the loss of a data set, `differentiate` the gradient of some
-    batches without an update, `validate` whether parameters are finite; and not
-    in every module, `replay` an update from what `train` reported of it, without
-    data, and `compare` the gradient of a second method. `generate` is alone: it
-    computes new rows of one sequence and what could come after the last.
+    The items that the program runs for a purpose: `train` is one optimizer
+    update, `evaluate` the loss of a data set, `differentiate` the gradient of
+    some batches without an update, `validate` whether parameters are finite;
+    and not in every module, `replay` an update from the reports of `train`,
+    without data, and `compare` the gradient of a second method. `generate` is
+    alone: it computes new rows of one sequence and the logits after the last.
 
     1. (C1) a module has one schedule for a purpose.
 
@@ -82,17 +82,17 @@ def Hone_SettingOp : Hone_InScheduleOp<"setting"> {
   let description = [{
     An option of the run or a counter of the step, by name: `learning_rate`,
     `completed`, `batches`, ... (runtime.h has the list). It is the same from the
-    first item of the schedule to the last. Several numbers are what `replay` is
-    given of a step: the report of that name of `train`. `before.NAME` is the report
-    NAME of the step before, zeros at first; checkpoints have it.
+    first item of the schedule to the last. Several numbers are for `replay`:
+    the report of that name of `train`. `before.NAME` is the report NAME of the
+    step before, zeros at first; checkpoints have it.
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer,
                                  Hone_Coefficients]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let extraClassDeclaration = [{
-    /// Whether it counts what the data of this step is, which only a part that
-    /// has the data knows.
+    /// Whether it counts the data of this step, which only a part that has the
+    /// data knows.
     bool isOfData() {
       return getName() == "batches" || getName() == "targets";
     }
@@ -115,8 +115,8 @@ def Hone_RunOp : Hone_ItemOp<"run", [AttrSizedOperandSegments,
   let summary = "an entry runs";
   let description = [{
     Runs `entry` on boundary values, `on` a batch if its blocks read inputs or its
-    values have rows. With `when`, only if the condition is not zero; then `else`
-    is what runs instead, into the same results.
+    values have rows. With `when`, only if the condition is not zero; if it is
+    zero, `else` runs instead, into the same results.
 
     In a repeat, an item of `stage` `s` runs iteration `i` at tick `i + s`: as many
     iterations are in flight as there are stages. The items of a tick run in the
@@ -126,7 +126,7 @@ def Hone_RunOp : Hone_ItemOp<"run", [AttrSizedOperandSegments,
     1. (C1) `entry` names a `hone.entry` of this type.
     2. (C2) so does `otherwise`, which is there only with a condition.
     3. (C3) a conditional run without `otherwise` has no results.
-    4. (C4) what has rows has a batch.
+    4. (C4) a run of values with rows has a batch.
     5. (C5) stage and lane are not negative.
 
     Example:
@@ -199,11 +199,11 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [
     `count` plus the last stage: the pipeline fills, runs, and drains. `expected`
     is how often estimates take it to run: once where nothing is said.
 
-    1. (C1) `carried`, the body's arguments, what it yields and `results` have
-       the same types, without rows.
-    2. (C2) what is read at a stage is made at no later one, and a carried value
-       is read only at the stage that yields it.
-    3. (C3) what is yielded is no carried value but its own.
+    1. (C1) `carried`, the body's arguments, its yielded values and `results`
+       have the same types, without rows.
+    2. (C2) a value that is read at a stage is made at no later one, and a
+       carried value is read only at the stage that yields it.
+    3. (C3) a yielded value is no carried value but its own.
   }];
   let arguments = (ins Hone_Integer:$count, Variadic<Hone_Boundary>:$carried,
                        DefaultValuedAttr<I64Attr, "1">:$expected);
@@ -228,8 +228,8 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
   let summary = "the step goes on only with finite numbers";
   let description = [{
     Ends the schedule with an error if one of the values is infinite or not a
-    number. What stands before it has happened; updates stand after it. `else`
-    says what is wrong then, where it is not that training diverged.
+    number. Items before it have run; updates stand after it. `else` says what
+    is wrong then, where it is not that training diverged.
 
     Example:
     ```mlir
@@ -286,7 +286,7 @@ def Hone_FoldOp : Hone_ItemOp<"fold"> {
 def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
   let summary = "a number for the program that runs the schedule";
   let description = [{
-    What progress and logs show: `loss`, `gradient_norm`, `learning_rate`; and
+    Progress and logs show it: `loss`, `gradient_norm`, `learning_rate`; and
     `coefficients`, all that a step adds to the seed: with them `replay` makes
     the same update. Of `generate`: `logits`, a number for each token.
   }];
@@ -300,12 +300,12 @@ def Hone_LateOp : Hone_InScheduleOp<"late", [HasParent<"ScheduleOp">]> {
   let summary = "values of an earlier step, in programs that update late";
   let description = [{
     In one program `lates` are `values`, and `steps` is 0. Where parts are programs
-    of their own (`hone-separate-parts`) only the last one makes `values`, and each
-    sends what it has to the one below it, which has that in its next step: so one
-    that is `d` parts below the last has what they were `d` steps ago, zeros in the
-    first `d` steps, and `steps` is `d`. So nobody waits for the values of its own
-    step (AsyncFGD, Zhao et al. 2023, eq. 8). Each part but the first gives what it
-    sent in a step to checkpoints, as a report.
+    of their own (`hone-separate-parts`) only the last one makes `values`, and
+    each sends its `lates` to the part below, which has them in its next step:
+    so a part that is `d` below the last has the values of `d` steps ago, zeros
+    in the first `d` steps, and `steps` is `d`. So no part waits for the values
+    of its own step (AsyncFGD, Zhao et al. 2023, eq. 8). Each part but the first
+    gives the values that it sent in a step to checkpoints, as a report.
 
     1. (C1) `lates` have the types of `values`.
 
@@ -331,10 +331,10 @@ def Hone_LateOp : Hone_InScheduleOp<"late", [HasParent<"ScheduleOp">]> {
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-// Posting and waiting are apart, so that what lies between runs while the
-// message travels. A message is named by schedule, step, channel and its number
-// among those of the channel in the step: both sides know it without counting
-// since they began.
+// Posting and waiting are apart, so that items in between run while the message
+// travels. A message is named by schedule, step, channel and its number among
+// those of the channel in the step: both sides know it without counting since
+// they began.
 
 // A batch travels as its number of rows and those of its inputs that are named,
 // each with its type: `inputs {targets = tensor<?xi32>}`.
@@ -349,7 +349,7 @@ def Hone_SendOp : Hone_ExchangeOp<"send"> {
   let description = [{
     Posts `value` to `peer` on `channel`. Its memory is read until the
     `hone.wait` of that value and iteration. `behind` says after how many steps
-    `peer` receives it: what was sent in so many steps before a checkpoint is sent
+    `peer` receives it: messages of so many steps before a checkpoint are sent
     again after it.
 
     1. (C1) `peer` and `channel` are not empty.
@@ -384,9 +384,10 @@ def Hone_SendOp : Hone_ExchangeOp<"send"> {
 def Hone_ReceiveOp : Hone_ExchangeOp<"receive"> {
   let summary = "a value or a batch arrives from another part";
   let description = [{
-    Posts the memory of `value` for what `peer` sends on `channel`. It may be read
-    after a `hone.wait` for it. `behind` says of how many steps before the message
-    is: as long as there was no such step, the value is zero and nothing is posted.
+    Posts the memory of `value` for a message of `peer` on `channel`. It may be
+    read after a `hone.wait` for it. `behind` says of how many steps before the
+    message is: as long as there was no such step, the value is zero and nothing
+    is posted.
 
     1. (C1) `peer` and `channel` are not empty.
     2. (C2) a batch, and nothing else, has `inputs`.
@@ -434,8 +435,8 @@ def Hone_WaitOp : Hone_ItemOp<"wait"> {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-// What reads or writes a vector of all trainable elements, or with `on` those of
-// some layers, which lie one after another, in an entry.
+// Ops of an entry that read or write a vector of all trainable elements, or
+// with `on` those of some layers, which lie one after another.
 class Hone_VectorOp<string mnemonic, list<Trait> traits = []> :
     Hone_Op<mnemonic, traits # [ParentOneOf<["EntryOp"]>]>;
 

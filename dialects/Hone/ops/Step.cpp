@@ -1,4 +1,4 @@
-//===- Step.cpp - What a training step adds -------------------------------===//
+//===- Step.cpp - Ops that a training step adds ---------------------------===//
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Hone/Numerics.h"

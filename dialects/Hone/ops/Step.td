@@ -1,4 +1,4 @@
-//===- Step.td - What a training step adds --------------------------------===//
+//===- Step.td - Ops that a training step adds ----------------------------===//
 //
 // Ops that only passes create and that belong to no op of a model: the gradient's
 // sink, tiles of rows, pools, and the record of where memory is.
@@ -15,9 +15,9 @@ def Hone_GradientOp : Hone_Op<"gradient", [
   let summary = "the sink of one parameter's gradient";
   let description = [{
     Adds `value` to the gradient of the trainable parameter `of` of the layer
-    that runs this block. Derivations end here; what becomes of gradients (an
-    update at once, accumulation, clipping, a sum over ranks) is the business
-    of a later pass and nobody else's.
+    that runs this block. Derivations end here; the fate of gradients (an update
+    at once, accumulation, clipping, a sum over ranks) is the business of a
+    later pass alone.
 
     1. (C1) the shape of `value` is static.
 
@@ -45,19 +45,19 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     rows, each slice is as many whole sequences as fit into `tile_rows`, and the
     last ones run first; so the body may have attention. The body's arguments are
     slices of the operands, or an operand itself that has no rows. It returns the
-    same slices of the results, and `hone.gradient` adds what each slice
-    contributes. So values inside the body exist for `tile_rows` rows at a time,
-    whatever the length of the batch.
+    same slices of the results, and `hone.gradient` adds each slice's
+    contribution. So values inside the body exist for `tile_rows` rows at a
+    time, however long the batch is.
 
     The body may read ambient values from outside. Every bit is that of the same
     ops without tiles (see `RowWise`).
 
     1. (C1) `tile_rows` is a positive multiple of `numerics::kGradientRows`.
-    2. (C2) results have rows, and the body's arguments and what it returns have
+    2. (C2) results have rows, and the body's arguments and returned values have
        the types of operands and results.
     3. (C3) ops of the body are `RowWise` or sinks; of whole sequences, (C5)
        instead. Ambient ops stand in the block itself.
-    4. (C4) what the body reads from outside is ambient.
+    4. (C4) values that the body reads from outside are ambient.
     5. (C5) with `hone.longest_sequence`, `tile_rows` is a multiple of 128 and has
        room for a sequence that long, whichever row it starts in; the first operand
        says where sequences start; each result of each op of the body has rows
@@ -109,8 +109,8 @@ def Hone_PoolOp : Hone_Op<"pool", [ParentOneOf<["EntryOp"]>]> {
   let summary = "slots for values of as many layers as are selected";
   let description = [{
     Memory for the first dimension of its type many matrices, from here to the
-    last read of one. What a slot holds before the first `hone.keep` in it is
-    undefined.
+    last read of one. The contents of a slot before the first `hone.keep` in it
+    are undefined.
 
     1. (C1) there is a slot.
 
@@ -137,7 +137,7 @@ def Hone_PoolOp : Hone_Op<"pool", [ParentOneOf<["EntryOp"]>]> {
   let assemblyFormat = "attr-dict `:` type($pool)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The type of what one slot of a pool holds.
+    /// The type of one slot of a pool.
     static ::mlir::Type slotType(::mlir::Type pool) {
       auto tensor = ::llvm::cast<::mlir::RankedTensorType>(pool);
       return ::mlir::RankedTensorType::get(tensor.getShape().drop_front(),
@@ -165,8 +165,8 @@ def Hone_KeepOp : Hone_SlotOp<"keep", "x"> {
     1. (C1) `x` has the type of a slot.
     2. (C2) `slots` is an argument of the entry and has an element `slot_index`.
     3. (C3) so it is with `mask` and `mask_index`.
-    4. (C4) `pool` is a `hone.pool` of the entry, which has an example: what an
-       entry is given, it only reads.
+    4. (C4) `pool` is a `hone.pool` of the entry, which has an example: an entry
+       only reads its arguments.
   }];
   let arguments = (ins AnyRankedTensor:$x, Hone_Pool:$pool,
                        Hone_OfLayers:$slots, I64Attr:$slot_index,
@@ -182,8 +182,8 @@ def Hone_KeepOp : Hone_SlotOp<"keep", "x"> {
 def Hone_KeptOp : Hone_SlotOp<"kept", "x", [Hone_View]> {
   let summary = "the contents of a slot";
   let description = [{
-    The memory of the slot, without a copy; `slots` as in `hone.keep`. What reads
-    it must be as conditional as what kept it.
+    The memory of the slot, without a copy; `slots` as in `hone.keep`. A reader
+    must be as conditional as the `hone.keep`.
 
     1. (C1) `x` has the type of a slot.
     2. (C2) `slots` is an argument of the entry and has an element `slot_index`.
@@ -232,10 +232,10 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
     ParentOneOf<["EntryOp"]>]> {
   let summary = "adds one batch's gradients of a layer to those before";
   let description = [{
-    What ends the window of a conditional `hone.layer_gradient`: the gradient of
-    all parameters becomes `gradient + window`, element by element. Does nothing
-    if the condition is zero. Batches are folded in their order, each from zero:
-    a sum that several machines can make with the same bits.
+    Ends the window of a conditional `hone.layer_gradient`: the gradient of all
+    parameters becomes `gradient + window`, element by element. Does nothing if
+    the condition is zero. Batches are folded in their order, each from zero: a
+    sum that several machines can make with the same bits.
 
     1. (C1) `window` is the result of a conditional `hone.layer_gradient`.
 
@@ -287,8 +287,8 @@ class Hone_ResidencyOp<string mnemonic> : Hone_Op<mnemonic, [
 def Hone_PrefetchOp : Hone_ResidencyOp<"prefetch"> {
   let summary = "the frozen parameters of a layer are read soon";
   let description = [{
-    Asks the system to read ahead what `block` reads of the weights file when it
-    runs for the layer `prefix`. A hint: numbers do not depend on it.
+    Asks the system to read ahead the weights that `block` reads when it runs
+    for the layer `prefix`. A hint: numbers do not depend on it.
 
     1. (C1) `block` names a `hone.block`.
 
@@ -331,13 +331,12 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
-    what the optimizer remembers, each named input of the first batch in flight,
-    one layer's gradients of a batch that is folded (`accumulation`), and each
+    the optimizer's memory, each named input of the first batch in flight, one
+    layer's gradients of a batch that is folded (`accumulation`), and each
     `hone.cache` of each layer. Where layers are updated one by one, `gradient`
     stands after the arena, and so does `accumulation` where a spec does not
-    accumulate: only a run that asks for them has memory for them. What stands
-    there is elsewhere in placements for fewer rows: `fewer` has its offset in
-    each.
+    accumulate: only a run that asks for them has memory for them. Regions there
+    are elsewhere in placements for fewer rows: `fewer` has the offset in each.
 
     Of the optimizer's memory, `of` says the type of the elements.
 

@@ -1,4 +1,4 @@
-//===- Structure.cpp - What a model is written in -------------------------===//
+//===- Structure.cpp - The ops that a model is written in -----------------===//
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Hone/ShapeChecks.h"

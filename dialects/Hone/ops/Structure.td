@@ -1,4 +1,4 @@
-//===- Structure.td - What a model is written in --------------------------===//
+//===- Structure.td - The ops that a model is written in ------------------===//
 //
 // Blocks, entries and calls, and the parameters and inputs that blocks read by
 // name.
@@ -84,13 +84,13 @@ def Hone_EntryOp : Hone_Op<"entry", [FunctionOpInterface, IsolatedFromAbove,
     A straight-line sequence of calls that a schedule runs as one item. Arguments
     and results are boundary values: hidden states and cotangents that cross
     between parts, and scalars. Their memory is the caller's, given with each run;
-    what lies between is the entry's working set. Inputs of the batch are read by
-    blocks.
+    values in between are the entry's working set. Inputs of the batch are read
+    by blocks.
 
     `part` names the piece of the model (none: all of it); the phase is `forward`
     unless it is said: `tangent`, `gradient` (forward and backward in one),
-    `backward`, `update`, or `vector` for what reads whole vectors of parameters or
-    gradients.
+    `backward`, `update`, or `vector`, if it reads whole vectors of parameters
+    or gradients.
 
     Example:
     ```mlir
@@ -141,9 +141,9 @@ def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one layer runs one block";
   let description = [{
-    Runs `block`; its parameter `p` is the Hugging Face tensor `prefix + p`. With
-    `when`, only if that element of the mask is not zero; then `else` is what runs
-    instead, for the same layer and into the same results.
+    Runs `block`; its parameter `p` is the Hugging Face tensor `prefix + p`.
+    With `when`, only if that element of the mask is not zero; if it is zero,
+    `else` runs instead, for the same layer and into the same results.
 
     1. (C1) `block` names a `hone.block`.
     2. (C2) the types of values and results are the block's.
@@ -201,7 +201,7 @@ def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
 def Hone_InputOp : Hone_Op<"input", [Pure, Hone_Ambient]> {
   let summary = "a named input of the batch";
   let description = [{
-    What the runtime writes when a batch is loaded: `input_ids`, `targets`,
+    The runtime writes it when a batch is loaded: `input_ids`, `targets`,
     `sequence_starts` (one 32-bit integer for each row), and `random_key`, with
     which the batch reads random streams: the seed, the step, and which batch of
     the step it is in place of a direction. All that reads a batch has its key,

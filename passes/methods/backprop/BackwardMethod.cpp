@@ -109,7 +109,7 @@ FailureOr<EntryOp> BackwardMethod::findGradient() {
   return copy;
 }
 
-/// What entries that update are called.
+/// Begins the names of entries that update.
 static StringRef updateName() { return stringifyPhase(Phase::Update); }
 
 std::string BackwardMethod::zeroName() const {
@@ -238,7 +238,8 @@ SmallVector<Value> BackwardMethod::begin(ScheduleBuilder &b) {
   selectForStep(b);
   b.run(zero, {});
   Value no = b.scalar("false", {}, b.integer);
-  // Of what ranks share each batch's gradients are in place, until they fold.
+  // Where ranks share batches each batch's gradients are in place, until they
+  // fold.
   yes = options.sharesBatches ? b.integerSetting("alone")
                               : b.scalar("true", {}, b.integer);
   return {no, b.scalar("zero", {})};

@@ -44,7 +44,7 @@ private:
       return selection ? selection->conditionalLayers()
                        : llvm::ArrayRef<llvm::StringRef>();
     }
-    /// What an update is always of, beside them.
+    /// Prefixes that every update is of, beside them.
     llvm::ArrayRef<llvm::StringRef> alwaysLayers() const {
       return selection ? selection->alwaysLayers()
                        : llvm::ArrayRef<llvm::StringRef>();
@@ -58,7 +58,7 @@ private:
   };
 
   bool updates() const { return !parts.front().trained.isCompared; }
-  /// The gradient's entry; of what is compared, a copy.
+  /// The gradient's entry; a copy for a compared method.
   mlir::FailureOr<EntryOp> findGradient();
   mlir::LogicalResult selectLayers();
   /// Of the entry that zeroes the gradient.
@@ -67,14 +67,15 @@ private:
   std::vector<std::string> entryNames() const;
   /// Copies of the gradient's entry that update.
   void createUpdatingEntries();
-  /// What a step runs of `part` after the gradient's entry.
+  /// The entries of `part` that a step runs after the gradient's entry.
   void createPartEntries(Part &part);
-  /// What evaluation runs has the layers of `part` scaled.
+  /// Evaluation runs a loss that has the layers of `part` scaled.
   mlir::LogicalResult scaleEvaluation(const Part &part);
 
-  /// What the gradient's entry takes beside its scale, for each part.
+  /// Makes the arguments of the gradient's entry beside its scale, for each
+  /// part.
   void selectForStep(ScheduleBuilder &b);
-  /// What the update of `part` takes; items that come before it.
+  /// The arguments of the update of `part`, and the items that make them.
   llvm::SmallVector<Value> updateScalars(ScheduleBuilder &b, Part &part,
                                          Value clip, Value rate);
   Value runGradient(ScheduleBuilder &b, ValueRange more, Value batch);

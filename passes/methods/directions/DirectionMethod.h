@@ -1,9 +1,9 @@
 //===- DirectionMethod.h - Methods along random directions ----------------===//
 //
-// What methods share whose gradient is a sum of random directions: trials of
-// every batch add up to a coefficient for each direction; an update is along
-// them, and is made again from what a step reported. All batches of a step have
-// the same directions.
+// The common part of methods whose gradient is a sum of random directions:
+// trials of every batch add up to a coefficient for each direction; an update
+// is along them, and is made again from a step's reports. All batches of a step
+// have the same directions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// What trials of all batches add up to: a number for each direction, f64, and
+/// The sums over trials of all batches: a number for each direction, f64, and
 /// the loss, over target tokens.
 struct TrialSums {
   mlir::Value numbers, loss;
@@ -53,21 +53,21 @@ protected:
   virtual mlir::FailureOr<EntryOp> createTrial() = 0;
   /// Items before the trials, beside the key.
   virtual void beginTrials(ScheduleBuilder &) {}
-  /// One trial of a batch, and the sums with what it found.
+  /// One trial of a batch, and the sums with its results.
   virtual TrialSums runTrial(ScheduleBuilder &b, Value batch, Value number,
                              TrialSums before) = 0;
-  /// What differences of a direction's trials are divided by.
+  /// The divisor of differences of a direction's trials.
   virtual Value distance(ScheduleBuilder &b) = 0;
 
   StepModel &model;
   TrainedPart part;
   EntryOp trial;
   /// The layers whose directions are scaled, which are then all that train in
-  /// the part, and what by in the schedule that is written.
+  /// the part, and their scales in the schedule that is written.
   llvm::SmallVector<llvm::StringRef> scaled;
   Value scales;
   mlir::Type keyType;
-  /// What keys are made of, in the schedule that is written.
+  /// Keys are made of these, in the schedule that is written.
   Value seed, step;
 
 private:

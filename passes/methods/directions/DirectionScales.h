@@ -2,7 +2,7 @@
 //
 // AsyncFGD's alpha (Guo et al. 2023, section 4.2): the direction of a layer's
 // parameters is alpha u instead of u, in the derivative and in the update, so
-// that what is expected of the estimate is alpha^2 times the gradient.
+// that the estimate's expectation is alpha^2 times the gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ struct DirectionScale {
   double scale;
 };
 
-/// "0-19=0,20-22=0.15", in the order of the layers; `problem` is what is wrong,
-/// empty if nothing is.
+/// "0-19=0,20-22=0.15", in the order of the layers; `problem` says what is
+/// wrong, empty if nothing is.
 llvm::SmallVector<DirectionScale> parseDirectionScales(llvm::StringRef text,
                                                        std::string &problem);
 

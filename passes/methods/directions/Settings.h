@@ -1,4 +1,4 @@
-//===- Settings.h - What methods along random directions are told --------===//
+//===- Settings.h - Settings of random directions -------------------------===//
 
 #pragma once
 

@@ -1,4 +1,4 @@
-//===- Settings.h - What fgd is told -------------------------------------===//
+//===- Settings.h - The settings of fgd -----------------------------------===//
 
 #pragma once
 

@@ -1,8 +1,8 @@
 //===- LcsbMethod.cpp - A backward of some layers -------------------------===//
 //
 // Selective backpropagation (docs/methods/lcsb.md). In a step it is the
-// backward that all methods with one have in common, of the layers that
-// passes/selection selects; here is what its settings mean together.
+// backward that all methods with one share, of the layers that passes/selection
+// selects; here are the rules for its settings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 namespace hone {
 
 namespace {
-/// What a selection means where a spec does not say it.
+/// The settings of a selection that a spec does not give.
 struct SelectionStandard {
   const char *selection;
   int64_t warmup = -1, period = 1; ///< -1: as the setting has it
@@ -106,7 +106,7 @@ static std::optional<Problem> findProblemOfPlan(const MethodFacts &facts) {
   const rt::TrainSettings &train = facts.settings.train;
   const rt::PlannedReal &ratio = own.selection_ratio;
   if (facts.layers || !ratio.isPlanned())
-    return std::nullopt; // what passes have is the number that was found
+    return std::nullopt; // passes have the number that was found
   if (facts.settings.compares())
     return Problem{train.compare,
                    "expected none, since with a planned selection_ratio the "
@@ -163,8 +163,8 @@ findProblemOfImportance(const MethodFacts &facts) {
   return std::nullopt;
 }
 
-/// Where all parts must train one loss: what runs no backward takes losses of
-/// all layers.
+/// Where all parts must train one loss: a method without a backward takes
+/// losses of all layers.
 static std::optional<Problem>
 findProblemOfSkippedForwards(const MethodFacts &facts) {
   const rt::MethodSettings &own = facts.own;
@@ -189,7 +189,7 @@ findProblemOfSkippedForwards(const MethodFacts &facts) {
                      own.selection.key() + " to uniform"};
 }
 
-/// A gradient for what lies below frozen layers goes through all of them.
+/// A gradient of parameters below frozen layers goes through all of them.
 static std::optional<Problem> findProblemOfFreeze(const MethodFacts &facts) {
   const rt::MethodSettings &own = facts.own;
   const rt::Settings &settings = facts.settings;

@@ -1,4 +1,4 @@
-//===- Settings.h - What lcsb is told ------------------------------------===//
+//===- Settings.h - The settings of lcsb ----------------------------------===//
 
 #pragma once
 

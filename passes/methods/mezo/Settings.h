@@ -1,4 +1,4 @@
-//===- Settings.h - What mezo is told ------------------------------------===//
+//===- Settings.h - The settings of mezo ----------------------------------===//
 
 #pragma once
 

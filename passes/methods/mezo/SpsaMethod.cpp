@@ -3,9 +3,9 @@
 // Simultaneous perturbation (Spall 1992), as in MeZO (Malladi et al. 2023, alg.
 // 1): along each of P random directions z_p, two losses give the slope
 //   c_p = (L(theta + epsilon z_p) - L(theta - epsilon z_p)) / (2 epsilon P)
-// and sum_p c_p z_p is the estimate of the gradient. What a step adds to its
-// seed are the c_p: `train` reports them, and `replay` makes the same update of
-// them, without data.
+// and sum_p c_p z_p is the estimate of the gradient. A step is its seed and the
+// c_p: `train` reports them, and `replay` makes the same update of them,
+// without data.
 //
 // One-sided, all directions have the loss at theta in common:
 //   c_p = (L(theta + epsilon z_p) - L(theta)) / (epsilon P)
