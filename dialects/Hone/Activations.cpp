@@ -53,10 +53,11 @@ private:
 };
 } // namespace
 
-/// Of W. J. Cody's kind, with the coefficients of FDLIBM's s_erf.c, whose error
-/// is below an ulp of double: |x| below 0.84375, below 1.25, below 1 / 0.35 and
-/// above. The tails take one exponential where FDLIBM takes two, since a term
-/// that is subtracted from one needs no relative accuracy.
+/// A rational approximation after W. J. Cody, with the coefficients of FDLIBM's
+/// s_erf.c, whose error is below an ulp of double: |x| below 0.84375, below
+/// 1.25, below 1 / 0.35 and above. The tails take one exponential where FDLIBM
+/// takes two, since a term that is subtracted from one needs no relative
+/// accuracy.
 Value Floats::erf(Value x) {
   Value zero = number(0.0);
   Value isNegative =
@@ -141,7 +142,7 @@ Value hone::activate(ImplicitLocOpBuilder &b, Activation kind, Value x) {
   Floats f(b, x.getType());
   switch (kind) {
   case Activation::Relu:
-    // So that NaN stays NaN.
+    // Keeps NaN as NaN.
     return f.ifBelow(x, 0.0, f.number(0.0), x);
   case Activation::Gelu:
     return f.multiply(x, normalProbability(f, x));

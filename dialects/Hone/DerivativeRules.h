@@ -17,7 +17,7 @@ using Alternatives = llvm::SmallVector<ResidualAlternative>;
 using Cotangents = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 using Tangent = mlir::FailureOr<mlir::Value>;
 
-/// Of an adjoint that reads parameters and inputs alone.
+/// The alternative of an adjoint that reads parameters and inputs alone.
 inline Alternatives readsNothing() { return {ResidualAlternative{}}; }
 
 mlir::Value readOperand(const AdjointRequest &request, unsigned index);

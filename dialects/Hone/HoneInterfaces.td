@@ -1,4 +1,4 @@
-//===- HoneInterfaces.td - What passes may ask of an op -------------------===//
+//===- HoneInterfaces.td - The questions that ops answer ------------------===//
 //
 // Passes never ask which op this is. An op joins every training method by
 // answering these questions; an op that does not answer is an error that
@@ -123,7 +123,7 @@ def Hone_WorkspaceOpInterface : OpInterface<"WorkspaceOpInterface"> {
 def Hone_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
-    Ops of which a result may take the memory of an operand that dies there.
+    Ops whose result may take the memory of an operand that dies there.
 
     The contract of such an op's kernel: where a result and an operand may share
     memory, it reads each element of the operand before it writes the result's
@@ -267,9 +267,9 @@ def Hone_PerParameterOpInterface : OpInterface<"PerParameterOpInterface"> {
 def Hone_RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
-    An op that may read a random stream (runtime/src/base/Philox.h), of which no
-    memory holds a number. Seed and step are in a key, an operand; the op gives
-    the stream's name.
+    An op that may read a random stream (runtime/src/base/Philox.h); no memory
+    holds its numbers. Seed and step are in a key, an operand; the op gives the
+    stream's name.
   }];
   let methods = [
     InterfaceMethod<"None if it reads no random numbers.",

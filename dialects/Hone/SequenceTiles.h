@@ -18,8 +18,9 @@
 
 namespace hone {
 
-/// Of hone.row_tiles: rows of the longest sequence that a batch has. Its tiles
-/// are of whole sequences, and its first operand says where they start.
+/// Attribute of hone.row_tiles: rows of the longest sequence that a batch has.
+/// Its tiles are of whole sequences, and its first operand says where they
+/// start.
 inline constexpr llvm::StringLiteral kLongestSequenceAttrName =
     "hone.longest_sequence";
 

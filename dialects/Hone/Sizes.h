@@ -28,8 +28,8 @@ int64_t sequenceRows(mlir::Operation *op, int64_t rows);
 
 /// 2 * rows * m * n for a product with a weight of the type [m, n].
 int64_t productFlops(mlir::Value weight, int64_t rows);
-/// Of a random word for each element: Philox4x32-10 makes four of twenty
-/// products, each with four other operations.
+/// Operations of a random word for each element: Philox4x32-10 makes four words
+/// of twenty products, each with four other operations.
 int64_t drawFlops(mlir::Value value, int64_t rows);
 
 /// Module attribute: vocabulary entries of one partial sum of the loss and of

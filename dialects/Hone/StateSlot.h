@@ -20,8 +20,8 @@ struct StateSlot {
     Columns, ///< one for each column of a matrix, or element of a vector
   };
 
-  /// Of the region, and of the vector in a checkpoint. Slots of one name are
-  /// the same in all else.
+  /// The name of the region, and of the vector in a checkpoint. Slots of one
+  /// name are the same in all else.
   llvm::StringRef name;
   mlir::Type element;
   Extent extent = Extent::Elements;

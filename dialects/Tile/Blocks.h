@@ -14,7 +14,7 @@ namespace hone::tile {
 /// The most that one iteration of `tile.parallel` does. A CPU's iteration is
 /// worth waking a thread for, a GPU has hundreds at a time.
 struct Blocks {
-  // Of a product's result.
+  // Sizes of a block of a product's result.
   int64_t columns = 64; ///< of f32; of f64 half as many
   int64_t rows = 0;     ///< 0: all
   /// Tiles of rows whose columns are computed in turn. Tiles that run at a time
@@ -22,7 +22,7 @@ struct Blocks {
   int64_t bandTiles = 1;
   /// Rows of private sums, which are beside a panel.
   int64_t sumRows = 256;
-  /// Of a product with few columns, and of one with few rows.
+  /// Rows of a product with few columns, and columns of one with few rows.
   int64_t narrowRows = 32, narrowColumns = 128;
   /// Rows of the gradient of a weight.
   int64_t weightRows = 256;
@@ -37,8 +37,8 @@ struct Blocks {
   int64_t formedColumns = 512;
   /// Elements of an update.
   int64_t updateElements = 16384;
-  /// Those of one tensor, where an iteration may hold a sum of directions for
-  /// each.
+  /// Elements of one tensor, where an iteration may hold a sum of directions
+  /// for each.
   int64_t parameterElements = 2048;
 
   /// Buffers of at most so many columns share no memory with any other of their

@@ -12,11 +12,11 @@
 
 namespace hone::tile {
 
-/// Of a tile.offset, array<i64>: its bytes in each placement.
+/// Attribute of a tile.offset, array<i64>: its bytes in each placement.
 inline constexpr llvm::StringLiteral kPlacedOffsetsAttrName =
     "tile.placed_offsets";
-/// Of a tile.view, array<i64>: how many bytes of it are used in each placement.
-/// A view without it has the bytes of its type.
+/// Attribute of a tile.view, array<i64>: how many of its bytes are used in each
+/// placement. A view without it has the bytes of its type.
 inline constexpr llvm::StringLiteral kPlacedBytesAttrName = "tile.placed_bytes";
 
 } // namespace hone::tile

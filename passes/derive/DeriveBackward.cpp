@@ -45,7 +45,8 @@ public:
   LogicalResult writeGradientEntry();
 
 private:
-  /// To the loss, whose call, with `scale`, also begins the backward.
+  /// Writes the calls up to that of the loss, which, with `scale`, also begins
+  /// the backward.
   LogicalResult writeForward(OpBuilder &builder, Value scale);
   /// In reverse order of the calls.
   LogicalResult writeBackward(OpBuilder &builder);
@@ -54,7 +55,7 @@ private:
   BlockOp blockOf(CallOp call) {
     return symbols.lookup<BlockOp>(call.getBlock());
   }
-  /// Of the block that is derived for `call` under a policy.
+  /// The name of the block that is derived for `call` under a policy.
   std::string nameOf(const std::string &variant, CallOp call) const {
     return activity.inputsOf(call).parameters ? variant : variant + ".held";
   }
@@ -131,7 +132,7 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
 
 } // namespace
 
-/// Begins the names of entries of gradients.
+/// The name of the gradient's entry.
 static StringRef gradientName() { return stringifyPhase(Phase::Gradient); }
 
 LogicalResult EntryDerivation::checkEveryCallRuns() {

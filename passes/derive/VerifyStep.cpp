@@ -131,8 +131,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     return success();
   }
 
-  /// That nothing is late in a program that has all parts: it would have no
-  /// values of steps before.
+  /// Nothing is late in a program that has all parts: it would have no values
+  /// of steps before.
   static LogicalResult checkSeparated(ModuleOp module) {
     for (ScheduleOp schedule : module.getOps<ScheduleOp>())
       for (LateOp late : schedule.getBody().getOps<LateOp>())

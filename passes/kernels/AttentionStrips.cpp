@@ -20,7 +20,7 @@ Value AttentionSizes::firstKey(KernelBuilder &k, Value row) const {
   Value start = k.startOf(starts, row);
   if (!window)
     return start;
-  // Of the first rows it is negative.
+  // It is negative for the first rows.
   Value first = k.sub(row, k.index(*window - 1));
   return arith::MaxSIOp::create(k, start, first);
 }

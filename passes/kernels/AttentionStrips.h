@@ -98,7 +98,7 @@ class Strips {
 public:
   using Value = mlir::Value;
 
-  /// Of `rows` rows.
+  /// Strips of `rows` rows.
   Strips(KernelBuilder &k, const AttentionSizes &sizes,
          int64_t rows = numerics::kAttentionRows)
       : k(k), element(sizes.element), roundsResults(sizes.roundsResults),

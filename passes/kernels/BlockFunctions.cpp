@@ -194,7 +194,7 @@ private:
   LogicalResult place(Operation &op, Value scratch, int64_t maxRows);
   LogicalResult emitTiles(RowTilesOp op, Value scratch, Value rows,
                           int64_t maxRows);
-  /// Of row `first` of the batch and the `count` rows from there on.
+  /// Emits the tile of the `count` rows of the batch from `first` on.
   LogicalResult emitTile(RowTilesOp op, Value inner, Value first, Value count,
                          int64_t tileRows);
   LogicalResult emitSequences(RowTilesOp op, Value inner,

@@ -23,7 +23,7 @@ namespace hone {
 /// How a parameter is read where that is more than loading its elements. All
 /// kernels read parameters by KernelBuilder's words, which know.
 struct ParameterView {
-  /// Of packed integers, see #hone.storage: memref<out x groups x f32>.
+  /// For packed integers, see #hone.storage: memref<out x groups x f32>.
   mlir::Value scales, biases;
   int64_t bits = 0;
   /// See hone.perturbed: memref<4xi32>, memref<f64>, and an i64, the stream's
@@ -144,7 +144,7 @@ public:
   /// Rows of this batch.
   Value rows() const { return rowCount; }
   int64_t maxRows() const { return rowMaximum; }
-  /// Of the batch, which is more than the rows of a tile.
+  /// The tile's first row in the batch.
   Value firstRow() { return buffers.firstRow ? buffers.firstRow : index(0); }
   /// Where the sequence of `row` starts, by `starts`, which has rows of the
   /// batch; the first row here if that is before.

@@ -651,8 +651,7 @@ static void emitLogitAdjoints(KernelBuilder &k, const LossBuffers &in,
   Value width = k.index(vocabulary.width);
   Value maximum = k.loadAs(in.element, in.maxima, i);
   Value factor = k.loadAs(in.element, in.terms, i);
-  // Of a smoothed label, the share of each word, and the target's loss of
-  // weight.
+  // A smoothed label's share of each word, and the target's loss of weight.
   Value share, lost;
   if (in.smoothing > 0) {
     double each = in.smoothing / double(in.vocabulary);

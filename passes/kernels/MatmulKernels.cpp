@@ -97,7 +97,7 @@ namespace {
 /// more than a piece, and no mask at all.
 class Dropout {
 public:
-  /// Of `columns` features; none if `op` has no dropout.
+  /// The dropout of `columns` features; none if `op` has no dropout.
   template <typename LoraLike>
   static std::optional<Dropout> of(LoraLike op, KernelBuilder &k,
                                    int64_t columns) {

@@ -151,7 +151,7 @@ void RandomWords::forEach(Value row, Value column, Value count,
                       words[i]);
              });
            };
-           // Of a group that is cut, each element by itself.
+           // Each element of a cut group by itself.
            auto cut = [&] {
              Value from = k.createOrFold<arith::MaxUIOp>(first, column);
              k.map(k.sub(k.min(next, end), from), [&](ValueRange point) {

@@ -51,7 +51,7 @@ void hone::emitKernel(EmbeddingNoiseOp op, KernelBuilder &k) {
   Value alpha = k.real(f64, op.getAlpha().convertToDouble());
   k.forEachRow([&](Value row) {
     Value start = k.load(starts, row);
-    // Of the row's sequence: as many rows as begin where it does.
+    // The length of the row's sequence: the number of rows with its start.
     Value length =
         k.reduce(k.rows(), tile::Combine::add, f64, [&](Value other) -> Value {
           Value isSame = arith::CmpIOp::create(k, arith::CmpIPredicate::eq,

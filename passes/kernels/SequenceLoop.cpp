@@ -37,7 +37,7 @@ public:
                                              number(kSequenceTileRows - 1)));
   }
 
-  /// Of the sequence that ends before row `end`; of the first one, 0.
+  /// The start of the sequence that ends before row `end`; 0 for the first one.
   Value startBefore(Value end) {
     Value last =
         arith::MaxSIOp::create(builder, loc, minus(end, number(1)), number(0));

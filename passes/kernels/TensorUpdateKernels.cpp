@@ -40,7 +40,8 @@ public:
   void forEachRow(function_ref<void(Value i)> body) const {
     k.loop(k.index(0), tensor.rows, 1, body);
   }
-  /// Of element `j` of a row, scaled, in the type that updates compute in.
+  /// The gradient of element `j` of a row, scaled, in the type that updates
+  /// compute in.
   Value gradient(const UpdateChunk &row, Value j) const {
     return k.mul(gradientScale, update.gradient(row, j));
   }
@@ -63,7 +64,7 @@ public:
       });
     });
     for (int64_t half = numerics::kPartialSums / 2; half > 0; half /= 2) {
-      // Those that have one to be joined with.
+      // Only sums with a partner are joined.
       Value from = k.index(half), end = k.min(sums, k.index(2 * half));
       Value pairs = k.sub(end, k.min(end, from));
       k.map(pairs, [&](ValueRange j) {
@@ -152,7 +153,7 @@ public:
     });
   }
 
-  /// Of the moments as they are now.
+  /// Moves theta by the moments as they are now.
   void moveTheta(Value total) const {
     Value mean = k.div(sum(tensor.rows,
                            [&](Value i) {

@@ -67,7 +67,7 @@ Value hone::zeroedGradient(Value result, KernelBuilder &k) {
 }
 
 void hone::emitZeros(Value to, KernelBuilder &k) {
-  // Of a coded state the bytes, as where a run starts.
+  // A coded state gets zero bytes, as where a run starts.
   Type element = cast<MemRefType>(to.getType()).getElementType();
   Value zero = arith::ConstantOp::create(
       k, cast<TypedAttr>(Builder(element.getContext()).getZeroAttr(element)));

@@ -96,7 +96,7 @@ struct Method {
                                        const rt::Setting &setting) = nullptr;
   /// The first of its rules that is broken.
   std::optional<Problem> (*findProblem)(const MethodFacts &facts) = nullptr;
-  /// Of each setting of its own, once for methods that share one.
+  /// An example of each setting of its own, once for methods that share one.
   llvm::ArrayRef<KeyExample> examples = {};
 };
 

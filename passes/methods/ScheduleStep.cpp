@@ -57,7 +57,7 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
   }
 
 private:
-  /// That settings and model keep the rules of methods.
+  /// Checks that settings and model keep the rules of methods.
   LogicalResult check(const StepSettings &settings, const StepModel &model,
                       const LayerParts &cut) {
     std::optional<Problem> problem = findMethodProblem(

@@ -228,7 +228,7 @@ std::optional<Problem> findUnread(const rt::MethodSettings &own,
           optimizers.front()};
 }
 
-/// That the second method is one that can be compared.
+/// The second method must be one that can be compared.
 static std::optional<Problem>
 findProblemOfComparison(const rt::Settings &settings, IsGiven isGiven) {
   const rt::TrainSettings &train = settings.train;
@@ -264,7 +264,7 @@ findProblemOfComparison(const rt::Settings &settings, IsGiven isGiven) {
   return std::nullopt;
 }
 
-/// Those of one method, and of its comparison.
+/// Problems of one method, and of its comparison.
 static std::optional<Problem> findProblemOf(const rt::Settings &settings,
                                             const rt::MethodSettings &own,
                                             IsGiven isGiven,
@@ -296,7 +296,7 @@ static std::optional<Problem> findProblemOf(const rt::Settings &settings,
   return std::nullopt;
 }
 
-/// Of a step as a whole: that parts, ranks and updates go together.
+/// Problems of a step as a whole: parts, ranks and updates must go together.
 static std::optional<Problem> findProblemOfStep(const rt::Settings &settings) {
   const rt::TrainSettings &train = settings.train;
   if (settings.hasParts() && train.optimizer_in_backward)
@@ -319,7 +319,7 @@ static std::optional<Problem> findProblemOfStep(const rt::Settings &settings) {
   return std::nullopt;
 }
 
-/// That all parts with a warm-up can have it in one backward.
+/// All parts with a warm-up must be able to have it in one backward.
 static std::optional<Problem>
 findProblemOfWarmups(const rt::Settings &settings) {
   const rt::Integer *below = nullptr;

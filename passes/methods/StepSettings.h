@@ -54,7 +54,7 @@ std::optional<Problem> findMethodProblem(
 /// Puts parts in the order of their layers; those that have none, or no range,
 /// come last.
 void orderParts(rt::Settings &settings);
-/// Of each part but the last how many layers are below its end; 0 where its
+/// For each part but the last, the number of layers below its end; 0 where its
 /// layers are no range.
 std::vector<int64_t> cutsOf(const rt::Settings &settings);
 /// The cut that `settings` say; of a model without parts none. Fails as

@@ -12,7 +12,7 @@ namespace hone {
 /// `element`.
 std::string conversionName(mlir::RankedTensorType from, mlir::Type element);
 
-/// That block; adds it before the symbol `user` if there is none.
+/// The block of that name; adds it before the symbol `user` if there is none.
 BlockOp getConversion(mlir::SymbolTable &symbols, mlir::RankedTensorType from,
                       mlir::Type element, mlir::Operation *user);
 

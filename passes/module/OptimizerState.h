@@ -23,9 +23,9 @@ public:
   struct Range {
     int64_t offset, elements;
   };
-  /// Of the parameters of `slice`.
+  /// The range of the parameters of `slice`.
   Range rangeOf(const StateSlot &slot, const ThetaSlice &slice) const;
-  /// Of the whole vector.
+  /// The elements of the whole vector.
   int64_t elementsOf(const StateSlot &slot) const;
   int64_t bytesOf(const StateSlot &slot) const;
 

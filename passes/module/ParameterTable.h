@@ -24,7 +24,8 @@ struct Parameter {
   bool trainable;
   Init init;           ///< trainable only
   StorageAttr storage; ///< null: as typed
-  /// Of its first stored tensor among the weights, or among the trainable.
+  /// The index of its first stored tensor among the weights, or of the
+  /// parameter among the trainable.
   int64_t index;
   /// Trainable only: which of the layers, and elements from the start of theta.
   int64_t layer = 0, offset = 0;

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace hone {
 
-/// Those that are given, or the names of parts that have none.
+/// The given names, or default ones if there are none.
 static std::vector<std::string> namesOf(size_t count,
                                         ArrayRef<std::string> given) {
   if (!given.empty())

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// Cuts layers, of which each takes `seconds`, into `modules` of one layer or
+/// Cuts layers, each of which takes `seconds`, into `modules` of one layer or
 /// more, so that the slowest takes the least time; among such cuts the lowest
 /// module has most layers, then the next one. Returns how many layers are below
 /// each cut. There are as many layers as modules.

@@ -339,7 +339,7 @@ void PartExtraction::exchange(Operation *op, ScheduleOp schedule) {
     if (own < lowest || own > highest)
       continue;
     std::string channel = channelOf(op, result.getResultNumber(), schedule);
-    // Of a batch, which goes up.
+    // The inputs of a batch, which goes up.
     auto inputs = [&](int64_t place) {
       return isa<LoadOp>(op) ? inputsFrom(place, result) : DictionaryAttr();
     };

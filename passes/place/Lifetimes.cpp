@@ -64,7 +64,7 @@ Buffer Lifetimes::during(Operation *op, int64_t bytes) const {
   return {bytes, position(op), position(op)};
 }
 
-/// Of a body that this one's ops run.
+/// The lifetimes of a body that this one's ops run.
 struct Lifetimes::Callee {
   explicit Callee(mlir::Block &body)
       : body(body), lifetimes(body), shared(body, lifetimes) {}

@@ -32,14 +32,14 @@ public:
   PlacedOffset of(RegionOp region) const;
   /// Rows of a tile, each counted as HONE_PLACE_BYTES.
   PlacedOffset heights(RowTilesOp tiles) const;
-  /// From one slot of a pool to the next.
+  /// The bytes from one slot of a pool to the next.
   PlacedOffset strides(mlir::Type pool) const;
 
   /// The number of `offset`, its place in the runtime's words; HONE_NO_PLACE if
   /// all placements have it at the same.
   uint32_t find(const PlacedOffset &offset) const;
 
-  /// Of a placement, by number, as hone_placement has them.
+  /// The offsets of a placement, by number, as hone_placement has them.
   std::vector<uint32_t> offsetsIn(unsigned placement) const;
 
   /// How many the module's program has.

@@ -69,7 +69,7 @@ private:
   SharedMemory shared;
   ArrayRef<PlacedRows> rows;
   int64_t apartColumns, end;
-  /// Of each placement, the same ones.
+  /// The same buffers for each placement.
   SmallVector<std::vector<Buffer>> buffers;
   /// First values of chains to their buffer.
   llvm::DenseMap<Value, size_t> bufferOf;

@@ -26,9 +26,9 @@ struct PlacedRows {
 /// before.
 std::vector<int64_t> halvedRows(int64_t rows, int64_t halvings);
 
-/// Of the placements of `module`, the one for hone.max_rows first; `most` is
-/// that of all. Of one row without that attribute, without which nothing can be
-/// placed.
+/// The rows of each placement of `module`, the one for hone.max_rows first; all
+/// have its `most`. One row without that attribute, without which nothing can
+/// be placed.
 llvm::SmallVector<PlacedRows> placedRows(mlir::Operation *module);
 
 /// Rows of a tile in a placement, by code for tiles of `tileRows`: in

@@ -65,7 +65,7 @@ private:
   int64_t batches = 0, scalars = 0;
   std::vector<PlacedValue> values;
   llvm::SmallVector<std::vector<Buffer>> buffers; ///< of each placement
-  /// Of runs, and of the lanes of a repeat, which runs share.
+  /// Working sets of runs, and of a repeat's lanes, which runs share.
   llvm::DenseMap<mlir::Operation *, size_t> workingSets;
   llvm::DenseMap<std::pair<mlir::Operation *, int64_t>, size_t> lanes;
 };

@@ -39,7 +39,7 @@ static bool multipliesMatrices(Operation *op, int64_t flops, int64_t rows) {
 }
 
 namespace {
-/// Of one op that is not a loop over tiles.
+/// The counts of one op that is not a loop over tiles.
 struct OpCounts {
   StepCounts counts;
   StorageAttr stored; ///< of the weight of a product
@@ -105,7 +105,7 @@ static std::string familyOf(Operation *op, const OpCounts &counted,
   return family;
 }
 
-/// Of `batch`, the counts of an op for `rows` rows, those of one of `tiles`,
+/// The share of one of `tiles` in `batch`, the counts of an op for `rows` rows,
 /// and how many tiles there are. On average half of a block of keys is computed
 /// in vain before a tile's first sequence, and half of the longest sequence is
 /// left to the next tile. Attention is counted as of a batch without tiles.

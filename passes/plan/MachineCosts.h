@@ -27,20 +27,21 @@ struct FamilyCosts {
 struct MachineCosts {
   MachineProfile rates;
   std::map<std::string, FamilyCosts> families;
-  /// Of a file that values rest in, written or read, the slower of both.
+  /// The rate of the file that values rest in: of writing or reading, the
+  /// slower.
   double diskBytesPerSecond = 1e9;
   double stepSeconds = 0;  ///< of a step, beside its counted kernels
   std::string digest = {}; ///< SHA-256 of the file; empty: nominal rates
   int64_t threads = 0;     ///< that were measured; 0: unknown
 
-  /// Of kernels of one family.
+  /// The seconds of kernels of one family.
   double seconds(const std::string &family, const StepCounts &counts,
                  bool bfloat16Products) const {
     auto known = families.find(family);
     return known == families.end() ? counts.seconds(rates, bfloat16Products)
                                    : known->second.seconds(counts);
   }
-  /// Of a step.
+  /// The seconds of a step.
   double seconds(const FamilyCounts &step, bool bfloat16Products) const {
     // A sum of integers, rounded once.
     if (families.empty())
@@ -50,10 +51,11 @@ struct MachineCosts {
       sum += seconds(family, counts, bfloat16Products);
     return sum;
   }
-  /// Of a step that computes for `computing` seconds and beside that writes so
-  /// many bytes to a file and reads them again: the one beside the forwards of
-  /// layers, a third of it at the least, the other beside their backwards. The
-  /// step waits for bytes that the disk has not moved in that time.
+  /// The seconds of a step that computes for `computing` seconds and meanwhile
+  /// writes so many bytes to a file and reads them again: it writes beside the
+  /// forwards of layers, a third of the time at least, and reads beside their
+  /// backwards. The step waits for bytes that the disk has not moved in that
+  /// time.
   double secondsWithFile(double computing, int64_t bytes) const {
     const double late = double(bytes) / diskBytesPerSecond - computing / 3;
     // Each way a core copies all of it.
@@ -66,7 +68,7 @@ struct MachineCosts {
                  int64_t bytesInFile) const {
     return secondsWithFile(seconds(step, bfloat16Products), bytesInFile);
   }
-  /// By a thread beside those that compute.
+  /// The rate of a thread beside those that compute.
   static constexpr double copiedBytesPerSecond = 1e10;
 };
 

@@ -10,7 +10,7 @@ namespace hone {
 struct MachineProfile {
   double flopsPerSecond = 4.75e11; ///< of products with the model's weights
   double bfloat16FlopsPerSecond = 9e11; ///< the same with bfloat16 operands
-  /// Of all other operations: attention, norms, thin products of LoRA.
+  /// The rate of all other operations: attention, norms, thin products of LoRA.
   double otherFlopsPerSecond = 2.1e11;
   double bytesPerSecond = 6e10;
   double fillsPerSecond = 3e10;

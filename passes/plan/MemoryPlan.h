@@ -29,10 +29,10 @@ enum class MemoryDomain { Host, Device, SharedDevice };
 /// device.
 struct LoweredSizes {
   int64_t threadBytes = 0; ///< private scratch of each thread
-  /// Of the program's constants and of the calls in its code.
+  /// Bytes of the program's constants and of the calls in its code.
   int64_t tableBytes = 0;
 
-  /// Of a module after buildSizing(), or after phase Lower.
+  /// The sizes of a module after buildSizing(), or after phase Lower.
   static LoweredSizes of(mlir::ModuleOp lowered);
 };
 
@@ -85,13 +85,14 @@ struct MemoryPlan {
   /// rates in benchmarks are counted from it.
   StepCounts counts;
   FamilyCounts families; ///< the same by families of kernels
-  /// The parts of it; only where a plan is shown.
+  /// The counts by kernel; only where a plan is shown.
   std::vector<KernelCounts> kernels;
   /// Its estimated time; 0 if not known.
   double seconds = 0;
-  /// Of the file of costs that estimates are from; empty: nominal rates.
+  /// The digest of the file of costs behind the estimates; empty: nominal
+  /// rates.
   std::string profileDigest;
-  /// That of the longest launch, for which a step that stops waits.
+  /// The longest launch, for which a step that stops waits.
   double longestLaunch = 0;
   /// The planner's decisions; none for a policy that was given by name.
   struct Choice {

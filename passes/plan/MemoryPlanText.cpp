@@ -21,7 +21,7 @@ static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
   os << '\n';
 }
 
-/// Of which three digits say something, however small the model is.
+/// A time in a unit that shows three digits, however small the model is.
 static std::string timeOf(double seconds) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace hone {
 
-/// Of each thread: the part that it verifies, and the last one before it.
+/// Bytes of each thread: the part that it verifies, and the last one before it.
 static constexpr int64_t kVerified = 2 * HONE_RESIDENT_UNIT_BYTES;
 static_assert(HONE_RESIDENT_UNIT_BYTES % HONE_DIGEST_PART_BYTES == 0);
 
@@ -34,7 +34,7 @@ public:
   };
   using Tensors = SmallVector<Tensor *, 3>;
 
-  /// Of one layer's parameter. A tensor stays where it is.
+  /// Adds the tensors of one layer's parameter. A tensor stays where it is.
   Tensors add(StringRef prefix, ParameterOp parameter);
   /// After the last add().
   void number();
@@ -70,7 +70,7 @@ private:
 
   void call(CallOp op);
   ArrayRef<Frozen> frozenOf(StringRef block);
-  /// Those of frozenOf() in the layer `prefix`.
+  /// The tensors of frozenOf() in the layer `prefix`.
   const TensorsOfBlock &tensorsOf(StringRef block, StringRef prefix);
   /// Bytes that are in memory when `rows` rows of a parameter were read.
   int64_t bytesOf(ParameterOp parameter, int64_t rows) const;

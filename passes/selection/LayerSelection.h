@@ -26,7 +26,7 @@ public:
                                               const TrainedPart &part);
 
   const SelectionRule &rule() const { return own; }
-  /// Of the gradient's entry, for selectLayers().
+  /// The slots of the gradient's entry, for selectLayers().
   std::optional<int64_t> slots() const { return inputs; }
   /// The numbers that selectLayers() adds to that entry's arguments, before
   /// begin().
@@ -34,7 +34,7 @@ public:
     wantedNumbers.assign(numbers.begin(), numbers.end());
   }
   llvm::ArrayRef<llvm::StringRef> layers() const { return prefixes; }
-  /// Those that an update is of only if they are selected; empty: all.
+  /// Layers that are updated only if they are selected; empty: all.
   llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
     return updatesAll ? llvm::ArrayRef<llvm::StringRef>() : prefixes;
   }
@@ -81,7 +81,7 @@ private:
   bool updatesAll = true;
   mlir::Type integers, floats; ///< one for each layer
   EntryOp zeroState;
-  /// Of the schedule that is written.
+  /// Values of the schedule that is written.
   Value mask, past, importance, selected, counts;
   llvm::SmallVector<Value> values;
 };

@@ -357,13 +357,13 @@ LogicalResult selectLayers(EntryOp gradient, ArrayRef<LayerNumbers> numbers,
       setCondition(call, mask, index, {});
       continue;
     }
-    // Nothing is computed that nobody reads.
+    // Unread values are not computed.
     bool isExact = !slots && !call->use_empty();
     BlockOp passThrough =
         isExact && !skips ? BlockOp() : substitutes.passThrough(call);
     BlockOp frozen = isExact ? substitutes.withoutSinks(call) : BlockOp();
     if (isExact && skips) {
-      // Of two calls one runs at most; the other passes the cotangent on.
+      // At most one of two calls runs; the other passes the cotangent on.
       OpBuilder builder(call);
       auto through = cast<CallOp>(builder.clone(*call));
       through.setBlock(passThrough.getName());

@@ -48,7 +48,8 @@ enum class LayerNumbers {
   Skips,   ///< zero: a cotangent goes through it, and it is not selected
 };
 
-/// Those that selectLayers adds to the arguments of `gradient`, in this order.
+/// The numbers that selectLayers adds to the arguments of `gradient`, in this
+/// order.
 llvm::SmallVector<LayerNumbers> selectedNumbers(EntryOp gradient, bool hasSlots,
                                                 LayerFilter layers = nullptr);
 

@@ -138,8 +138,8 @@ static SmallVector<MemRefType> partsOf(LoraLike op, int64_t maxRows) {
   return productPartsType(op, op.getWeight(), maxRows);
 }
 
-/// Those parts; `h = scale * x A^T`, unless it is a result; A, if it is formed
-/// once.
+/// The parts of partsOf(); `h = scale * x A^T`, unless it is a result; A, if it
+/// is formed once.
 SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
   SmallVector<MemRefType> buffers = partsOf(*this, maxRows);
   if (!getH())
@@ -315,8 +315,8 @@ LogicalResult RowLengthsOp::verify() {
   });
 }
 
-/// Of parameters alone, for any number of rows: B A, and its sum with the
-/// weight squared and added up.
+/// Counts parameters alone, not rows: B A, and its sum with the weight squared
+/// and added up.
 int64_t RowLengthsOp::getFlops(int64_t) {
   return (2 * getA().getType().getDimSize(0) + 3) *
          getWeight().getType().getNumElements();

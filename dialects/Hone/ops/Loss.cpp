@@ -14,9 +14,9 @@ namespace hone {
 // alternative without it: to form it is to run the forward pass.
 //===----------------------------------------------------------------------===//
 
-/// Of the rows that have a target: logits of one tile of the vocabulary, x, the
-/// row's number with their count after the last, maximum and sum so far,
-/// target's logit, result.
+/// Buffers of the rows that have a target: logits of one tile of the
+/// vocabulary, x, the row's number with their count after the last, maximum and
+/// sum so far, target's logit, result.
 template <typename LossLike>
 static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
   Type element = elementType(op.getX());

@@ -45,7 +45,8 @@ def Hone_OffloadOp : Hone_FileOp<"offload"> {
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$offset);
   let assemblyFormat = "$x `to` $offset attr-dict `:` type($x)";
   let extraClassDeclaration = [{
-    /// Of offsets in the file: pages of the system's cache are let go whole.
+    /// The alignment of offsets in the file: pages of the system's cache are
+    /// released whole.
     static constexpr int64_t alignment = 4096;
 
     /// Bytes that are written with `rows` rows.

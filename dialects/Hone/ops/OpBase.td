@@ -68,7 +68,7 @@ def Hone_RandomKey : Type<
     CPred<"$_self == ::hone::randomKeyType($_self.getContext())">,
     "tensor<4xi32>", "::mlir::RankedTensorType">,
   BuildableType<"::hone::randomKeyType($_builder.getContext())">;
-// Of random directions, one for each: a step's record of them.
+// A step's record of random directions, one number for each.
 def Hone_Coefficients : Type<
     And<[1DTensorOf<[F32]>.predicate, HasStaticShapePred]>,
     "a known number of f32", "::mlir::RankedTensorType">;

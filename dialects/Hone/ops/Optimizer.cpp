@@ -77,7 +77,7 @@ SmallVector<StateSlot> LionOp::getStateSlots(Type computed) {
   return {momentum(computed, getNarrow())};
 }
 
-/// Of an op that reads each gradient several times.
+/// Verifies an op that reads each gradient several times.
 static LogicalResult verifyUpdateOfTensors(UpdateOpInterface op) {
   // (C4)
   if (op.getDirectionCoefficients())

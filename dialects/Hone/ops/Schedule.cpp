@@ -234,7 +234,7 @@ LogicalResult RepeatOp::verifyRegions() {
     if (value != argument && llvm::is_contained(body.getArguments(), value))
       return yield.emitOpError("expects no carried value in the place of "
                                "another");
-  // (C2): what a repeat inside reads, it reads at its own stage.
+  // (C2): a repeat inside reads values at its own stage.
   for (Operation &op : body.without_terminator()) {
     int64_t stage = stageOf(&op);
     if (stage < 0)

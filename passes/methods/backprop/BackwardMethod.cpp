@@ -109,7 +109,7 @@ FailureOr<EntryOp> BackwardMethod::findGradient() {
   return copy;
 }
 
-/// Begins the names of entries that update.
+/// The name, or its end, of entries that update.
 static StringRef updateName() { return stringifyPhase(Phase::Update); }
 
 std::string BackwardMethod::zeroName() const {
@@ -176,8 +176,8 @@ LogicalResult BackwardMethod::createEntries() {
       failed(checkNamesAreFree(model.module, entryNames())))
     return failure();
   zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {}, zeroName());
-  // Of the entry without the argument that accumulation adds: such a step has
-  // one batch.
+  // Copies the entry without the argument that accumulation adds: such a step
+  // has one batch.
   if (options.inBackward)
     createUpdatingEntries();
   for (EntryOp entry : {gradient, ofAll})

@@ -39,7 +39,7 @@ private:
   struct Part {
     explicit Part(TrainedPart trained) : trained(std::move(trained)) {}
 
-    /// Those that an update is of only if they are selected; empty: all.
+    /// Layers that are updated only if they are selected; empty: all.
     llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
       return selection ? selection->conditionalLayers()
                        : llvm::ArrayRef<llvm::StringRef>();
@@ -53,7 +53,7 @@ private:
     TrainedPart trained;
     std::optional<LayerSelection> selection; ///< none: all in every step
     EntryOp squares, update;
-    /// Of the schedule that is written.
+    /// Values of the schedule that is written.
     Value squaresNow, length, rate;
   };
 
@@ -61,9 +61,9 @@ private:
   /// The gradient's entry; a copy for a compared method.
   mlir::FailureOr<EntryOp> findGradient();
   mlir::LogicalResult selectLayers();
-  /// Of the entry that zeroes the gradient.
+  /// The name of the entry that zeroes the gradient.
   std::string zeroName() const;
-  /// Of all entries that createEntries() adds.
+  /// The names of all entries that createEntries() adds.
   std::vector<std::string> entryNames() const;
   /// Copies of the gradient's entry that update.
   void createUpdatingEntries();
@@ -88,7 +88,7 @@ private:
   EntryOp ofAll;    ///< of all of them, in a warm-up; null: there is none
   /// The same where they update.
   EntryOp updating, updatingAll;
-  /// Of the schedule that is written.
+  /// Values of the schedule that is written.
   Value scale, yes, isWarm;
   llvm::SmallVector<Value> selected;
 };

@@ -82,7 +82,7 @@ private:
   EntryOp updateEntry, estimateEntry;
   std::optional<UpdateScalars> scalars;
   llvm::SmallVector<double> lastScales, rises; ///< of `scaled`
-  /// Of the schedule that is written.
+  /// Values of the schedule that is written.
   Value first, count, weight, found, rate;
   Value isDue; ///< whether there is an update; null: there is
 };

@@ -100,7 +100,7 @@ static std::optional<Problem> findUnread(const rt::MethodSettings &own,
   return std::nullopt;
 }
 
-/// Of a ratio that a plan is to find.
+/// Problems of a ratio that a plan is to find.
 static std::optional<Problem> findProblemOfPlan(const MethodFacts &facts) {
   const rt::MethodSettings &own = facts.own;
   const rt::TrainSettings &train = facts.settings.train;
