@@ -40,7 +40,7 @@ mlir::LogicalResult onlyActive(mlir::Operation *op,
 mlir::Value sumOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
                   mlir::Value b);
 
-/// Which operand the bias is of an op that has one.
+/// The index of the bias among the operands of an op that has one.
 template <typename LinearLike>
 std::optional<unsigned> biasIndex(LinearLike op) {
   if (!op.getBias())

@@ -35,9 +35,9 @@
 
 namespace hone {
 
-/// The type that ops on elements of `type` compute in, in which their
-/// statistics, their sums and their trainable parameters are: f32 for bf16, and
-/// else `type` itself. Takes and gives shaped types as well.
+/// The type in which ops on elements of `type` compute, and of their
+/// statistics, sums and trainable parameters: f32 for bf16, and else `type`
+/// itself. Takes and gives shaped types as well.
 mlir::Type computeType(mlir::Type type);
 
 /// tensor<f64> and tensor<i64>, the single numbers of a schedule, and

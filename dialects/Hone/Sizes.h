@@ -94,9 +94,9 @@ HeadParts headParts(int64_t heads, int64_t kvHeads, int64_t iterations);
 
 /// A double for each row: parts of a sum that is taken in order.
 mlir::MemRefType perRow(mlir::MLIRContext *context, int64_t rows);
-/// Where a parameter is written down that is read many times, if each reading
-/// would make its random numbers again; else nothing. `byElement`: also if it
-/// is in groups, of which products alone read rows.
+/// A buffer for a parameter that is read many times, if each read would make
+/// its random numbers again; else nothing. `byElement`: also if it is in
+/// groups, whose rows only products read.
 llvm::SmallVector<mlir::MemRefType> formedOnce(mlir::Value parameter,
                                                bool byElement = false);
 

@@ -16,9 +16,9 @@ namespace hone {
 /// Numbers of magnitude at most 1, ascending.
 struct StateCode {
   std::array<float, 256> values;
-  /// A number above `bounds[i]` has a higher code than i; the last is never
-  /// asked. Half way to the next value, but for that of a zero at the
-  /// beginning, which is zero: no other number becomes one.
+  /// A number above `bounds[i]` has a higher code than i; the last bound is
+  /// never used. A bound is half way to the next value, but that of a zero at
+  /// the beginning is zero: no other number becomes zero.
   std::array<float, 256> bounds;
 };
 

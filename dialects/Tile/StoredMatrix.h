@@ -18,8 +18,8 @@ mlir::Value loadStored(ScalarBuilder &b, tile::ReadRowOp op, mlir::Type element,
 mlir::Value loadStored(ScalarBuilder &b, tile::ProductOp op, mlir::Type element,
                        mlir::Value row, mlir::Value column);
 
-/// `count` neighbours in a row of a packed `w`, from a column on with which
-/// bytes begin, and which is not in the middle of so many numbers.
+/// `count` neighbours in a row of a packed `w`, from a column on that begins a
+/// byte and is a multiple of `count`.
 llvm::SmallVector<mlir::Value> loadPacked(ScalarBuilder &b, tile::ProductOp op,
                                           mlir::Type element, mlir::Value row,
                                           mlir::Value column, int64_t count);

@@ -28,9 +28,9 @@ def TileDialect : Dialect {
     here allocates: buffers are views of the arena (`tile.view`) or private
     scratch (`tile.parallel`).
 
-    The runtime calls functions with the attribute `tile.entry`. It takes
+    The runtime calls functions with the attribute `tile.entry`. They take
     nothing: `tile.rows`, `tile.base`, `tile.weight` and `tile.argument` say
-    what it works on, and a target knows where that is. Memory is touched inside
+    what they work on, and a target knows where that is. Memory is touched inside
     `tile.parallel` alone, so which loops run is a function of the rows and of
     the numbers that `tile.number` reads. Functions with the attribute
     `tile.host` are the exception: they run on the host, on scalars.

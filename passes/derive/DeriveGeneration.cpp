@@ -181,7 +181,7 @@ LogicalResult DeriveGeneration::derive(ModuleOp module) {
   module->setAttr(HoneDialect::getMaxPositionsAttrName(),
                   builder.getI64IntegerAttr(positions));
   // One row is read as fast as memory allows, or it agrees to the bit with
-  // those of a long piece; people wait for the first.
+  // those of a long piece. Speed wins, since people wait for it.
   module->setAttr(HoneDialect::getAnyOrderProductsAttrName(),
                   builder.getUnitAttr());
 

@@ -22,17 +22,17 @@ namespace hone {
 
 class ResidualPolicy {
 public:
-  /// `mesp`:    nothing is kept but block inputs, and adjoints recompute what
-  ///            they can (h = xA): MeSP.
+  /// `mesp`:    nothing is kept but block inputs, and adjoints recompute all
+  ///            that they can (h = xA): MeSP.
   /// `store-h`: as mesp, but h is kept from the forward pass: the ablation of
   ///            MeSP, section 5.
   /// `mebp`:    block inputs; the whole block is run again, and within it
   ///            everything is kept that an automatic differentiator keeps.
   /// `narrow`:  as mesp, but values inside the block that are no wider than
-  ///            its inputs are kept, unless cheap ops recompute them from what
-  ///            is at hand: attention is not run again, the MLP is.
-  /// `products`: everything that an adjoint reads is kept, but for what cheap
-  ///            ops recompute from what is at hand (JAX: dots_saveable).
+  ///            its inputs are kept, unless cheap ops recompute them from
+  ///            values at hand: attention is not run again, the MLP is.
+  /// `products`: everything that an adjoint reads is kept, but for values that
+  ///            cheap ops recompute from others (JAX: dots_saveable).
   /// `full`:    everything that an adjoint reads is kept; nothing is
   ///            recomputed.
   ///

@@ -29,15 +29,16 @@ public:
   /// Adds `@name`, a copy of `entry`, which returns the loss, with the key of
   /// `hone.direction` for an argument and the derivative of the loss for a
   /// second result. Parameters of the layers that `moves` has are moved; with
-  /// `scaled`, which are then all layers with such, by so many times their
-  /// directions as another argument, an f64 for each, says. Fails with a
-  /// diagnostic if a name is taken, nothing trains, or an op has no tangent.
+  /// `scaled`, which are then all layers with such parameters, another argument
+  /// has a factor for each one's direction, an f64. Fails with a diagnostic if
+  /// a name is taken, nothing trains, or an op has no tangent.
   mlir::FailureOr<EntryOp> create(EntryOp entry, llvm::StringRef name,
                                   LayerFilter moves,
                                   llvm::ArrayRef<llvm::StringRef> scaled = {});
 
 private:
-  /// How parameters of a call move: not, along a direction, or some of it.
+  /// How parameters of a call move: not at all, along a direction, or along a
+  /// scaled one.
   enum class Moves { No, Whole, Scaled };
 
   /// The copy of `block` whose arguments `active` have tangents, and whose

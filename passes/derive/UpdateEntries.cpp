@@ -49,11 +49,11 @@ struct GradientSource {
   Value key, coefficients; ///< of random directions
   ArrayAttr layers;        ///< those it is of; null: all, or one
   int64_t index = 0;       ///< in vectors of a scalar for each layer
-  bool isAlways = false;   ///< beside such: it has an update in every step
+  bool isAlways = false;   ///< not of a mask: updated in every step
 };
 } // namespace
 
-/// Creates the optimizer's op on `given`, which `meaning` says.
+/// Creates the optimizer's op on `given`, the arguments that `meaning` names.
 static void createUpdate(OpBuilder &builder, Location loc,
                          const Optimizer &optimizer,
                          const UpdateScalars &meaning, ValueRange given,

@@ -109,7 +109,7 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base,
   SmallVector<int64_t> bytes;
   for (unsigned i = 0; i < offsets.placements(); ++i)
     bytes.push_back(slot.bytesIn(i));
-  // One number is that of the type, which memory has not.
+  // If all are equal, the type has the number, unless it is memory.
   if (!llvm::all_equal(bytes) || isa<tile::MemoryType>(type))
     view.getDefiningOp()->setAttr(tile::kPlacedBytesAttrName,
                                   builder.getDenseI64ArrayAttr(bytes));
@@ -156,7 +156,7 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
 }
 
 /// The element-wise op that reads the first result of `op` next and alone, and
-/// that the kernel of `op` can do on the way; null if there is none.
+/// that the kernel of `op` can apply on the way; null if there is none.
 static ElementwiseOpInterface followerOf(Operation &op,
                                          const SharedMemory &shared) {
   if (!op.hasTrait<TakesEpilogue>())

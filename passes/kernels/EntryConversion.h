@@ -74,8 +74,8 @@ private:
   /// Whether that number is not zero.
   mlir::Value isTrue(mlir::Location loc, mlir::Value condition,
                      std::optional<int64_t> element = std::nullopt);
-  /// Emits `body` for where that is so, and `otherwise` for where it is not;
-  /// without a condition, `body` for always.
+  /// Emits `body` to run if that is so, and `otherwise` to run if not; without
+  /// a condition, `body` alone.
   void emitWhen(mlir::Location loc, mlir::Value condition,
                 std::optional<int64_t> element, llvm::function_ref<void()> body,
                 llvm::function_ref<void()> otherwise = nullptr);
@@ -118,7 +118,7 @@ private:
   template <typename SquaresOp>
   mlir::LogicalResult convertSquares(SquaresOp op, llvm::StringRef vector,
                                      mlir::Type element);
-  /// Calls a function of rows and `arguments` that does `op`, whose body
+  /// Calls a function of rows and `arguments` that computes `op`. Its body
   /// depends on the kind of `op` and the arguments' types alone. The first call
   /// makes it and names it after `name`: equal layers share one, as they share
   /// blocks.

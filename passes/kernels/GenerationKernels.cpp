@@ -2,8 +2,8 @@
 //
 // Attention reads the caches as it reads rows: a strip of scores over the
 // positions that a few queries see (AttentionStrips.h). Strips begin where a
-// block of sums does, counted from position 0, so that a row's sums are taken
-// alike whichever rows come with it.
+// block of sums does, counted from position 0, so that a row's sums do not
+// depend on the rows that come with it.
 //
 //===----------------------------------------------------------------------===//
 

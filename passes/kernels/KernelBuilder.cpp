@@ -179,8 +179,8 @@ Value KernelBuilder::countIf(Value count, int64_t most,
 
 Value KernelBuilder::search(Value from, Value to, int64_t most,
                             function_ref<Value(Value)> isBelow) {
-  // As many steps as the longest range needs. Where nothing is left, the last
-  // question is asked again, and its answer changes nothing.
+  // As many steps as the longest range needs. Steps after the end repeat the
+  // last comparison, which changes nothing.
   Value last = sub(to, index(1)), state[] = {from, to};
   auto halving = scf::ForOp::create(
       *this, index(0), index(llvm::Log2_64_Ceil(most + 1)), index(1), state,
@@ -276,7 +276,8 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   }
   if (tiling.scratch)
     memory.push_back(tiling.scratch);
-  // Rows that are one tile's are not counted, so that they are seen to be.
+  // Rows of a single tile are not counted at run time: one tile stays visible
+  // as a constant.
   if (getConstantIntValue(tiling.rows).value_or(height + 1) <= height)
     height = 0;
   Value zero = index(0);

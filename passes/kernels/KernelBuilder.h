@@ -20,8 +20,8 @@
 
 namespace hone {
 
-/// How a parameter is read where that is more than loading its elements. All
-/// kernels read parameters by KernelBuilder's words, which know.
+/// How a parameter is read if a read does more than load elements. All kernels
+/// read parameters through KernelBuilder, which knows.
 struct ParameterView {
   /// For packed integers, see #hone.storage: memref<out x groups x f32>.
   mlir::Value scales, biases;
@@ -29,7 +29,7 @@ struct ParameterView {
   /// See hone.perturbed: memref<4xi32>, memref<f64>, and an i64, the stream's
   /// hash.
   mlir::Value key, scale, stream;
-  /// A read gives the direction in the parameter's place, as long as it is or
+  /// A read gives the direction instead of the parameter, at its own length or
   /// scaled.
   bool isDirection = false;
 
@@ -50,7 +50,7 @@ struct Buffers {
   llvm::DenseMap<mlir::Value, ParameterView> parameters;
   /// Op to the hash of the random stream that it draws from, an i64.
   llvm::DenseMap<mlir::Operation *, mlir::Value> streams;
-  /// The row of the batch that kernels have as their first; null: its first.
+  /// The row of the batch that is the first of kernels; null: row 0.
   mlir::Value firstRow;
 };
 
@@ -83,7 +83,7 @@ public:
 
   /// Locations of emitted ops begin with the name of `op`, then its site.
   /// `rows`: rows of this batch, at most `maxRows`. `follower` may be null: it
-  /// reads the first result of `op` and is done to each element before that
+  /// reads the first result of `op` and is applied to each element before it
   /// would be stored; see Product::completes.
   KernelBuilder(mlir::Operation *op, mlir::OpBuilder &builder,
                 const Buffers &buffers, const KernelSettings &settings,
@@ -102,7 +102,7 @@ public:
   Value workspace(mlir::Operation *op, unsigned i) const {
     return buffers.workspaces.at(op)[i];
   }
-  /// Whether `op` has so many, which it decides itself.
+  /// Whether `op` has a workspace `i`.
   bool hasWorkspace(mlir::Operation *op, unsigned i) const {
     return i < buffers.workspaces.at(op).size();
   }
@@ -233,10 +233,10 @@ public:
     /// Incomplete elements are here, from the first element on; null: in `c`.
     Value sums = {};
   };
-  /// The product for a tile, which is also where it is written in `c`.
+  /// The product for a tile; it is written to the same place of `c`.
   Product productFor(const Tile &tile, Value c, const Piece &a, const Piece &w,
                      Value depth) const;
-  /// Makes it that of the tile's part of its terms, with `depth` in all.
+  /// Limits `product` to the tile's part of its terms, of `depth` in all.
   void takePart(Product &product, const Tile &tile, int64_t depth);
   /// c = epilogue(the sum of all `parts` in their order), completes `c`.
   void joinParts(Value parts, Value c, Epilogue epilogue = nullptr);
@@ -249,10 +249,10 @@ public:
   }
   /// The same of a thin product of `a` and `w`.
   bool roundsThin(Value a, Value w) const;
-  /// Whether a sum over rows may be a matrix unit's, one side of which is
-  /// bfloat16 and the other one stays as it is.
+  /// Whether a matrix unit may sum over rows, with one side in bfloat16 and the
+  /// other one as it is.
   bool sumsRowsInAnyOrder(Value a, Value w) const;
-  /// False if there is a follower and no product did it.
+  /// False if there is a follower that no product applied.
   bool didFollower() const { return !follower || wasFollowed; }
 
 private:

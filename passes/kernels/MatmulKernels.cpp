@@ -348,7 +348,7 @@ static void transposedRowSums(KernelBuilder &k, Value gradient, bool accumulate,
   });
 }
 
-/// Where the gradient `result` goes, and whether it is added there.
+/// The place of the gradient `result`, and whether it is added there.
 static std::pair<Value, bool> destinationOf(KernelBuilder &k, Value result) {
   Value sink = k.sink(result);
   return {sink ? sink : k.buffer(result), bool(sink)};

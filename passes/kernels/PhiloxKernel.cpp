@@ -13,8 +13,8 @@ using namespace hone;
 namespace {
 /// 32-bit words. Lanes of a vector multiply 32 bits of 64: there a word is the
 /// lower half of 64 bits, whose upper half may be anything, so that no lane
-/// moves between two rounds. The threads of a target that cuts rows have words
-/// as such.
+/// moves between two rounds. Threads of a target that cuts rows have plain
+/// 32-bit words.
 class Words {
 public:
   explicit Words(KernelBuilder &k)

@@ -1,7 +1,7 @@
 //===- SequenceLoop.h - A loop over tiles of whole sequences --------------===//
 //
-// Which rows a tile has depends on the batch: where loops of an entry are
-// launched, sequence_starts is read. See dialects/Hone/SequenceTiles.h.
+// The rows of a tile depend on the batch: an entry reads sequence_starts where
+// it launches loops. See dialects/Hone/SequenceTiles.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -125,8 +125,8 @@ void hone::emitEstimate(EstimateGradientOp op, Value gradient, Value chunks,
                });
 }
 
-/// A carry out of the 16 bits that bfloat16 lacks, after a random number was
-/// added to them, is as probable as they are large.
+/// A random number is added to the 16 bits that bfloat16 lacks: the larger
+/// these are, the more probable is a carry.
 static Value roundToBfloat16(Value value, Value random, KernelBuilder &k) {
   Type word = k.getI32Type();
   auto constant = [&](int64_t number) -> Value {

@@ -50,7 +50,7 @@ struct UpdateChunk {
 struct UpdateTensor {
   UpdateChunk all;           ///< its elements, without `sums`
   mlir::Value rows, columns; ///< index
-  mlir::Value row, column;   ///< index: its first in slots of such
+  mlir::Value row, column;   ///< index: its first, in such slots
   mlir::Value scaledColumns; ///< index: see parameterTensors()
 };
 
@@ -93,8 +93,8 @@ public:
   forEachChunk(llvm::ArrayRef<mlir::MemRefType> scratch,
                llvm::function_ref<void(const UpdateChunk &, mlir::ValueRange)>
                    body) const;
-  /// The same for each tensor. Rows are computed in their order: no thread
-  /// decides that of a sum.
+  /// The same for each tensor. Rows are computed in their order, so the order
+  /// of a sum depends on no thread.
   void
   forEachTensor(llvm::ArrayRef<mlir::MemRefType> scratch,
                 llvm::function_ref<void(const UpdateTensor &, mlir::ValueRange)>
@@ -117,8 +117,7 @@ public:
   void write(const UpdateElement &at, mlir::Value theta) const {
     store(theta, vectors.theta, at, at.random);
   }
-  /// The number that is remembered of an element in a slot of
-  /// `Extent::Elements`.
+  /// An element's number in a slot of `Extent::Elements`.
   mlir::Value recall(const UpdateElement &at, unsigned slot) const {
     return k.loadAs(element, vectors.state[slot], at.place);
   }

@@ -24,7 +24,7 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     FailureOr<StepSettings> settings = StepSettings::read(getOperation());
     if (failed(settings))
       return signalPassFailure();
-    // Which was a question to this pass.
+    // The attribute is for this pass alone.
     getOperation()->removeAttr(HoneDialect::getMethodAttrName());
     FailureOr<StepModel> model = StepModel::find(getOperation());
     if (failed(model))

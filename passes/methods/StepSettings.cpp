@@ -25,7 +25,7 @@ size_t placeOf(const rt::Settings &settings, const rt::MethodSettings &own) {
   return place;
 }
 
-/// The method of `own`, and that which is compared with it.
+/// The method of `own`, and the method that is compared with it.
 static SmallVector<StringRef> methodsOf(const rt::Settings &settings,
                                         const rt::MethodSettings &own) {
   SmallVector<StringRef> methods = {own.method};
@@ -51,7 +51,7 @@ static Attribute attributeOf(Builder &builder, const rt::Setting &setting) {
   return builder.getStringAttr(setting.text());
 }
 
-/// As Setting::parse reads it; empty: of no kind that settings have.
+/// The text for Setting::parse; empty: of no kind that settings have.
 static std::string textOf(Attribute attribute) {
   if (auto truth = dyn_cast<BoolAttr>(attribute))
     return truth.getValue() ? "true" : "false";

@@ -44,8 +44,8 @@ std::optional<Problem> findUnread(const rt::MethodSettings &own,
                                   llvm::StringRef method,
                                   const rt::Setting &setting);
 
-/// The first rule of methods, or between them, that `settings` break. Of
-/// `layers` there is nothing as long as there is no model.
+/// The first rule of methods, or between them, that `settings` break. `layers`
+/// is null as long as there is no model.
 std::optional<Problem> findMethodProblem(
     const rt::Settings &settings, IsGiven isGiven,
     llvm::function_ref<LayerCounts(const rt::MethodSettings &own)> layers =

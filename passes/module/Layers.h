@@ -19,8 +19,8 @@ namespace hone {
 class Layers {
 public:
   Layers() = default;
-  /// The prefixes of layers in the order of their numbers; one that is there
-  /// again is the layer that it was.
+  /// The prefixes of layers in the order of their numbers; a repeated prefix is
+  /// the same layer.
   explicit Layers(llvm::ArrayRef<llvm::StringRef> prefixes);
 
   /// As the module of `loss` says. Without `hone.layers`: the calls of `loss`

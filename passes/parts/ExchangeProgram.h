@@ -34,9 +34,9 @@ struct ExchangeItem {
   size_t body = 0; ///< Repeat: how many items after it
   // Send and Receive:
   std::string peer, channel, type;
-  /// Whether it is taken in before anybody has posted a receive.
+  /// Whether it may arrive before its receive is posted.
   bool isSmall = false;
-  /// Whether more of it is posted when its receiver waits: a batch, whose rows
+  /// Whether the receiver posts the rest when it waits: a batch, whose rows
   /// come first.
   bool comesInPieces = false;
   int64_t behind = 0;

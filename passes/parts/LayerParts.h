@@ -26,7 +26,7 @@ public:
   llvm::ArrayRef<std::string> names() const { return order; }
   llvm::StringRef last() const { return order.back(); }
 
-  /// Which one calls with `prefix` are of; empty: there are none.
+  /// The part of calls with `prefix`; empty: there are no parts.
   llvm::StringRef partOf(llvm::StringRef prefix) const {
     auto found = parts.find(prefix);
     return found == parts.end() ? llvm::StringRef() : order[found->second];
@@ -45,7 +45,7 @@ private:
   llvm::StringMap<size_t> parts;
 };
 
-/// The layers that something is done to; null: all of them.
+/// A choice of layers; null: all of them.
 using LayerFilter = llvm::function_ref<bool(llvm::StringRef prefix)>;
 
 inline bool hasLayer(LayerFilter filter, llvm::StringRef prefix) {

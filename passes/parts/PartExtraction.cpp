@@ -63,8 +63,8 @@ private:
   bool isLast() const { return part == parts.back(); }
   StringRef before() const { return parts[placeOf(part) - 1]; }
   StringRef after() const { return parts[placeOf(part) + 1]; }
-  /// The values of a step before, which each part has from the one after it in
-  /// the step that follows.
+  /// Receives late values from the part above, and sends them to the one below,
+  /// which has them in its next step.
   void exchangeLate(LateOp late);
   Value integer(OpBuilder &builder, Location loc, int64_t number);
   /// Receives the results of `op`, sends them on, or both.
@@ -94,8 +94,8 @@ private:
   /// Makes one vector of all parts' shares. Both ways along the chain each part
   /// adds its own to the one that it receives and sends that on.
   LogicalResult gather(RunOp run, ScheduleOp schedule);
-  /// Several shares as one; `suffix` tells its function from others of the
-  /// entry that `run` runs.
+  /// Joins several shares; `suffix` tells the function from others of the entry
+  /// that `run` runs.
   Value merge(OpBuilder &builder, RunOp run, ArrayRef<StringRef> owners,
               ArrayRef<Share> shares, StringRef suffix);
   func::FuncOp mergeFunction(ArrayRef<StringRef> owners, ArrayRef<Share> shares,
@@ -393,7 +393,7 @@ void PartExtraction::exchangeLate(LateOp late) {
       SendOp::create(builder, loc, value, before(), channel, /*batch=*/Value(),
                      /*inputs=*/DictionaryAttr(), /*behind=*/1);
       WaitOp::create(builder, loc, value);
-      // Under way when a checkpoint is taken up.
+      // A resumed run has it from the checkpoint: the message was under way.
       const std::string report = channel + ".1";
       ReportOp::create(builder, loc, value, report);
       SettingOp::create(builder, loc, value.getType(), "before." + report);

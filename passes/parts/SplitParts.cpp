@@ -342,9 +342,9 @@ LogicalResult SplitParts::settleStages(RepeatOp repeat) {
 LogicalResult SplitParts::split(EntryOp entry) {
   if (failed(checkPools(entry)))
     return failure();
-  // One that stands at the top would be a piece of its part by itself. Each is
-  // moved once, since several may have the same first user, and after those
-  // that read it.
+  // A pool or an element at the top would be a piece of its part by itself.
+  // Each is moved once, since several may have the same first user, and after
+  // its readers.
   SmallVector<Operation *> early;
   for (Operation &op : entry.getBodyBlock())
     if (isa<PoolOp, ElementOp>(op) && !op.use_empty())

@@ -42,7 +42,7 @@ public:
   /// The offsets of a placement, by number, as hone_placement has them.
   std::vector<uint32_t> offsetsIn(unsigned placement) const;
 
-  /// How many the module's program has.
+  /// The number of placements of the module's program.
   unsigned placements() const { return count; }
 
 private:

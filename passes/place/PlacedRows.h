@@ -45,9 +45,8 @@ int64_t bytesIn(mlir::MemRefType whole, mlir::MemRefType fewer);
 /// Bytes from one slot of a pool, tensor<slots x rows x ...>, to the next.
 int64_t poolStride(mlir::Type pool, PlacedRows rows);
 
-/// A number that depends on the placement, which stands in two attributes: that
-/// of placement 0, and the others. Of an op without the second it is the same
-/// in all.
+/// A number that depends on the placement, in two attributes: that of placement
+/// 0, and the others. An op without the second has one number for all.
 int64_t placedNumber(mlir::Operation *op, llvm::StringRef whole,
                      llvm::StringRef fewer, unsigned placement);
 /// Writes both; the second where there are further placements.

@@ -21,7 +21,7 @@ namespace hone {
 
 /// The counts of one op of a block, over all calls of the block in a step.
 struct KernelCounts {
-  std::string block, kernel; ///< as in hone_kernel, but that nothing is fused
+  std::string block, kernel; ///< as in hone_kernel, but nothing is fused
   StepCounts counts;
   std::string family = {}; ///< see FamilyCounts
 };

@@ -18,7 +18,7 @@ struct MachineProfile {
   /// woken in microseconds, which is in the rates.
   double launchSeconds = 0;
   /// Whether products of activations, as in attention, have the rates of those
-  /// with weights: that they are matrix units', too.
+  /// with weights, as on matrix units.
   bool rowProductsAlike = false;
 };
 

@@ -25,8 +25,7 @@ namespace hone {
 /// its own, or the host's.
 enum class MemoryDomain { Host, Device, SharedDevice };
 
-/// Sizes of a lowered module, in bytes; 0 where it says nothing, as one for a
-/// device.
+/// Sizes of a lowered module, in bytes; 0 where it has none, as for a device.
 struct LoweredSizes {
   int64_t threadBytes = 0; ///< private scratch of each thread
   /// Bytes of the program's constants and of the calls in its code.
@@ -127,8 +126,8 @@ struct MemoryPlan {
 
   void setSizes(const LoweredSizes &sizes);
 
-  /// Reads a placed module, of which no more is known than of how many parts
-  /// its settings are. Fails with a diagnostic if the module is not placed.
+  /// Reads a placed module; `parts`: how many parts its settings have. Fails
+  /// with a diagnostic if the module is not placed.
   static mlir::FailureOr<MemoryPlan>
   read(mlir::ModuleOp module, MemoryDomain domain = MemoryDomain::Host,
        size_t parts = 0);

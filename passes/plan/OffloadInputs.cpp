@@ -1,8 +1,8 @@
 //===- OffloadInputs.cpp - hone-offload-inputs ----------------------------===//
 //
 // A value is written while the call runs that reads it last in the forward, and
-// read while the one before its backward runs: with a file that keeps up nobody
-// waits, and one layer's values more are in memory than are in use.
+// read while the one before its backward runs: with a file that keeps up no
+// call waits, and memory has the values of one layer more than are in use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ struct Rest {
 };
 } // namespace
 
-/// The fewest calls from `begin` to `end` of a rest: one between the one that
-/// waits for the file to be written and the one that it is read beside.
+/// The fewest calls from `begin` to `end` of a rest: one between the call that
+/// waits for the write and the call that the read runs beside.
 static constexpr size_t shortestRest = 3;
 
 /// A value narrower than such a part of its block's first result is not worth a

@@ -18,7 +18,7 @@ namespace hone {
 #define GEN_PASS_DEF_REMATERIALIZE
 #include "passes/Passes.h.inc"
 
-/// Ops between two uses from which on the second computes the value again.
+/// With so many ops between two uses the second computes the value again.
 static constexpr int64_t farApart = 8;
 
 /// Whether `op` is cheap and reads only values that live as long as the block

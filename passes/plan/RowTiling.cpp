@@ -92,7 +92,7 @@ bool RowRun::isWideInside() const {
   return false;
 }
 
-/// tileRun, whose tiles also have slices of `inputs`, ambient values.
+/// As tileRun, with slices of `inputs`, ambient values, in the tiles, too.
 static RowTilesOp tileWith(const RowRun &run, int64_t rows,
                            llvm::SetVector<Value> inputs) {
   llvm::SetVector<Value> outputs = run.outputs();

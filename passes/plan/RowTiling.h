@@ -2,7 +2,7 @@
 //
 // Finds the parts of a block that can run for slices of rows, or for some
 // sequences after the others, and moves them into hone.row_tiles. Nothing here
-// knows an op: traits say which can.
+// knows an op: traits say which ops can.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ std::optional<SequenceRun> findSequenceRun(mlir::Block &body);
 RowTilesOp tileSequences(const SequenceRun &sequences, int64_t rows,
                          int64_t longest);
 
-/// The height of tiles of whole sequences in `module`, the highest; 0: it has
+/// The height of the highest tiles of whole sequences in `module`; 0: it has
 /// none.
 int64_t sequenceTileRows(mlir::ModuleOp module);
 

@@ -55,7 +55,8 @@ struct StepCounts {
 
 /// Counts by family of kernels: an op, the elements of its rows, and for a
 /// product with a weight how that is stored and whether operands are rounded,
-/// "lora_linear f32 int4". Kernels of a family reach alike of a machine.
+/// "lora_linear f32 int4". Kernels of a family reach the same share of a
+/// machine.
 using FamilyCounts = std::map<std::string, StepCounts>;
 
 inline StepCounts sumOf(const FamilyCounts &families) {

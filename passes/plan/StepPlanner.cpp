@@ -253,8 +253,8 @@ std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
     StepPlan low;
     low.tileRows = low.forwardTileRows = rows;
     low.roundedInputs = mayRound ? layers : 0;
-    // Memory goes to kept values first, or to higher forward tiles. Of
-    // sequences those may need less of it.
+    // Memory goes to kept values first, or to higher forward tiles. Tiles of
+    // sequences may need less memory if they are higher.
     StepPlan high = tilesSequences || fits(low, budget)
                         ? withForwardTiles(low, budget)
                         : low;

@@ -114,7 +114,7 @@ public:
 private:
   bool fits(const StepPlan &plan, int64_t budget);
   bool isFaster(const StepPlan &plan, const StepPlan &other);
-  /// Whether `plan`, which writes more to a file, is as much faster.
+  /// Whether `plan`, which writes more to a file, is faster by enough.
   bool isWorthIt(const StepPlan &plan, const StepPlan &other);
   /// The largest value of `count` from 0 to `most` for which `plan` satisfies
   /// `holds`, which must be true at 0.

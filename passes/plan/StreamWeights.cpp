@@ -5,7 +5,7 @@
 // tile. Two calls in a row that share a weight (a tied head and its embedding
 // in a model without layers, a recomputed layer) keep it between them.
 //
-// A table of which steps read some rows is not mapped at all where that costs
+// A table of which steps read only some rows is not mapped where that costs
 // next to nothing: to read a row from the file takes a microsecond.
 //
 //===----------------------------------------------------------------------===//

@@ -82,7 +82,7 @@ private:
   /// A fault at an end of a range in memory may bring in so much more; none if
   /// all that is read stays.
   int64_t unit = 0;
-  int64_t waiting = 0; ///< what hone_release releases last is still there
+  int64_t waiting = 0; ///< of the last hone_release, still there
 };
 
 } // namespace

@@ -2,9 +2,9 @@
 //
 // Selective backpropagation (Park et al. 2026, "LCSB"): a step runs the
 // backwards of some layers, and the cotangent goes through the others
-// unchanged, or by its exact derivative. Which ones is a rule
-// (SelectionRule.h); that some do not run is a change of a derived gradient,
-// here.
+// unchanged, or by its exact derivative. A rule chooses the layers
+// (SelectionRule.h); here a derived gradient is changed so that some backwards
+// do not run.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,11 +26,11 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     `store-h` keeps it.
 
     With `dropout`, `h = scale * (m x) A^T`, as PEFT has it: the weight reads
-    the whole input (Srivastava et al. 2014, scaled in training). `m` is `1 / (1
-    - p)`, or 0 for the elements whose 32 random bits are below `p 2^32`: those
-    of row and column in the stream of purpose Dropout and the name `of` after
-    the layer's prefix, `RandomStream::word`. The row is that of the batch. No
-    memory holds `m`: each reader of it draws it again.
+    the whole input (Srivastava et al. 2014, scaled in training). `m` is
+    `1 / (1 - p)`, or 0 for the elements whose 32 random bits are below `p 2^32`:
+    those of row and column in the stream of purpose Dropout and the name `of`
+    after the layer's prefix, `RandomStream::word`. The row is that of the batch.
+    No memory holds `m`: each reader draws it again.
 
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.

@@ -62,7 +62,7 @@ def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
     With `p_i = softmax(x_i W^T)`, over the rows whose target is not -100:
     `dw[v, :] = dloss * sum_i (p_iv - q_iv) x_i`, where `q_iv` is
     `(1 - e) (v = targets[i]) + e / V` for a `smoothing` of `e`. The logits of a
-    tile of the vocabulary are made twice: their sum over the whole vocabulary
+    tile of the vocabulary are made twice: the sum over the whole vocabulary
     is known only after the last.
 
     1. (C1) `x` is `[rows, hidden]`; `weight` and `dw` have one type

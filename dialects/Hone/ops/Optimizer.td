@@ -18,10 +18,10 @@ include "dialects/Hone/ops/OpBase.td"
 // and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
 // exactly when parameters or the optimizer's memory are rounded at random to
 // bfloat16: each new value is computed in the type of the gradient and becomes
-// one of its two neighbours, the upper one with the probability (value - lower)
-// / (upper - lower). Element i of a tensor has the bits at i of the random
-// stream whose purpose is Round and whose name is the tensor's: its parameter
-// takes the upper 16, and its state the 16 below these.
+// one of its two neighbours, the upper one with the probability
+// (value - lower) / (upper - lower). Element i of a tensor has the bits at i of
+// the random stream whose purpose is Round and whose name is the tensor's: its
+// parameter takes the upper 16, and its state the 16 below these.
 class Hone_UpdateOp<string mnemonic, dag rule, string format>
     : Hone_Op<mnemonic, [AttrSizedOperandSegments, ParentOneOf<["EntryOp"]>,
         DeclareOpInterfaceMethods<Hone_UpdateOpInterface,

@@ -1,7 +1,7 @@
 //===- BackwardMethod.cpp - Training by the gradient of a backward --------===//
 //
-// A weight of 1 / targets for each token of a step's batches, and not a mean of
-// their means, which would favour the tokens of short ones.
+// Each token of a step's batches has the weight 1 / targets. A mean of the
+// batches' means would favour the tokens of short batches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,7 +101,7 @@ FailureOr<EntryOp> BackwardMethod::findGradient() {
   std::string name = parts.front().trained.symbol(found->getSymName());
   if (failed(checkNamesAreFree(model.module, {name})))
     return failure();
-  // After it, since the first is the one that others find.
+  // After the gradient's entry, since searches find the first one.
   OpBuilder builder(*found);
   builder.setInsertionPointAfter(*found);
   auto copy = cast<EntryOp>(builder.clone(**found));

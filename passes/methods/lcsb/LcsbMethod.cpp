@@ -22,7 +22,7 @@ struct SelectionStandard {
 };
 } // namespace
 
-/// The first is of all that have no row.
+/// The first is for selections without a row.
 static constexpr SelectionStandard kSelections[] = {
     {""},
     {"freeze", 0, 1, "identity", "none"},
