@@ -167,7 +167,7 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        The optimizer's memory from step to step; `computed` is the type of
+        The optimizer's state from step to step; `computed` is the type of
         gradients, in which updates compute. Placement gives each a region.
       }],
       "::llvm::SmallVector<::hone::StateSlot>", "getStateSlots",

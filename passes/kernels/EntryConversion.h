@@ -104,7 +104,7 @@ private:
   /// The slice that `layers` of `op` name.
   mlir::FailureOr<ThetaSlice> sliceOf(mlir::Operation *op,
                                       mlir::ArrayAttr layers);
-  /// A view of the optimizer's memory of `slice`.
+  /// A view of the optimizer's state of `slice`.
   mlir::FailureOr<mlir::Value>
   stateOf(mlir::Operation *op, const StateSlot &slot, const ThetaSlice &slice);
   /// A constant that a function of `op` takes.

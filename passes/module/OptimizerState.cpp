@@ -1,4 +1,4 @@
-//===- OptimizerState.cpp - The optimizer's memory of a module ------------===//
+//===- OptimizerState.cpp - The optimizer's state of a module ------------===//
 
 #include "passes/module/OptimizerState.h"
 

@@ -1,4 +1,4 @@
-//===- OptimizerState.h - The optimizer's memory of a module --------------===//
+//===- OptimizerState.h - The optimizer's state of a module --------------===//
 //
 // Each slot is one vector of all trainable parameters, in the order of theta.
 // Updates of some layers only, by several optimizers, have all slots that any

@@ -16,7 +16,7 @@ include "dialects/Hone/ops/OpBase.td"
 // the gradient is in no memory: it is that of `hone.estimate_gradient`, formed
 // where it is read. `rate_of_b` is in place of `learning_rate` for B of adapters
 // and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
-// exactly when parameters or the optimizer's memory are rounded at random to
+// exactly when parameters or the optimizer's state are rounded at random to
 // bfloat16: each new value is computed in the type of the gradient and becomes
 // one of its two neighbours, the upper one with the probability
 // (value - lower) / (upper - lower). Element i of a tensor has the bits at i of

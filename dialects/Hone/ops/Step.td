@@ -331,14 +331,14 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
-    the optimizer's memory, each named input of the first batch in flight, one
+    the optimizer's state, each named input of the first batch in flight, one
     layer's gradients of a batch that is folded (`accumulation`), and each
     `hone.cache` of each layer. Where layers are updated one by one, `gradient`
     stands after the arena, and so does `accumulation` where a spec does not
     accumulate: only a run that asks for them has memory for them. Regions there
     are elsewhere in placements for fewer rows: `fewer` has the offset in each.
 
-    Of the optimizer's memory, `of` says the type of the elements.
+    Of the optimizer's state, `of` says the type of the elements.
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
