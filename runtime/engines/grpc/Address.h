@@ -22,15 +22,15 @@ struct Address {
   std::string serve, keys, admit, run;
   std::map<std::string, std::string> connect; ///< by program; "": any other
 
-  /// Reads `text`; false: `why` is the reason. That what needs keys has them is
-  /// checked, too.
+  /// Reads `text`; false: `why` is the reason. Also checks that an address
+  /// which needs keys has them.
   bool parse(const std::string &text, std::string &why);
   /// Where to dial `peer`; "": it dials.
   std::string toDial(const std::string &peer) const;
 };
 
-/// Whether `address` is of this machine alone, whose file system says who may
-/// connect.
+/// Whether `address` is of this machine alone, whose file system decides about
+/// connections.
 bool isLocal(const std::string &address);
 
 /// The text of a regular file of at most 1 MiB. False: `why`, which is empty

@@ -1,4 +1,4 @@
-//===- Memory.h - What gRPC takes for links and frames --------------------===//
+//===- Memory.h - Memory that gRPC takes for links and frames -------------===//
 //
 // In bytes, for the engine and for a prediction of it.
 //
@@ -12,13 +12,13 @@
 
 namespace hone::grpc_engine {
 
-/// What gRPC allocates at most, and for each link beside that, without frames.
+/// The most that gRPC allocates, and more for each link, without frames.
 constexpr uint64_t kBytes = 7 << 20, kLinkBytes = 384 << 10;
 /// Of a link: two frames that have come, and one that leaves, which is there
 /// twice while TLS makes records of it.
 constexpr uint32_t kLinkFrames = 4;
-/// Of a message in a frame, at most. Whatever a frame has, up to 1 MiB, gRPC
-/// asks for it once.
+/// Of a message in a frame, at most. gRPC asks once for the memory of a frame
+/// of up to 1 MiB.
 constexpr uint64_t kPieceBytes = 896 << 10;
 /// Of a program's plan, for all of this and the links' sessions.
 constexpr uint64_t kPlanBytes = 16 << 20;
@@ -28,7 +28,7 @@ constexpr uint64_t kPlanBytes = 16 << 20;
 /// payload.
 constexpr uint64_t kWindow = 30 << 10;
 
-/// An engine that has these numbers and no functions: what a plan asks it.
+/// An engine that has these numbers and no functions, for a plan.
 inline hone_engine planned() {
   hone_engine engine{};
   engine.bytes = kBytes;

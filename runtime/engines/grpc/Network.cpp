@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 static constexpr size_t kMostSlots = 64;
 /// Of a name that the other side gives.
 static constexpr size_t kMostName = 128;
-/// For what was sent last to leave, when the process ends.
+/// For the last frames to leave, when the process ends.
 static constexpr milliseconds kMostLeave{300};
 /// A wall clock that differs by less was not set.
 static constexpr milliseconds kMostSlewed{500};
@@ -62,7 +62,7 @@ struct All {
 };
 } // namespace
 
-/// Outlives what is destroyed when the process ends.
+/// Never destroyed, so that it outlives static objects.
 static All &all() {
   static auto *one = new All;
   return *one;
@@ -331,7 +331,8 @@ std::shared_ptr<Stream> Network::await(Slot &slot,
   return slot.current;
 }
 
-/// What of a call's end there is no use to try again for; 0: nothing.
+/// The error if a call has ended so that another try is of no use; 0: try
+/// again.
 static int refusalOf(const grpc::Status &status) {
   switch (status.error_code()) {
   case grpc::StatusCode::PERMISSION_DENIED:

@@ -1,6 +1,6 @@
 //===- Network.h - The calls of one program -------------------------------===//
 //
-// One thread takes what gRPC has done for all calls, under one lock; threads
+// One thread takes the events of all calls from gRPC, under one lock; threads
 // that send and receive wait for it. It lives as long as the process: a link
 // that was lost finds its port still open and its peers' addresses known.
 //
@@ -39,8 +39,8 @@ public:
   bool isOver = false; ///< the queue takes nothing more
 
 private:
-  /// Who may dial as one peer: the first who did, as long as this process
-  /// lives.
+  /// The program that may dial as one peer: the first that did, as long as this
+  /// process lives.
   struct Slot {
     std::string owner;
     std::shared_ptr<Stream> waiting, current;

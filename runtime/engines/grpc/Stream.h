@@ -20,13 +20,13 @@ namespace hone::grpc_engine {
 
 extern const char *const kMethod;
 /// Metadata: the program that dials, the one that it dials, and its run; and
-/// what the other side accepts a call with.
+/// the other side's acceptance of a call.
 extern const char *const kSelf, *const kPeer, *const kRun, *const kAccepted;
 
 class Stream : public std::enable_shared_from_this<Stream> {
 public:
   enum class Event { Arrived, Started, Opened, Read, Written, Left, Ended };
-  /// What gRPC gives back when an event has happened.
+  /// The tag that gRPC gives back when an event has happened.
   struct Tag {
     std::shared_ptr<Stream> stream;
     Event event;
@@ -47,7 +47,7 @@ public:
   /// Its size, 0, or -1 if it has more than `capacity` bytes.
   int64_t take(void *bytes, uint64_t capacity);
 
-  /// Ends it after what was sent has left.
+  /// Ends it after all frames have left.
   virtual void leave() = 0;
   /// Ends it at once.
   void cancel();

@@ -9,9 +9,9 @@
 namespace hone::grpc_engine {
 
 /// After so long without a byte the other side is asked whether it is there;
-/// what asks more often than is permitted is cut off.
+/// a side that asks more often than permitted is cut off.
 constexpr int kPingEvery = 20000, kPingPermittedEvery = 5000;
-/// For the answer, which comes after what is under way, a window of 64 KiB:
+/// For the answer, which comes after the bytes under way, a window of 64 KiB:
 /// over a minute at 1 KB/s.
 constexpr int kPingAnswer = 120000;
 

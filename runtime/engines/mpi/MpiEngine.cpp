@@ -3,11 +3,11 @@
 // Between programs that one mpirun started; each is known by its name, which
 // all tell each other once.
 //
-// MPI's own waits spin. So nothing here waits in MPI: what is under way is
-// tested, and between two tests a thread sleeps an eighth of the time for which
-// nothing has come, so that it is late by an eighth at most, and a program that
-// waits long takes next to nothing of a core. One thread of a program does so
-// for all that wait, since a program may have 63 links.
+// MPI's own waits spin, so nothing here waits in MPI. A thread tests the
+// requests under way, and between two tests it sleeps for an eighth of the time
+// in which nothing has come. It is late by an eighth at most, and a program
+// that waits long takes next to nothing of a core. One thread of a program does
+// so for all that wait, since a program may have 63 links.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ constexpr microseconds kLeastSleep{10}, kMostSleep{5000};
 /// For frames of a link that is closed to leave, at most.
 constexpr milliseconds kMostLeave{5000};
 
-/// A buffer and what MPI does with it. It is as long as the longest frame yet:
-/// most links have short ones.
+/// A buffer and its MPI request. It is as long as the longest frame yet: most
+/// links have short ones.
 struct Buffer {
   std::unique_ptr<char[]> bytes;
   int capacity = 0, size = 0;
@@ -74,7 +74,7 @@ struct World {
   /// Of closed links: MPI has them still.
   std::vector<Buffer> abandoned;
   std::vector<hone_link *> links;
-  /// Whose thread looks for what comes to any link; null: nobody's.
+  /// The link whose thread looks for frames to any link; null: none.
   hone_link *looker = nullptr;
   Clock::time_point nextLook; ///< when it does, if nothing wakes it
   /// Since when nothing has come or gone.
@@ -82,7 +82,7 @@ struct World {
 };
 
 World &world() {
-  static World *one = new World; // MPI ends after what is static
+  static World *one = new World; // MPI ends after static objects
   return *one;
 }
 
@@ -256,7 +256,7 @@ int sendFrame(hone_link *link, const void *bytes, uint64_t size) {
   return 0;
 }
 
-/// Under World's lock: begins to receive what has come, if anything has.
+/// Under World's lock: begins to receive a frame if one has come.
 bool beginReceive(hone_link *link) {
   int hasCome = 0;
   MPI_Message message;
@@ -272,8 +272,8 @@ bool beginReceive(hone_link *link) {
                     &message, &link->in.request) == MPI_SUCCESS;
 }
 
-/// Under World's lock: what next() returns if it does not wait; `hasLeft`: out
-/// may be filled again.
+/// Under World's lock: as next(), without waiting; `hasLeft`: out may be filled
+/// again.
 int64_t tryNext(hone_link *link, void *bytes, uint64_t capacity,
                 bool &hasLeft) {
   hasLeft =
@@ -302,7 +302,7 @@ void makeReady(World &own, hone_link *link) {
 bool isThere(int rank, int &source) {
   int hasCome = 0;
   MPI_Status status;
-  // What fails, the link's own thread sees.
+  // The link's own thread sees errors.
   if (MPI_Iprobe(rank, kFrameTag, MPI_COMM_WORLD, &hasCome, &status) !=
       MPI_SUCCESS)
     return true;
@@ -310,7 +310,7 @@ bool isThere(int rank, int &source) {
   return hasCome;
 }
 
-/// Under World's lock: wakes those who wait for what is there.
+/// Under World's lock: wakes the threads whose frames are there.
 void lookForAll(World &own) {
   for (hone_link *link : own.links)
     for (Buffer *each : {&link->out, &link->in})
@@ -456,9 +456,8 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
 /// started, and more for each that there is a link to; and of a plan.
 static constexpr uint64_t kBytes = 11 << 18, kProgramBytes = 6 << 10,
                           kLinkBytes = 12 << 10, kPlanBytes = 4 << 20;
-/// Up to 64 KiB Open MPI sends over TCP unasked, and keeps what has come and
-/// nobody takes yet, however much that is. Beyond, it keeps the beginning of
-/// one.
+/// Messages of up to 64 KiB Open MPI sends over TCP unasked, and keeps all that
+/// nobody has taken yet. Of a longer one it keeps the beginning.
 static constexpr uint64_t kLeastPiece = 64 << 10;
 
 HONE_EXPORTED const hone_engine *hone_exchange_engine(void) {

@@ -1,4 +1,4 @@
-/*===- engine.h - What carries frames between two programs ---------------===*\
+/*===- engine.h - A library that carries frames for programs -------------===*\
  |                                                                            |
  | A library that carries frames exports                                      |
  |                                                                            |

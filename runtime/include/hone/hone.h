@@ -5,15 +5,15 @@
  * libMODEL.a, libhone_text.a where it needs text, libhone_core.a, and a C++
  * library.
  *
- * The library never ends the process but where memory is refused that is in no
- * plan; it handles no signals and prints nothing. What it has to say goes to
- * the log callback. The caller owns the data: it gives the rows of each step,
+ * The library ends the process only where the system refuses memory that is in
+ * no plan; it handles no signals and prints nothing. Its messages go to the
+ * log callback. The caller owns the data: it gives the rows of each step,
  * and says by a digest which data they are from.
  *
  * A session is used by one thread at a time; a second call returns HONE_BUSY at
  * once. Different sessions know nothing of each other.
  *
- * What a call is given, rows and strings, it has read when it returns. A result
+ * When a call returns, it has read its rows and strings. A result
  * may go to NULL.
  *
  *===----------------------------------------------------------------------===*/
@@ -26,11 +26,11 @@
 extern "C" {
 #endif
 
-/* What honec compiled: `extern const hone_module hone_MODEL;` of MODEL.h. */
+/* A compiled model: `extern const hone_module hone_MODEL;` of MODEL.h. */
 typedef struct hone_module hone_module;
 typedef struct hone_session hone_session;
 
-/* What a call returns. The log callback has the reason, with the code that
+/* The result of a call. The log callback has the reason, with the code that
    honec --explain explains; classes are those of the programs' exit codes. */
 typedef enum hone_result {
   HONE_OK = 0,
@@ -127,7 +127,8 @@ typedef struct hone_sampling {
 /* Returns whether to go on. */
 typedef int (*hone_token_fn)(void *user, int32_t id);
 
-/* What a session will take. Allocates nothing that lasts and opens no file. */
+/* The memory that a session will take. Allocates nothing that lasts and opens
+   no file. */
 hone_result hone_planned_bytes(const hone_module *model,
                                const hone_options *options, hone_plan *plan);
 
@@ -168,8 +169,8 @@ hone_result hone_save(hone_session *session);
    trains. */
 hone_result hone_write_adapter(hone_session *session, const char *folder);
 
-/* Of a model of --emit=library,generate. What `prompt` has in common with the
-   sequence before is not computed again. */
+/* Of a model of --emit=library,generate. Tokens with which `prompt` and the
+   sequence before both begin are not computed again. */
 hone_result hone_generate(hone_session *session, const int32_t *prompt,
                           uint64_t count, const hone_sampling *sampling,
                           hone_token_fn token, void *user);

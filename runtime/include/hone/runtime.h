@@ -7,8 +7,8 @@
 // everything else: memory, threads, data, files.
 //
 // Generated code is two halves again. Entries are host code, which fills
-// closures and launches kernels; kernels compute, on the device. What an entry
-// is given are addresses of the device, which it hands on and never follows.
+// closures and launches kernels; kernels compute, on the device. An entry is
+// given addresses of the device, which it hands on and never follows.
 //
 // All memory that a step touches is one arena whose size and layout are
 // constants of the module, so the peak is known before the first step.
@@ -44,12 +44,12 @@ typedef enum hone_init {
   HONE_INIT_PRETRAINED = 2,
 } hone_init;
 
-/* What a run costs beside the arena, the same for every module; the plan that
-   honec prints and the runtime's are both made with these.
+/* The memory of a run beside the arena, the same for every module; both the
+   plan that honec prints and the runtime's are made with these numbers.
    Stack of each thread but the first. Generated code keeps its scratch in
    hone_frame::thread_scratch, so this is small on purpose. */
 #define HONE_THREAD_STACK_BYTES (256 * 1024)
-/* Anonymous memory of a run, at most. `arena`: what the run has of it, see
+/* Anonymous memory of a run, at most. `arena`: its bytes, see
    hone_module; `process`: rt::processBytes. */
 static inline uint64_t hone_peak_bytes(uint64_t arena, uint64_t process,
                                        uint64_t thread_bytes,
@@ -77,7 +77,7 @@ static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
 /* On a device each weight begins at a multiple of this: kernels load 16 bytes
    at once, and a line of a cache has 128. */
 #define HONE_DEVICE_ALIGNMENT 256
-/* What a weight of `bytes` takes there. */
+/* The bytes that a weight of `bytes` takes there. */
 static inline uint64_t hone_device_bytes(uint64_t bytes) {
   return (bytes + HONE_DEVICE_ALIGNMENT - 1) / HONE_DEVICE_ALIGNMENT *
          HONE_DEVICE_ALIGNMENT;
@@ -85,11 +85,11 @@ static inline uint64_t hone_device_bytes(uint64_t bytes) {
 /* Of the weights file, for each of hone_module::weight_digests. */
 #define HONE_DIGEST_PART_BYTES (1024 * 1024)
 
-/* What runs the kernels of a module. */
+/* The processor or GPU that runs the kernels of a module. */
 typedef struct hone_device hone_device;
 typedef struct hone_streaming hone_streaming;
 
-/* What an entry point is called with. Addresses are the device's. */
+/* The argument of an entry point. Addresses are the device's. */
 typedef struct hone_frame {
   hone_device *device;
   char *arena; /* 64-byte aligned, module->arena_bytes */
@@ -165,7 +165,7 @@ typedef struct hone_slot {
    functions of scalars.
   ===------------------------------------------------------------------------===*/
 
-/* What a schedule is run for. */
+/* The purpose of a schedule. */
 typedef enum hone_purpose {
   HONE_TRAIN = 0,         /* one optimizer update */
   HONE_EVALUATE = 1,      /* the loss of some batches */
@@ -189,7 +189,8 @@ typedef enum hone_lr_scheduler {
 } hone_lr_scheduler;
 
 #define HONE_NO_VALUE 0xffffffffu
-/* Of what every placement has at the same offset, see hone_placement. */
+/* Of a value that has the same offset in every placement, see
+   hone_placement. */
 #define HONE_NO_PLACE 0u
 
 /* Where a value is: iteration i of the repeat that makes it has it at
@@ -220,7 +221,7 @@ typedef enum hone_item_kind {
   HONE_FOLD = 8,    /* the gradients of all ranks' batches are added */
 } hone_item_kind;
 
-/* Who uses a value that an entry is called with, see hone_item::sides: the
+/* The users of a value that an entry is called with, see hone_item::sides: the
    entry itself, which reads it in hone_frame::numbers, or kernels. */
 #define HONE_ON_HOST 1u
 #define HONE_ON_DEVICE 2u
@@ -304,7 +305,7 @@ typedef struct hone_weight {
   const int64_t *shape;
 } hone_weight;
 
-/* What is in no layer of the model: its embedding, its head. */
+/* The layer of parameters in no layer of the model: its embedding, its head. */
 #define HONE_NO_LAYER UINT32_MAX
 
 /* A trainable parameter: a slice of the parameter vector theta. The gradient
@@ -324,8 +325,7 @@ typedef struct hone_trainable {
    among the iterations that run at the same time. */
 typedef void (*hone_task)(void *closure, int64_t index, int64_t thread);
 
-/* What a kernel does with the memory that a field of its closure is the address
-   of. */
+/* A kernel's use of the memory to which a field of its closure points. */
 typedef enum hone_access {
   HONE_NO_ACCESS = 0, /* the field is a number */
   HONE_READ = 1,
@@ -339,7 +339,7 @@ typedef struct hone_field {
   uint32_t access; /* hone_access; what is not known is both */
 } hone_field;
 
-/* What hone_launch runs, and its name in reports of where time goes. */
+/* Code that hone_launch runs, and its name in reports of where time goes. */
 typedef struct hone_kernel {
   hone_task task;     /* on CPUs, else null */
   const char *symbol; /* in module->device_code, or null */
@@ -378,8 +378,8 @@ typedef struct hone_module {
   const char *config;
   int64_t max_rows;
   uint64_t arena_bytes;
-  /* What a step of several batches needs in its place: arena_bytes, or more
-     where the spec did not say that there are several. */
+  /* The arena's bytes for a step of several batches: arena_bytes, or more where
+     the spec did not say that there are several. */
   uint64_t accumulation_end;
   uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
   uint32_t state_count;  /* of states */
@@ -393,7 +393,7 @@ typedef struct hone_module {
      after it. */
   uint64_t gradient_offset;
   uint64_t gradient_end;
-  /* What the optimizer remembers: vectors of one dimension, in bytes of the
+  /* The state of the optimizer: vectors of one dimension, in bytes of the
      arena, under their names in checkpoints. All zero before the first step. */
   const hone_slot *states;
   const hone_schedule *schedules;
@@ -410,7 +410,7 @@ typedef struct hone_module {
      after another, and its size; 0 when the module was made without one. */
   const uint8_t *weight_digests;
   uint64_t weight_file_bytes;
-  /* What kernels are made for, as in a spec's target: "nvptx64-nvidia-cuda:
+  /* The kernels' target, as in a spec: "nvptx64-nvidia-cuda:
      sm_80"; null: CPUs, whose kernels are tasks. */
   const char *device_target;
   /* The kernels for it, such as PTX text, which ends with a 0 that is not

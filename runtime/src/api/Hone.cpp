@@ -8,7 +8,7 @@ static ModelSession &sessionOf(hone_session *session) {
   return *reinterpret_cast<ModelSession *>(session);
 }
 
-/// Of a call that lacks what it needs.
+/// The result of a call that lacks an argument.
 static hone_result missing(const Log &log, const char *what) {
   return log.tell(Status(ErrorCode::MissingOption, what,
                          "expects a value but got NULL", "give it"));

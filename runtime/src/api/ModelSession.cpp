@@ -30,7 +30,7 @@ static Status wrongOption(const char *name, const std::string &problem,
                 problem, remedy);
 }
 
-/// What the spec says, with what the caller changes.
+/// The spec's settings, with the caller's changes.
 static Result<Hyperparameters> settingsOf(const Module &module,
                                           const hone_options &options) {
   Hyperparameters out{module.config(), options.steps};

@@ -1,7 +1,7 @@
 //===- ModelSession.h - A model that another program trains ---------------===//
 //
-// What train does between its command line and its output, for a caller that
-// has the data. Nothing here is of the process: no signal, no stream, no mark
+// The work of `train` without its command line and output, for a caller that
+// has the data. Nothing here changes the process: no signal, no stream, no mark
 // of memory.
 //
 //===----------------------------------------------------------------------===//
@@ -51,8 +51,8 @@ public:
   static Result<RunPlan> plan(const Module &module,
                               const hone_options &options);
 
-  /// Errors: as those of what is opened; OtherRun for a folder with another
-  /// run.
+  /// Errors: those of the files that it opens; OtherRun for a folder with
+  /// another run.
   static Result<std::unique_ptr<ModelSession>>
   open(const hone_module &compiled, const hone_options &options);
 
@@ -66,8 +66,8 @@ public:
                   const hone_sampling &sampling, hone_token_fn token,
                   void *user);
 
-  /// Errors: TokenOutOfRange for what is no id of the model; `function` has
-  /// been called with it.
+  /// Errors: TokenOutOfRange for a number that is no id of the model;
+  /// `function` is the function that was given it.
   Status checkIds(const char *function, const int32_t *ids,
                   uint64_t count) const;
   const SafetensorsFile &weightsFile() const { return weights.file(); }
@@ -101,11 +101,11 @@ private:
   Result<bool> resume();
   /// The same of a step alone; `saved` is the newest checkpoint.
   Result<bool> resumeStep(const CheckpointStore::Found &saved);
-  /// What stops the next step `seconds` from now. Errors: TooShort.
+  /// The rule that stops the next step `seconds` from now. Errors: TooShort.
   Result<PauseRule> ruleFor(double seconds);
   /// Writes the step that runs, of rows with this digest.
   Status suspend(const std::string &rows, const TimedPause &pause);
-  /// Errors: InMidStep; `function` is what was called.
+  /// Errors: InMidStep; `function` is the function that was called.
   Status checkIsBetweenSteps(const char *function) const;
   std::string suspendedPath() const { return SuspendedFile::pathIn(saving); }
   Trainables &trainables();

@@ -1,7 +1,7 @@
 //===- NoText.cpp - Text where libhone_text.a is not linked ---------------===//
 //
-// A linker takes from archives what it misses, in their order: libhone_text.a
-// stands in front of this one and has the same two functions.
+// A linker looks for missing functions in archives, in their order:
+// libhone_text.a stands in front of this one and has the same two.
 //
 //===----------------------------------------------------------------------===//
 

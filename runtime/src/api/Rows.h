@@ -1,6 +1,6 @@
 //===- Rows.h - A caller's rows as samples --------------------------------===//
 //
-// The rows stay the caller's; what is made of them are the sequences' places.
+// The rows stay the caller's; only the places of the sequences are stored.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Counted.h - A number and what is counted ---------------------------===//
+//===- Counted.h - A number and its noun ----------------------------------===//
 
 #pragma once
 

@@ -116,7 +116,7 @@ static void convertFrom(const void *from, Dtype toType, void *to,
     each(static_cast<float *>(to), [](double x) { return float(x); });
 }
 
-/// By the bits of the exponent, which are all set in what is not finite.
+/// By the bits of the exponent, which are all set unless the number is finite.
 template <typename Bits>
 static bool lackExponent(const void *data, uint64_t bytes, Bits exponent) {
   bool lacks = true;

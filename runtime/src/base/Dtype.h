@@ -61,8 +61,8 @@ float bfloat16ToFloat(uint16_t bits);
 /// Round to nearest, ties to even; NaN stays NaN (made quiet).
 uint16_t floatToBfloat16(float value);
 
-/// True for F64, F32, BF16 and F16: what loadAsDouble and convertElements
-/// read.
+/// True for F64, F32, BF16 and F16: the types that loadAsDouble and
+/// convertElements read.
 bool isConvertible(Dtype dtype);
 
 /// Element `index` of an array of a convertible type. `data` may be

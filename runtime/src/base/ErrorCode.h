@@ -1,4 +1,4 @@
-//===- ErrorCode.h - What went wrong, as users look it up -----------------===//
+//===- ErrorCode.h - Kinds of errors, as users look them up ---------------===//
 //
 // Errors.def declares each kind once: its code, its exit code, and the
 // explanation that `honec --explain` prints. The texts are compiled into honec
@@ -26,7 +26,7 @@ enum class ExitCode : int {
   NoResources = 71,  ///< the system refused memory or a thread
   CannotCreate = 73, ///< an output file or folder cannot be created
   IoError = 74,      ///< reading or writing failed
-  Protocol = 76,     ///< another program sent what no schedule expects
+  Protocol = 76,     ///< another program's message is in no schedule
   NoPermission = 77, ///< another program does not admit this one
   TimeUp = 124,      ///< of --for, as timeout has it: all is written
   // 128 + the number of a signal: the step was finished and saved.

@@ -1,4 +1,4 @@
-//===- HelpText.cpp - What --help prints, in columns ----------------------===//
+//===- HelpText.cpp - The text of --help, in columns ----------------------===//
 
 #include "base/HelpText.h"
 

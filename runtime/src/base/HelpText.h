@@ -1,4 +1,4 @@
-//===- HelpText.h - What --help prints, in columns ------------------------===//
+//===- HelpText.h - The text of --help, in columns ------------------------===//
 
 #pragma once
 
@@ -17,7 +17,7 @@ constexpr size_t helpWidth = 80;
 /// There is no line end after the last.
 std::string wrapped(std::string_view text, size_t indent, size_t used = 0);
 
-/// Two columns: "--data FILE" and what that is.
+/// Two columns: "--data FILE" and its meaning.
 struct HelpRow {
   std::string name, text;
 };

@@ -59,7 +59,7 @@ public:
     const Json *member = find(key);
     return member && member->is(value);
   }
-  /// What that member says, or `standard` unless it is a truth.
+  /// The member's value, or `standard` unless it is true or false.
   bool flag(std::string_view key, bool standard) const {
     const Json *member = find(key);
     return member && member->isBool() ? member->boolean() : standard;

@@ -1,8 +1,8 @@
 //===- JsonReader.h - JSON, one token at a time ---------------------------===//
 //
-// What Json::parse is made of, for files too large to hold as a tree. Errors
-// are sticky: after the first, every call returns false, so a caller may loop
-// and look at status() once. Duplicate keys are the caller's to detect,
+// Json::parse uses it; other callers read files too large to hold as a tree.
+// Errors are sticky: after the first, every call returns false, so a caller may
+// loop and look at status() once. Duplicate keys are the caller's to detect,
 // because only it knows which keys it kept; value() and members() detect them
 // among what they keep.
 //
@@ -83,8 +83,8 @@ public:
   /// `offset` as messages name it.
   std::string placeOf(uint64_t offset) const;
 
-  /// Makes `problem` the error, with a `code` of its own where the JSON is not
-  /// what is wrong. Always returns false.
+  /// Makes `problem` the error, with a `code` of its own where the JSON itself
+  /// is right. Always returns false.
   bool failAt(uint64_t offset, const std::string &problem,
               const std::string &remedy);
   bool failAt(ErrorCode code, uint64_t offset, const std::string &problem,

@@ -99,7 +99,7 @@ Result<MappedFile> MappedFile::open(const std::string &path,
   if (platform::Error error = file.open(path, platform::File::Mode::Read))
     return cannotOpen(path, error);
 
-  // Again, on what was opened: the path may name something else by now.
+  // Again, on the open file: the path may name another by now.
   if (file.inspect(info) || info.kind != platform::FileKind::Regular)
     return isNotRegular(path);
   HONE_ASSIGN(MappedFile mapped, map(file, path));

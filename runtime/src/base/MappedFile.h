@@ -52,8 +52,8 @@ public:
   void release(uint64_t offset, uint64_t size) const;
 
   /// For a reader that has come to `end` and calls this at least once a MiB:
-  /// lets go of what is before it. Not of all, which takes time for each page
-  /// that ever was resident.
+  /// lets go of the bytes just before it. To let go of all would take time for
+  /// each page that ever was resident.
   void releaseBehind(uint64_t end) const {
     uint64_t length = std::min(end, 4 * VisitBytes);
     release(end - length, length);

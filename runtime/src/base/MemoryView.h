@@ -1,7 +1,7 @@
 //===- MemoryView.h - Bytes that may not be where the host sees them ------===//
 //
-// An address of remote memory is no pointer: the host reads and writes what is
-// there through copies. MemoryView hides which memory it is.
+// An address of remote memory is no pointer: the host reads and writes it
+// through copies. MemoryView hides which memory it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ public:
 
   /// Calls each(bytes, size) for one part of the first `size` bytes after
   /// another: to read it, or to write all of it. Parts are whole elements of
-  /// any type; of what the host sees there is one. Errors: the first of each(),
-  /// or as RemoteMemory::copyOut.
+  /// any type; memory that the host sees is one part. Errors: the first of
+  /// each(), or as RemoteMemory::copyOut.
   template <typename Each> Status read(uint64_t size, Each each) const {
     Status status = Status::ok();
     forEachPart(size, [&](char *part, const char *at, uint64_t bytes) {
@@ -68,7 +68,8 @@ public:
 private:
   static constexpr uint64_t PartBytes = 64 * 1024;
 
-  /// Calls each(part, at, bytes): `part` is the host's memory for what is `at`.
+  /// Calls each(part, at, bytes): `part` is the host's memory for the bytes
+  /// `at`.
   template <typename Each> void forEachPart(uint64_t size, Each each) const {
     if (!remote)
       return each(start, start, size);

@@ -1,6 +1,6 @@
 //===- NearestName.cpp - "did you mean ...?" ------------------------------===//
 //
-// A name that begins with what was typed also counts as near: people shorten.
+// A name that begins with the typed word also counts as near: people shorten.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- NearestName.h - "did you mean ...?" --------------------------------===//
 //
-// The Levenshtein distance decides; a name that is further away than a third
-// of what was typed is not offered, since a wrong hint is worse than none.
+// The Levenshtein distance decides; a name that is further away than a third of
+// the typed word is not offered, since a wrong hint is worse than none.
 //
 //===----------------------------------------------------------------------===//
 

@@ -284,7 +284,7 @@ bool removeFlatDirectory(const std::string &directory) {
   return platform::removeFolder(directory.c_str());
 }
 
-/// The final name of a temporary: what is before ".tmp-" and hex digits. ""
+/// The final name of a temporary: the part before ".tmp-" and hex digits. ""
 /// for other names.
 static std::string finalName(const std::string &name) {
   static constexpr std::string_view mark = ".tmp-";

@@ -43,8 +43,8 @@ public:
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
 
-  /// Creates a temporary beside `path`, or beside what a symbolic link there
-  /// leads to (mode 0666 less the umask). The folder must exist. Errors:
+  /// Creates a temporary beside `path`, or beside the target of a symbolic link
+  /// there (mode 0666 less the umask). The folder must exist. Errors:
   /// CannotCreate.
   static Result<OutputFile> create(const std::string &path);
 
@@ -53,7 +53,7 @@ public:
   /// read with map(); not to be committed. Errors: CannotCreate.
   static Result<OutputFile> createUnnamed(const std::string &directory);
 
-  /// From now on also hashes what is written. Call before the first write.
+  /// From now on also hashes the bytes written. Call before the first write.
   void enableDigest() { hashing = true; }
 
   /// Appends. After an error every later write and commit repeats it.
@@ -70,7 +70,7 @@ public:
   /// Errors: IoError.
   Status commit(FolderSync folder = FolderSync::Now);
 
-  /// Maps what was written so far; before commit(). Errors: IoError.
+  /// Maps the bytes written so far; before commit(). Errors: IoError.
   Result<MappedFile> map();
 
   /// Closes and removes the temporary. Does nothing after commit().
@@ -120,8 +120,8 @@ std::string temporaryPath(const std::string &path);
 
 /// Removes the temporaries in `directory` that nobody writes and whose final
 /// name is ours. A folder goes with the files in it; as folders are not
-/// locked, a program that makes such holds a lock that covers them. Best
-/// effort: what cannot be removed stays.
+/// locked, a program that makes such holds a lock that covers them. A temporary
+/// that cannot be removed stays.
 void removeStrayTemporaries(
     const std::string &directory,
     const std::function<bool(const std::string &finalName)> &isOurs);

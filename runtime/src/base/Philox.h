@@ -19,7 +19,7 @@ namespace hone::rt {
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
                                    std::array<uint32_t, 2> key);
 
-/// What the numbers are for; streams of different purpose never meet.
+/// The purpose of random numbers; streams of different purpose never meet.
 /// The values are part of the specified bits: append, never renumber.
 enum class RandomPurpose : uint32_t {
   Initialize = 1, ///< starting values of a parameter
@@ -37,7 +37,7 @@ enum class RandomPurpose : uint32_t {
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.
 uint64_t hashName(std::string_view name);
 
-/// What purpose and name add to a stream's key: h below.
+/// The part of a stream's key that purpose and name give: h below.
 uint64_t hashStream(RandomPurpose purpose, std::string_view name);
 
 /// All numbers of one (seed, step, probe, purpose, name); steps are below 2^53

@@ -1,8 +1,8 @@
 //===- Process.h - How a process begins, and how it ends at once ----------===//
 //
 // Some ends run no destructor: memory is refused, a mapped file shrinks, a
-// second signal asks. What must not outlive the process is in a static table
-// until it has its final name, and such an end removes it.
+// second signal asks. Files that must not outlive the process are in a static
+// table until they have their final names, and such an end removes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +25,15 @@ enum class ProcessUse { Shared, Alone };
 void startProcess();
 
 /// Prints "error[<code>]: <text>" and exits with the code's exit code, after
-/// removing what is remembered. Async-signal-safe; allocates nothing.
+/// removing the remembered files. Async-signal-safe; allocates nothing.
 [[noreturn]] void endProcess(ErrorCode code, const char *place,
                              const char *text);
 /// The same without a message.
 [[noreturn]] void endProcess(ExitCode code);
 
 /// A file, or a folder that will be empty once the others are gone, which
-/// endProcess() removes. At most 32 at a time; of more what is left is cleared
-/// by the next run, as after a kill.
+/// endProcess() removes. At most 32 at a time; the next run removes any others,
+/// as after a kill.
 void rememberTemporary(const std::string &path);
 /// The same of a folder with the files in it, however many; nothing else is
 /// ever put there.

@@ -1,8 +1,8 @@
 //===- Sha256Blocks.cpp - SHA-256 of whole blocks -------------------------===//
 //
 // Plain scalar code, and the same with the processor's own instructions where
-// it has them: four to eight times as fast, which is what lets a run verify a
-// gigabyte of weights when it starts. Section numbers are those of FIPS 180-4.
+// it has them: four to eight times as fast, so that a run can verify a gigabyte
+// of weights when it starts. Section numbers are those of FIPS 180-4.
 //
 //===----------------------------------------------------------------------===//
 

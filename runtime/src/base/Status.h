@@ -1,6 +1,7 @@
 //===- Status.h - An error code and a message that helps ------------------===//
 //
-// The runtime has no exceptions: what can fail returns Status or Result<T>.
+// The runtime has no exceptions: a function that can fail returns Status or
+// Result<T>.
 // A message says where, what was expected, what was found and what to do.
 //
 //===----------------------------------------------------------------------===//
@@ -80,7 +81,7 @@ public:
 
   bool isOk() const { return why.isOk(); }
   const Status &status() const & { return why; }
-  /// By value: what is handed on outlives a Result that nobody named.
+  /// By value: the status outlives a Result that is a temporary.
   Status status() && { return std::move(why); }
   T &value() { return held; }
   const T &value() const { return held; }

@@ -1,4 +1,4 @@
-//===- Wording.cpp - What a person calls what messages name ---------------===//
+//===- Wording.cpp - A person's words for those of messages ---------------===//
 
 #include "base/Wording.h"
 

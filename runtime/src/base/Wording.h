@@ -1,7 +1,7 @@
-//===- Wording.h - What a person calls what messages name -----------------===//
+//===- Wording.h - A person's words for those of messages -----------------===//
 //
-// A program that another one starts has options that nobody typed. The one that
-// was typed says how its own are called.
+// A program that another one starts has options that nobody typed. The starting
+// program says which of its own options they stand for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ public:
   Wording() = default;
   explicit Wording(std::vector<Word> words);
 
-  /// Reads what text() wrote; lines of another form are passed over.
+  /// Reads the result of text(); lines of another form are passed over.
   static Wording parse(std::string_view text);
-  /// That of $HONE_WORDING, which the program that started this one may have
+  /// The one of $HONE_WORDING, which the program that started this one may have
   /// set.
   static Wording given();
   static constexpr const char *Variable = "HONE_WORDING";
