@@ -48,7 +48,7 @@ Result<ChatModel> ChatModel::open(std::string_view block,
 }
 
 //===----------------------------------------------------------------------===//
-// What a template does
+// Traits of a template
 //===----------------------------------------------------------------------===//
 
 static ChatTurn turnOf(ChatRole role, const char *content) {

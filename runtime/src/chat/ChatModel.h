@@ -23,8 +23,8 @@ public:
   ChatModel() = default;
 
   /// Of the block that buildChatBlock made; `tokenizer` is the model's and
-  /// `place` names the block. Errors: BadTokenizerTable when it is damaged,
-  /// and what ChatTemplate::parse says.
+  /// `place` names the block. Errors: BadTokenizerTable when it is damaged, and
+  /// those of ChatTemplate::parse.
   static Result<ChatModel> open(std::string_view block,
                                 const Tokenizer &tokenizer,
                                 const std::string &place,
@@ -41,8 +41,8 @@ public:
   }
   /// Whether the template writes contents in parts; else they are joined.
   bool writesParts() const { return takesParts; }
-  /// Renders without what the template writes at the end of each conversation,
-  /// the prompt of a next answer, unless that is asked for. As
+  /// Renders without the prompt of a next answer that the template writes at
+  /// the end of each conversation, unless it is asked for. As
   /// ChatTemplate::render.
   Status render(ChatMessages &messages, size_t count, bool generationPrompt,
                 const std::string &place, std::string &out) const;

@@ -82,7 +82,7 @@ TemplateValue ChatMessages::turnOf(ChatTurn &turn, const Mark &mark,
       break;
     case ChatKey::Content:
       if (!turn.hasContent)
-        break; // Transformers leaves out what is null
+        break; // Transformers leaves out nulls
       if (turn.isInParts && asParts) {
         TemplateValue::List parts;
         for (std::string &part : turn.parts)

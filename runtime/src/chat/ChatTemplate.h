@@ -1,6 +1,6 @@
 //===- ChatTemplate.h - Conversations as a model's text -------------------===//
 //
-// What Transformers' apply_chat_template writes, documents aside.
+// As Transformers' apply_chat_template, without documents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ struct ChatTurn {
   std::string reasoning; ///< of an assistant; "reasoning_content"
   bool hasReasoning = false;
 
-  // What few turns have.
+  // Members that few turns have.
   /// Unset for null, or no content at all, beside calls.
   bool hasContent = true;
   /// Texts of {"type": "text"}, where the content is a list; `content` is
@@ -55,7 +55,7 @@ enum class ChatKey : char {
 
 struct Conversation {
   std::vector<ChatTurn> turns;
-  Json tools; ///< what the model may call: an array, or null
+  Json tools; ///< tools of the model: an array, or null
 
   bool hasSystem() const {
     return !turns.empty() && turns.front().role == ChatRole::System;
@@ -83,7 +83,7 @@ public:
 
   size_t size() const { return roles.size(); }
   ChatRole role(size_t i) const { return roles[i]; }
-  /// What `mark` said of all.
+  /// The sum of the numbers that `mark` returned.
   size_t marked() const { return marks; }
   /// A number that no value is; the conversation cannot be rendered then.
   bool hasOddNumber() const { return isOdd; }
@@ -116,10 +116,10 @@ public:
                                     Variables variables,
                                     const TemplateDate &date = {});
 
-  /// Renders the first `count` of `messages` into `out`, then, if asked, what
-  /// an assistant's turn begins with. `place` is where the conversation is
-  /// from; `answers`, if asked, what of `out` the template marks as said by an
-  /// assistant. Errors: ConversationRefused.
+  /// Renders the first `count` of `messages` into `out`, then, if asked, the
+  /// beginning of an assistant's turn. `place` is where the conversation is
+  /// from; `answers`, if asked, becomes the spans of `out` that the template
+  /// marks as an assistant's. Errors: ConversationRefused.
   Status render(ChatMessages &messages, size_t count, bool generationPrompt,
                 const std::string &place, std::string &out,
                 std::vector<TextSpan> *answers = nullptr) const;

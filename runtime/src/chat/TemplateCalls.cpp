@@ -12,7 +12,7 @@
 namespace hone::rt {
 
 //===----------------------------------------------------------------------===//
-// What filters and methods share
+// Shared by filters and methods
 //===----------------------------------------------------------------------===//
 
 TemplateValue TemplateInterpreter::strip(const SyntaxNode &node,

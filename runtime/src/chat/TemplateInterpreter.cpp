@@ -2,7 +2,7 @@
 //
 // Scopes are Jinja's: each turn of a loop, each call of a macro and each
 // `generation` has one, the branches of an `if` have none. A name is looked up
-// where it is used, which gives what Jinja's compile-time resolution gives.
+// where it is used, with the results of Jinja's compile-time resolution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ namespace hone::rt {
 static constexpr unsigned DeepestCall = 400;
 /// Lists inside one another.
 static constexpr unsigned DeepestValue = 32;
-/// What a mark takes: its place, also while the list of them grows, and then
+/// The memory of a mark: its place, also while the list of them grows, and then
 /// its place in tokens.
 static constexpr size_t MarkBytes = 4 * sizeof(TextSpan);
 
@@ -129,7 +129,7 @@ void TemplateInterpreter::put(const SyntaxNode &node, std::string_view text) {
     output->append(text);
 }
 
-/// Marks what was written since `begin`.
+/// Marks the text written since `begin`.
 void TemplateInterpreter::mark(const SyntaxNode &node, size_t begin) {
   if (output != rendered || output->size() == begin)
     return;

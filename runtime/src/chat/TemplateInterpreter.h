@@ -18,7 +18,7 @@
 
 namespace hone::rt {
 
-/// What bounds a rendering.
+/// The bounds of a rendering.
 struct TemplateLimits {
   uint64_t work = 4'000'000;
   size_t output = 512 * 1024;
@@ -52,9 +52,10 @@ public:
   TemplateFault render(const Variables &variables, const TemplateDate &date,
                        std::string &out);
 
-  /// What of it the template marks by {% generation %}, but in macros and
-  /// blocks that are set, whose text may become anything: in the text's order,
-  /// none empty or inside of another. To be taken once.
+  /// The spans that the template marks by {% generation %}, in the text's
+  /// order, none empty or inside of another. Marks in macros and in blocks that
+  /// are set do not count, since that text may become anything. To be taken
+  /// once.
   std::vector<TextSpan> takeGenerated() { return std::move(marked); }
 
 private:
@@ -157,7 +158,7 @@ private:
   Value evalLoopField(const SyntaxNode &node, size_t loop,
                       const std::string &name);
   bool toText(const SyntaxNode &node, const Value &value, std::string &out);
-  /// What a `for` or a filter goes through.
+  /// The items that a `for` or a filter goes through.
   bool toItems(const SyntaxNode &node, const Value &value, Value::List &out);
 
   // Filters, tests and methods (TemplateCalls.cpp).

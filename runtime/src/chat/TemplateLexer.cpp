@@ -144,7 +144,7 @@ Status TemplateLexer::text() {
              : inside(TemplateToken::BlockBegin, TemplateToken::BlockEnd);
 }
 
-/// What is left of the text before a tag of blocks, whose sign this is.
+/// The text before a tag of blocks, trimmed as its sign says.
 std::string_view TemplateLexer::beforeTag(std::string_view data,
                                           char sign) const {
   if (sign == '-')
@@ -233,7 +233,8 @@ Status TemplateLexer::comment() {
   return Status::ok();
 }
 
-/// Whether a tag ends here, which is then skipped with what it trims.
+/// Whether a tag ends here; its end is then skipped, with the text that it
+/// trims.
 bool TemplateLexer::atEnd(std::string_view closing, bool isBlock) {
   const std::string_view rest = std::string_view(source).substr(at);
   const bool strips = !rest.empty() && rest[0] == '-';
@@ -295,7 +296,7 @@ Status TemplateLexer::inside(TemplateToken::Kind begin,
   }
 }
 
-/// Underscores, other bases and what is beyond 64 bits are left out.
+/// Underscores, other bases and numbers beyond 64 bits are left out.
 Status TemplateLexer::number() {
   const auto digit = [&](size_t i) {
     return i < source.size() && source[i] >= '0' && source[i] <= '9';

@@ -31,7 +31,7 @@ struct TemplateToken {
   };
   Kind kind;
   uint32_t line;    ///< from 1
-  std::string text; ///< of Text and String what it stands for
+  std::string text; ///< of Text and String, unescaped
   int64_t number = 0;
 };
 
@@ -44,8 +44,8 @@ public:
   /// `place` names the template; messages are about "place:line".
   TemplateLexer(std::string_view source, std::string place);
 
-  /// All tokens, the last of which is End. Errors: BadChatTemplate for what is
-  /// no Jinja, UnsupportedChatTemplate for what is not in the subset.
+  /// All tokens, the last of which is End. Errors: BadChatTemplate for text
+  /// that is no Jinja, UnsupportedChatTemplate for Jinja beyond the subset.
   Status run(std::vector<TemplateToken> &tokens);
 
 private:
@@ -72,7 +72,7 @@ private:
   std::vector<char> open; // brackets
   size_t at = 0;
   uint32_t line = 1;
-  bool lineStarts = true; // what is before `at` ended a line
+  bool lineStarts = true; // the text before `at` ended a line
 };
 
 /// Bytes of the white space character of Python's str.isspace at `at`; 0: none.

@@ -1,7 +1,7 @@
 //===- TemplateNames.h - Filters, tests, functions and methods by name ----===//
 //
-// The one table of what templates may call, with the names of arguments as
-// Jinja and Python have them.
+// The one table of names that templates may call, with the names of arguments
+// as Jinja and Python have them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,7 +142,7 @@ inline constexpr TemplateSignature TemplateMethods[] = {
     {"isspace", int(TemplateMethod::IsSpace), 0, 0},
 };
 
-/// What `loop` has.
+/// The fields of `loop`.
 inline constexpr const char *LoopFields[] = {
     "index",  "index0",   "revindex", "revindex0", "first", "last",
     "length", "previtem", "nextitem", "depth",     "depth0"};

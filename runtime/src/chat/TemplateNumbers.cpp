@@ -1,7 +1,7 @@
 //===- TemplateNumbers.cpp - Arithmetic of templates ----------------------===//
 //
-// Python's, of integers of 64 bits and floats; what would need longer integers
-// fails.
+// Python's, of integers of 64 bits and floats; an operation that would need
+// longer integers fails.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- TemplateParser.cpp - Expressions of a chat template ----------------===//
 //
-// Follows jinja2/parser.py in precedence and in what ends what.
+// Follows jinja2/parser.py in precedence and in the ends of expressions.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- TemplateParser.h - A chat template, checked ------------------------===//
 //
-// Accepts exactly what the interpreter can do. honec runs it when a model is
-// compiled, a training binary when its data has conversations.
+// Accepts exactly the templates that the interpreter can render. honec runs it
+// when a model is compiled, a training binary when its data has conversations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ namespace hone::rt {
 inline constexpr unsigned DeepestTemplate = 160;
 
 /// `place` names the template in messages, which are about "place:line".
-/// Errors: BadChatTemplate for what is no Jinja, UnsupportedChatTemplate naming
-/// what is not in the subset.
+/// Errors: BadChatTemplate for text that is no Jinja, UnsupportedChatTemplate
+/// naming the construct beyond the subset.
 Result<TemplateTree> parseTemplate(std::string_view source,
                                    const std::string &place);
 

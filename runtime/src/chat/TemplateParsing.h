@@ -50,8 +50,8 @@ private:
   // Errors.
   bool ok() const { return firstError.isOk(); }
   uint32_t fail(const std::string &problem);
-  /// Ends the parsing: what follows cannot be read. At `line`, or at the token
-  /// at hand.
+  /// Ends the parsing, since the rest cannot be read. At `line`, or at the
+  /// token at hand.
   uint32_t refuse(const std::string &what, uint32_t line = 0);
   /// A node that fails when it is computed.
   uint32_t refuseLater(const std::string &what, uint32_t line);
@@ -100,7 +100,7 @@ private:
   uint32_t selection(uint32_t list, const std::string &name, uint32_t line);
   uint32_t mapping(uint32_t list, uint32_t line);
   void arguments(Nodes &positional, Nodes &keywords);
-  /// False without an error: `refused` says what is not supported.
+  /// False without an error: `refused` names the unsupported construct.
   bool bind(const char *kind, const TemplateSignature &signature,
             const Nodes &positional, const Nodes &keywords, Nodes &out,
             std::string &refused);

@@ -39,7 +39,7 @@ TemplateValue TemplateInterpreter::memberAt(const SyntaxNode &node,
   return value;
 }
 
-/// What an item is compared by.
+/// The key by which an item is compared.
 bool TemplateInterpreter::sortKey(const SyntaxNode &node, const Value &item,
                                   const Value &attribute, bool caseSensitive,
                                   Value &key) {

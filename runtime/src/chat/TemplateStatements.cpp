@@ -201,7 +201,7 @@ uint32_t TemplateParser::statement() {
     return make(name == "break" ? Syntax::Break : Syntax::Continue, line, {});
   }
   if (name == "generation") {
-    // Transformers' mark of what an assistant says: it renders as its body.
+    // Transformers' mark of an assistant's text: it renders as its body.
     next();
     endBlock();
     const uint32_t body = block({"endgeneration"});
@@ -217,7 +217,7 @@ uint32_t TemplateParser::statement() {
                           : otherStatement(line, name);
 }
 
-/// {% filter upper %}: what the block writes goes through filters.
+/// {% filter upper %}: the block's text goes through filters.
 uint32_t TemplateParser::filterStatement(uint32_t line) {
   uint32_t value = make(Syntax::Captured, line, {});
   value = filter(value);
@@ -247,7 +247,7 @@ uint32_t TemplateParser::withStatement(uint32_t line) {
   return make(Syntax::With, line, parts);
 }
 
-/// What is not supported: passed over, with its body if it has one.
+/// An unsupported statement is passed over, with its body if it has one.
 uint32_t TemplateParser::otherStatement(uint32_t line,
                                         const std::string &name) {
   while (now().kind != Token::BlockEnd && now().kind != Token::End)

@@ -1,9 +1,9 @@
 //===- TemplateSyntax.h - A chat template as a tree -----------------------===//
 //
 // The subset of Jinja that chat templates are written in. Names of filters,
-// tests, functions and methods are resolved when a template is parsed; what is
-// not supported is a node that fails when it is computed. Nodes lie in one
-// vector and name their children by index; index 0 is no node.
+// tests, functions and methods are resolved when a template is parsed; an
+// unsupported construct is a node that fails when it is computed. Nodes lie in
+// one vector and name their children by index; index 0 is no node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ enum class Syntax : uint8_t {
   FilterBlock, ///< [block, value of Captured]
   With,        ///< [block, (Keyword)*]
   Macro,       ///< text [block, Parameter*]
-  Generation,  ///< [block]: what an assistant says
+  Generation,  ///< [block]: an assistant's text
   Break,
   Continue,
   // Parts of statements.
@@ -36,8 +36,8 @@ enum class Syntax : uint8_t {
   NamespaceField, ///< text: the namespace; number: text of the field
   Keyword,        ///< text [value]
   // Expressions.
-  Refused,  ///< text: what is not supported
-  Captured, ///< what the block at hand wrote
+  Refused,  ///< text: the unsupported construct
+  Captured, ///< the text of the block at hand
   None,
   Boolean,    ///< number
   Integer,    ///< number

@@ -187,7 +187,7 @@ bool changeCase(std::string_view text, LetterCase to, std::string &out) {
   return true;
 }
 
-/// "\u00e9"; of what lies beyond 16 bits its surrogates.
+/// "\u00e9"; surrogates of a character beyond 16 bits.
 static void appendEscape(std::string &out, uint32_t character) {
   char code[16];
   if (character < 0x10000)

@@ -53,8 +53,8 @@ struct JsonFormat {
   bool ensureAscii = false;
 };
 
-/// json.dumps(value, ensure_ascii=.., indent=..). False when the value has what
-/// JSON cannot hold, when it would be longer than `limit`, or too much work.
+/// json.dumps(value, ensure_ascii=.., indent=..). False for a value that JSON
+/// cannot hold, one longer than `limit`, or too much work.
 bool toJson(const TemplateValue &value, const JsonFormat &format, size_t limit,
             TemplateWork &work, std::string &out);
 
@@ -66,7 +66,7 @@ bool toRepr(const TemplateValue &value, size_t limit, TemplateWork &work,
 /// Python's repr of a float.
 void appendFloat(std::string &out, double value);
 
-/// What strftime_now tells.
+/// The date of strftime_now.
 struct TemplateDate {
   int year = 0, month = 0, day = 0; ///< 0: it is not known
   bool isKnown() const { return year != 0; }

@@ -1,4 +1,4 @@
-//===- TemplateValue.cpp - What a chat template computes with -------------===//
+//===- TemplateValue.cpp - The values of a chat template ------------------===//
 
 #include "chat/TemplateValue.h"
 

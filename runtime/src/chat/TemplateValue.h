@@ -1,4 +1,4 @@
-//===- TemplateValue.h - What a chat template computes with ---------------===//
+//===- TemplateValue.h - The values of a chat template --------------------===//
 //
 // Strings, lists and mappings are immutable and shared. Only a namespace
 // changes, and it can be in nothing, so that no value contains itself and
@@ -23,8 +23,8 @@ struct ValueMemory {
   size_t bytes = 0;
 };
 
-/// A count of elementary operations that ends what goes on for too long: few
-/// values can stand for very many, by naming one another.
+/// A count of elementary operations, which ends a rendering that takes too
+/// long: few values can stand for very many, by naming one another.
 struct TemplateWork {
   uint64_t done = 0;
   uint64_t most;
@@ -35,7 +35,7 @@ struct TemplateWork {
 class TemplateValue {
 public:
   enum class Kind : uint8_t {
-    Undefined, ///< with the name of what was not there
+    Undefined, ///< with the missing name
     None,
     Boolean,
     Integer,
@@ -49,7 +49,7 @@ public:
     Loop,  ///< the variable `loop`: an index of the interpreter's loops
   };
   using List = std::vector<TemplateValue>;
-  /// What Python has for a list here: it prints and compares otherwise.
+  /// The kind of Python's list here: each prints and compares in its own way.
   enum class ListKind : uint8_t {
     List,
     Tuple,
@@ -79,7 +79,7 @@ public:
   static TemplateValue list(ValueMemory &memory, List items,
                             ListKind kind = ListKind::List);
   static TemplateValue dict(ValueMemory &memory, Members members);
-  /// What `list`, that no other value shares, has.
+  /// The items of `list`, which no other value shares.
   static TemplateValue generator(TemplateValue list) {
     return {Kind::Generator, std::move(list.object)};
   }
@@ -97,7 +97,7 @@ public:
   bool isView() const {
     return tag == Kind::List && kindOfList == ListKind::View;
   }
-  /// A string of the filter safe: what is added to it is escaped for HTML.
+  /// A string of the filter safe: text added to it is escaped for HTML.
   bool isMarkup() const { return asMarkup; }
   TemplateValue likeMarkup(const TemplateValue &other) const {
     TemplateValue out = *this;

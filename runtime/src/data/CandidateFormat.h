@@ -1,7 +1,8 @@
 //===- CandidateFormat.h - Data whose examples have several candidates ----===//
 //
-// What tasks are to a data set, which need not be in the program. Prompt and
-// candidate are one sequence; which candidate is right is the example's label.
+// The interface of tasks to a data set; the program may be linked without them.
+// Prompt and candidate are one sequence; which candidate is right is the
+// example's label.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ struct CandidateExample {
   uint64_t longest = 0; ///< tokens of the longest, before it was cut
 };
 
-/// What is read, and with what.
+/// The input of a reader.
 struct CandidateInput {
   std::string_view content; ///< of the file, without empty lines at the end
   std::string path;
@@ -58,7 +59,7 @@ public:
   virtual std::string name() const = 0;
   virtual size_t labelCount() const = 0;
   virtual std::string word(size_t label) const = 0;
-  /// What `input` refers to outlives the reader.
+  /// Memory that `input` refers to outlives the reader.
   virtual std::unique_ptr<CandidateReader>
   read(const CandidateInput &input) const = 0;
 };

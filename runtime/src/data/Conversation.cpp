@@ -11,7 +11,7 @@ namespace hone::rt {
 
 namespace {
 
-/// Compares what it is given with ids that are known.
+/// Compares the ids that it is given with known ones.
 class ComparingSink : public TokenSink {
 public:
   ComparingSink(const std::vector<int32_t> &with, int32_t end)
@@ -30,7 +30,7 @@ public:
 
   const std::vector<int32_t> &with;
   const int32_t end;
-  uint64_t common = 0, all = 0; ///< of what was given
+  uint64_t common = 0, all = 0; ///< of the given ids
   bool onlyEndFollows = true;
 };
 
@@ -164,7 +164,7 @@ static void skipDataMarks(const std::string &text,
               marks.end());
 }
 
-/// The template says what the answers are: one sample.
+/// The template marks the answers: one sample.
 Status ConversationEncoder::encodeMarked(ChatMessages &messages,
                                          const Emit &emit) {
   std::vector<TextSpan> answers;

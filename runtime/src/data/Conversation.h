@@ -1,17 +1,17 @@
 //===- Conversation.h - From turns to samples and their loss --------------===//
 //
-// The loss is taken from what an assistant says. A template may mark it, as
-// Transformers' own {% generation %}: then it is what is marked, as
+// The loss is taken from the assistant's text. A template may mark it with
+// Transformers' {% generation %}: then it is the marked text, as
 // return_assistant_tokens_mask has it. Else it is found by prefix rendering:
-// turn i is what rendering the turns up to i adds to rendering those before it
-// with the prompt to go on. Both are compared as tokens. A prompt that ends
-// otherwise than the turn begins ("<think>") counts as far as both agree; one
-// that tells what came before otherwise leaves the loss no place and is
-// refused. Where the whole conversation begins with each of these prefixes, it
-// is one sample. Where it does not, because the template shows earlier turns
-// otherwise once there are later ones (thoughts that are left out, a system
-// text that moves), each turn of the assistant is a sample of its own: what the
-// model would have seen when it said that turn.
+// turn i is the text that a rendering of the turns up to i adds to one of those
+// before it with the prompt to go on. Both are compared as tokens. A prompt
+// that ends otherwise than the turn begins ("<think>") counts as far as both
+// agree; one that renders the turns before it otherwise leaves the loss no
+// place and is refused. Where the whole conversation begins with each of these
+// prefixes, it is one sample. Where it does not, because the template shows
+// earlier turns otherwise once there are later ones (thoughts that are left
+// out, a system text that moves), each turn of the assistant is a sample of its
+// own: the text that the model would have seen when it said that turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,12 @@ struct TokenSpan {
   uint64_t begin, end;
 };
 
-/// What a person should know of the conversations of a file.
+/// Counts of a file's conversations, for the notes.
 struct ConversationCounts {
   uint64_t conversations = 0;
   uint64_t split = 0;       ///< into a sample for each turn of the assistant
   uint64_t turns = 0;       ///< of assistants
-  uint64_t parted = 0;      ///< whose beginning is not what a prompt ends with
+  uint64_t parted = 0;      ///< that begin otherwise than the prompt ends
   uint64_t endless = 0;     ///< without a special token at their end
   uint64_t spelled = 0;     ///< special tokens that data spells
   uint64_t joined = 0;      ///< whose contents in parts are one text each
@@ -54,7 +54,7 @@ struct ConversationCounts {
 
 class ConversationEncoder {
 public:
-  /// Told each sample, whose ids are in `whole`, and where its loss is.
+  /// Told each sample, whose ids are in `whole`, with the spans of its loss.
   using Emit = std::function<Status(const std::vector<TokenSpan> &)>;
 
   /// `whole` takes the ids of a conversation, and has no limit: a long one's

@@ -15,9 +15,9 @@ namespace hone::rt {
 /// BadLine if there is a system turn already.
 Status joinSystem(DataLine &line, const std::string &place);
 
-/// What `content`, the bytes of the file `path`, has: one conversation, as
-/// training data has them. Errors: EmptyData, BadData as DataLines, and if
-/// there is another sample or one that is no conversation.
+/// The one conversation in `content`, the bytes of the file `path`, in a format
+/// of training data. Errors: EmptyData; BadData as DataLines, and if there is
+/// another sample or one that is no conversation.
 Result<Conversation> readConversation(std::string_view content,
                                       const std::string &path);
 

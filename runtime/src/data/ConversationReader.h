@@ -1,8 +1,8 @@
 //===- ConversationReader.h - The turns of a conversation in JSON ---------===//
 //
 // As OpenAI has them, {"role", "content"}, and as ShareGPT has them, {"from",
-// "value"}. What changes what a turn says and is not supported (images, marks
-// of single turns) is refused by name.
+// "value"}. Unsupported keys that change the text of a turn (images, marks of
+// single turns) are refused by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@
 
 namespace hone::rt {
 
-/// Reads the array of turns that `reader` is at, of at most `most`; `map` says
-/// what "role" and "content" are called. `ignored` is told each key that is
-/// passed over. Errors of the reader: BadLine, UnsupportedTurn.
+/// Reads the array of turns that `reader` is at, of at most `most`; `map` has
+/// the names of "role" and "content". `ignored` is told each key that is passed
+/// over. Errors of the reader: BadLine, UnsupportedTurn.
 bool readTurns(JsonReader &reader, size_t most, const KeyMap &map,
                std::vector<ChatTurn> &turns,
                const std::function<void(const std::string &)> &ignored);

@@ -21,9 +21,9 @@ public:
   /// Errors: OtherData for files that other programs read, by how they begin.
   static Status check(const MappedFile &file);
 
-  /// Of `file`, which may be compressed: then a file without a name in
-  /// `directory` holds what it is. Errors: EmptyData, DataNotUtf8 for UTF-16,
-  /// those of decompress.
+  /// Opens `file`. If it is compressed, a file without a name in `directory`
+  /// holds its contents. Errors: EmptyData, DataNotUtf8 for UTF-16, those of
+  /// decompress.
   static Result<DataFile> open(MappedFile file, const std::string &directory,
                                const std::function<Status()> &onProgress);
 

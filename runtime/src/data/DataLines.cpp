@@ -113,7 +113,7 @@ const DataLines::OtherKey DataLines::OtherKeys[] = {
     {"functions", BesideTurns, AsTemplate, Beside::Turns},
 };
 
-/// What lines of a format have, and what they may have.
+/// The keys that lines of a format must have, and those that they may have.
 static constexpr struct {
   DataFormat format;
   unsigned required, optional;
@@ -349,7 +349,7 @@ bool DataLines::readOther(JsonReader &reader, const OtherKey &other) {
                        other.remedy);
 }
 
-/// What changes a conversation and is not supported must say nothing.
+/// An unsupported key that would change a conversation must be empty.
 bool DataLines::readEmpty(JsonReader &reader, const std::string &key) {
   const uint64_t start = reader.lastValue();
   if (isEmptyValue(reader))

@@ -1,10 +1,9 @@
 //===- DataLines.h - JSON training data, one sample at a time -------------===//
 //
 // A sample is a line of JSONL, an element of one JSON array or a row of a
-// table. The first
-// decides the shape of all; a later one of another shape is an error, not a
-// guess. One is held in memory, never the file, and of its lists only what fits
-// in a sample.
+// table. The first decides the shape of all; a later one of another shape is an
+// error, not a guess. Memory holds one, never the file, and of its lists only
+// the ids that fit a sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +68,7 @@ public:
   /// Reads `content`, the bytes of the file `path` without empty lines at the
   /// end. Ids and labels are checked against `vocabularySize`; of each line
   /// the first `keptIds` are kept. The end of `path` says whether it is a
-  /// table, `map` what keys mean.
+  /// table, `map` the meanings of keys.
   DataLines(std::string_view content, std::string path, int64_t vocabularySize,
             uint64_t keptIds, KeyMap map = {});
 

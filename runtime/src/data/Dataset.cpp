@@ -52,7 +52,7 @@ private:
   Status encodeLine(DataLine &line, const std::string &place);
   Status openChat();
   Status addConversation(DataLine &line, const std::string &place);
-  /// What a sample of a line keeps: all its ids if it may be split.
+  /// The ids that a sample of a line keeps: all if it may be split.
   static uint64_t keptIds(const DatasetOptions &options) {
     return options.tooLong == TooLong::Split
                ? UINT64_MAX
@@ -565,7 +565,7 @@ static std::string describeIn(const std::string &path, DataFormat format) {
              : text;
 }
 
-/// What is left out and why, a line each.
+/// The samples left out, with the reasons, a line each.
 std::string Preparation::leftOut() const {
   std::string out;
   if (tooLong != 0)
@@ -636,7 +636,8 @@ Result<MappedFile> Preparation::run(const std::string &directory,
   return writer.commit(format, options.vocabularySize, notes());
 }
 
-/// What the samples depend on, and nothing else.
+/// The cache's name: a digest of all that the samples depend on, and nothing
+/// else.
 static std::string nameOf(const DatasetOptions &options,
                           const Tokenizer *tokenizer, const MappedFile &file) {
   std::string key = "token cache 5\n";
@@ -660,7 +661,7 @@ static std::string nameOf(const DatasetOptions &options,
   return Sha256::hex(key).substr(0, 32) + ".tokens";
 }
 
-/// The cache of this name, or what `make` writes for it.
+/// The cache of this name; if there is none, `make` writes it.
 Result<Dataset> Dataset::fromCache(const DatasetOptions &options,
                                    const std::string &name, const Make &make) {
   Dataset dataset;

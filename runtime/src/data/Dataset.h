@@ -1,8 +1,8 @@
 //===- Dataset.h - From a data file to samples of token ids ---------------===//
 //
-// The rules (formats, where bos and eos go, which tokens have a target, what
-// is left out) are in runtime/README.md, section Data. Whatever is left out is
-// counted and said in notes(), which callers print before step 0.
+// The rules (formats, where bos and eos go, which tokens have a target, which
+// samples are left out) are in runtime/README.md, section Data. Samples left
+// out are counted in notes(), which callers print before step 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace hone::rt {
 
-/// What becomes of samples longer than maxSequenceLength.
+/// The treatment of samples longer than maxSequenceLength.
 enum class TooLong : uint8_t {
   ByKind,   ///< texts as with Split, all others as with LeaveOut
   LeaveOut, ///< they are not trained on
@@ -52,11 +52,11 @@ struct DatasetOptions {
   /// them. Refused of conversations, which it is still to write.
   bool parseSpecialTokens = false;
   /// The task that lines are examples of: each becomes a sample for each of its
-  /// candidates. Null: the file says itself what it is.
+  /// candidates. Null: the file's own format.
   const CandidateFormat *task = nullptr;
-  /// What keys of records are called in this file.
+  /// The names of keys in this file.
   KeyMap map = {};
-  std::string mapText = {}; ///< what `map` was read from
+  std::string mapText = {}; ///< the text of `map`
   /// Samples that cannot be used are left out and counted, and are no error.
   bool skipUnusable = false;
   /// Told of each of them.
@@ -100,8 +100,8 @@ public:
 
   void release() const override { cache.release(); }
 
-  /// What a person should know before step 0, one sentence a line: the format,
-  /// the counts, what was left out.
+  /// Notes for a person before step 0, one sentence a line: the format, the
+  /// counts, the samples left out.
   std::string_view notes() const { return cache.notes(); }
   /// Whether an earlier run's cache was used.
   bool wasCached() const { return cached; }

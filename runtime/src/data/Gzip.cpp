@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned MostBits = 15, TableBits = 9;
 constexpr size_t WindowBytes = 32 * 1024, BufferBytes = 128 * 1024;
-/// What text shrinks to at best.
+/// Growth of a file that is text, at most.
 constexpr uint64_t MostGrowth = 256, AlwaysAllowed = 64 * 1024 * 1024;
 
 class Huffman {

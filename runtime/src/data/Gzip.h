@@ -17,7 +17,7 @@ namespace hone::rt {
 /// Whether the bytes of a file begin as gzip writes them.
 bool isGzip(std::string_view bytes);
 
-/// Writes what `file` holds, all of its members, to `out`. Of a file that
+/// Decompresses `file`, all of its members, to `out`. Of a file that
 /// grows more than 256-fold at most 64 MiB are written. `onProgress` is called
 /// at least once for each 256 KiB that were read. Memory: 160 KiB. Errors:
 /// DamagedArchive, those of OutputFile::write and of `onProgress`.

@@ -10,8 +10,9 @@
 
 namespace hone::rt {
 
-/// What --map says: "prompt=question,completion=answer". A key that another
-/// stands for is not looked at where it is itself; "text=" leaves one out.
+/// The argument of --map: "prompt=question,completion=answer". A key that
+/// another stands for is not looked at under its own name; "text=" leaves one
+/// out.
 class KeyMap {
 public:
   KeyMap() = default;
@@ -19,7 +20,7 @@ public:
   static Result<KeyMap> parse(const std::string &text);
 
   bool isEmpty() const { return pairs.empty(); }
-  /// What `key` of a file is to Hone; null: nothing.
+  /// Hone's name of a file's `key`; null: it has none.
   const std::string *nameOf(const std::string &key) const;
 
 private:

@@ -1,7 +1,7 @@
 //===- Records.h - Samples of a file as JSON objects, one at a time -------===//
 //
-// Lines of JSONL, elements of a JSON array, or rows of a table: what reads a
-// sample sees one JSON object and need not know which.
+// Lines of JSONL, elements of a JSON array, or rows of a table: a reader of
+// samples sees one JSON object and need not know which.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace hone::rt {
 
-/// The formats of records: KIND(name, how names of its files end, whether its
-/// records are rows of a table, what opens it).
+/// The formats of records: KIND(name, ends of its files' names, whether its
+/// records are rows of a table, the function that opens it).
 #define HONE_RECORD_KINDS(KIND)                                                \
   KIND(Json, ".jsonl .json", false, openJsonRecords)                           \
   KIND(Csv, ".csv", true, openTable)                                           \
   KIND(Tsv, ".tsv", true, openTable)
 
-/// What a file's name says of it; ".gz" at its end is not looked at.
+/// The kind of a file by its name, without ".gz" at its end.
 enum class FileKind : uint8_t {
   Unnamed, ///< the content decides
   Text,
@@ -62,7 +62,8 @@ public:
 using HoldsJson = std::function<bool(const std::string &)>;
 
 /// A reader of `content`, the bytes of the file `path` without empty lines at
-/// the end. Its kind is what `path` says, or lines of JSON.
+/// the end. The end of `path` decides its kind; by default it has lines of
+/// JSON.
 std::unique_ptr<Records> openRecords(std::string_view content,
                                      const std::string &path,
                                      HoldsJson holdsJson);

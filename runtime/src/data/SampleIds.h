@@ -43,7 +43,7 @@ public:
     return true;
   }
   void add(int32_t id) { append(&id, 1); }
-  /// Puts what is kept in its order again, after the last id.
+  /// Puts the kept ids in order again, after the last id.
   void finish() {
     std::rotate(
         kept.begin() + ptrdiff_t(std::min<uint64_t>(front, kept.size())),

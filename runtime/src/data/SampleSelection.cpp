@@ -91,7 +91,7 @@ bool SampleDraw::next(size_t label) {
          selection.perLabel;
 }
 
-/// What a person should know of a selection.
+/// The note on a selection, for a person.
 static std::string noteOf(const SampleSelection &selection,
                           const SampleDraw &draw, uint64_t written,
                           const TokenCacheWriter &writer) {
@@ -114,7 +114,7 @@ static std::string noteOf(const SampleSelection &selection,
          std::to_string(writer.targets()) + " of them targets";
 }
 
-/// Copies what `draw` says of `data`.
+/// Copies the samples of `data` that `draw` selects.
 static Status copySelected(const Dataset &data,
                            const SampleSelection &selection, SampleDraw draw,
                            TokenCacheWriter &writer, uint64_t &lines) {

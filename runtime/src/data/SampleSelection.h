@@ -35,7 +35,7 @@ struct SampleSelection {
   std::string key() const; ///< another text for another selection
 };
 
-/// Says line by line what is selected.
+/// Selects line by line.
 class SampleDraw {
 public:
   /// Counts the lines of `data`. `place` names it in errors: TooFewSamples.

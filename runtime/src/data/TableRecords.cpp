@@ -15,8 +15,8 @@ static constexpr const char *QuoteRemedy =
     "write a cell with separators, quotes or line ends in double quotes, and "
     "quotes in it twice";
 
-/// A comma; in a .csv whose first line has none, what spreadsheets write where
-/// the comma is in numbers, or a tab.
+/// A comma; in a .csv whose first line has none, the semicolon that
+/// spreadsheets write where numbers have a comma, or a tab.
 static char separatorOf(std::string_view content, FileKind kind) {
   if (kind == FileKind::Tsv)
     return '\t';
@@ -155,7 +155,7 @@ void TableRecords::appendText(const Cell &cell) {
   record.append(rest);
 }
 
-/// Appends the cell as a value. What it holds must not be able to end it.
+/// Appends the cell as a value. Its text must not be able to end it.
 Status TableRecords::appendJson(const Cell &cell, const Column &column) {
   const size_t begin = record.size();
   appendText(cell);

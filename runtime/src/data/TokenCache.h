@@ -27,7 +27,7 @@ struct TokenCacheFooter {
   uint64_t noteBytes;
 };
 
-/// What a cache says of a sample beside its tokens.
+/// A cache's facts of a sample beside its tokens.
 struct SampleMark {
   /// It is of the same line of the data as the sample before: another piece,
   /// another turn, another candidate.
