@@ -1,4 +1,4 @@
-//===- CudaApi.h - What is used of NVIDIA's driver API --------------------===//
+//===- CudaApi.h - The used part of NVIDIA's driver API -------------------===//
 //
 // Declared here, so that neither honec nor a program needs a CUDA toolkit. The
 // driver keeps these functions, with these names, since version 11.4.
@@ -51,7 +51,7 @@ enum DeviceAttribute : int {
   kMostSharedBytes = 97, ///< of a workgroup, where a kernel asks for it
 };
 
-/// Of a context: what the device's memory is reserved for.
+/// Of a context: the uses for which it reserves the device's memory.
 enum Limit : int {
   kStackBytes = 0,  ///< of each thread that a device can hold
   kPrintfBytes = 1, ///< of printf's queue

@@ -16,7 +16,7 @@ using namespace cuda;
 
 /// Shared memory of a workgroup that no kernel has to ask for.
 static constexpr uint32_t OrdinaryShared = 48 * 1024;
-/// Shows what uses a device.
+/// Shows the programs that use a device.
 static constexpr const char *Tool = "nvidia-smi";
 /// Launches between which nobody waits only to know their times.
 static constexpr size_t TimedLaunches = 512;
@@ -33,7 +33,7 @@ static int neededVersion(const hone_module &module) {
   return int(1000 * (major + 4) + 10 * minor);
 }
 
-/// What "nvptx64-nvidia-cuda:sm_80" says of the devices that run it.
+/// The devices that run "nvptx64-nvidia-cuda:sm_80".
 struct NeededCapability {
   int least = 0;       ///< 80
   bool isOnly = false; ///< of "sm_90a", which later ones do not run
@@ -216,7 +216,7 @@ Status CudaDevice::loadCode(const hone_module &module) {
       return refused(std::string("kernel ") + kernel.symbol + ": " +
                      driver.describe(result));
   }
-  // Else the first launch that needs it would wait for what runs.
+  // Else the first launch that needs it would wait for those that run.
   if (localBytes > 0)
     (void)driver.setLimit(kStackBytes, size_t(localBytes));
   arguments.resize(fields);
@@ -279,8 +279,8 @@ void CudaDevice::copy(char *to, const char *from, uint64_t bytes) {
   flush();
   if (failure != kSuccess || bytes == 0 || to == from)
     return;
-  // The driver does not say what it does where both ends overlap: then in
-  // pieces as long as the distance, from the end that is not overwritten.
+  // The driver promises nothing where both ends overlap: then in pieces as long
+  // as the distance, from the end that is not overwritten.
   const uint64_t distance =
       to > from ? uint64_t(to - from) : uint64_t(from - to);
   const uint64_t piece = std::min(bytes, distance);
@@ -321,7 +321,7 @@ void CudaDevice::launch(uint32_t number, void *closure, int64_t count) {
 void CudaDevice::observe(KernelObserver *given) {
   flush();
   if (observer)
-    (void)wait(); // what has run is told
+    (void)wait(); // reports the launches that have run
   observer = given;
   while (observer && timed.size() < TimedLaunches && failure == kSuccess) {
     timed.emplace_back();

@@ -1,8 +1,8 @@
 //===- CudaDevice.h - A GPU of NVIDIA's -----------------------------------===//
 //
-// Its memory is three allocations of planned sizes: arena, weights, and what
-// the module's own tables take. Copies and launches wait in one stream; the
-// host waits where it reads and at a step's end.
+// Its memory is three allocations of planned sizes: arena, weights, and the
+// module's own tables. Copies and launches wait in one stream; the host waits
+// where it reads and at a step's end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,10 @@ namespace hone::rt {
 
 class CudaDevice final : public Device {
 public:
-  /// Device `number` for the kernels of `module`, with room for
-  /// what is needed and the weights. Nothing of that is taken yet; the driver
-  /// has compiled the kernels. Errors: NoDriver, OldDriver, NoSuchDevice,
-  /// OldDevice, DeviceMemoryTooSmall, DeviceCodeRefused, DeviceFailed.
+  /// Device `number` for the kernels of `module`, with `room` for a step and
+  /// the weights. None of it is taken yet; the driver has compiled the kernels.
+  /// Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
+  /// DeviceMemoryTooSmall, DeviceCodeRefused, DeviceFailed.
   static Result<std::unique_ptr<CudaDevice>> open(const hone_module &module,
                                                   int number, RoomNeeded room);
   ~CudaDevice() override;
@@ -71,7 +71,7 @@ private:
   Status failed() const;
   Status loadCode(const hone_module &module);
   void reportTimes();
-  /// Brings what was launched to the stream, ahead of what comes next.
+  /// Brings gathered launches to the stream, ahead of whatever comes next.
   void flush();
 
   const CudaDriver driver;
@@ -79,7 +79,7 @@ private:
   cuda::Context *context = nullptr;
   cuda::Stream *stream = nullptr;
   cuda::LoadedCode *code = nullptr;
-  cuda::Event *reached = nullptr; ///< what wait() waits for
+  cuda::Event *reached = nullptr; ///< wait() waits for it
   UploadBuffers buffers;
   LaunchList list;
   const hone_module *module = nullptr;

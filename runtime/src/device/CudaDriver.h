@@ -11,7 +11,7 @@
 
 namespace hone::rt {
 
-/// What is known of a device before it is used.
+/// Facts of a device before it is used.
 struct CudaDescription {
   DeviceName name;
   int capability = 0; ///< 10 major + minor: 80 for sm_80

@@ -3,11 +3,11 @@
 // Copies and launches happen in the order in which they are asked for, when the
 // device comes to them. Once one has failed, copyOut() and wait() fail, which
 // return when all before them has happened; memory holds nothing of use then.
-// Entries are host code: any code that has a frame calls them, and what they
-// launch comes here through hone_launch.
+// Entries are host code: any code that has a frame calls them, and their
+// launches come here through hone_launch.
 //
 // An address of a device is no pointer: unless the device is host-visible the
-// host reads and writes what is there through copies. MemoryView hides which.
+// host reads and writes its memory through copies. MemoryView hides which.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,10 +70,10 @@ public:
   /// the device outlives it. Errors: NoResources.
   virtual Result<DeviceMemory> allocate(uint64_t bytes) = 0;
 
-  /// Makes the kernels of `module` runnable, with `weights`, and what they need
-  /// beside an arena. Both outlive the device, which runs one module. The frame
-  /// is what entries are called with once arena, batch, work, rows and numbers
-  /// are in it. Errors: NoResources.
+  /// Makes the kernels of `module` runnable, with `weights` and other memory
+  /// that they need beside an arena. Both outlive the device, which runs one
+  /// module. Entries are called with the frame, once arena, batch, work, rows
+  /// and numbers are in it. Errors: NoResources.
   virtual Result<hone_frame> load(const hone_module &module,
                                   const MappedWeights &weights) = 0;
 
@@ -96,8 +96,8 @@ public:
   /// Errors: NoResources, Internal.
   virtual Status wait() = 0;
 
-  /// What a driver has been asked for, in bytes of the device's memory; 0 where
-  /// there is none.
+  /// Memory that a driver has been asked for, in bytes of the device's; 0 where
+  /// there is no driver.
   virtual uint64_t allocatedBytes() const { return 0; }
   /// Of the host's memory, in bytes, what the device has for itself at most:
   /// buffers of copies, launches on their way.
@@ -130,7 +130,7 @@ private:
 class DeviceMemory {
 public:
   DeviceMemory() = default;
-  /// Takes over what the device's free() can free; null for 0 bytes.
+  /// Takes over memory that the device's free() can free; null for 0 bytes.
   DeviceMemory(Device &device, char *address, uint64_t bytes)
       : device(&device), start(address), length(bytes) {}
   ~DeviceMemory() {

@@ -1,4 +1,4 @@
-//===- DeviceName.cpp - What is said of a device --------------------------===//
+//===- DeviceName.cpp - Messages about a device ---------------------------===//
 
 #include "device/DeviceName.h"
 

@@ -1,4 +1,4 @@
-//===- DeviceName.h - What is said of a device ----------------------------===//
+//===- DeviceName.h - Messages about a device -----------------------------===//
 //
 // Errors of all drivers are one: words that differ are the driver's.
 //
@@ -12,12 +12,12 @@
 
 namespace hone::rt {
 
-/// What a program needs of a device's memory beside its weights.
+/// The memory of a device that a program needs beside its weights.
 struct RoomNeeded {
   RoomNeeded(uint64_t arenaBytes, uint64_t smallestPlan = 0)
       : arenaBytes(arenaBytes), smallestPlan(smallestPlan) {}
   uint64_t arenaBytes;
-  /// What the smallest plan takes with the weights, for a message; 0: unknown.
+  /// Bytes of the smallest plan with the weights, for a message; 0: unknown.
   uint64_t smallestPlan;
 };
 

@@ -11,12 +11,12 @@ namespace hone::rt {
 /// One allocation of the planned size, in the order of hone_module::weights.
 class DeviceWeights {
 public:
-  /// What they take, in bytes.
+  /// Their size on the device, in bytes.
   static uint64_t bytesOf(const hone_module &module);
 
   /// Copies all weights to `device`, which outlives them. Pages of the file are
-  /// let go once they are copied. Errors: those of allocate(); what the copies
-  /// met, wait() tells.
+  /// let go once they are copied. Errors: those of allocate(); wait() reports
+  /// those of the copies.
   Status load(Device &device, const hone_module &module,
               const MappedWeights &weights);
   void release() { memory = DeviceMemory(); }

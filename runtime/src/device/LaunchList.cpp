@@ -57,7 +57,7 @@ bool LaunchList::hasRoom(uint32_t kernel) const {
 
 void LaunchList::add(uint32_t kernel, const void *closure, unsigned groups) {
   gathered.list.push_back({kernel, groups, gathered.bytes.size()});
-  // Only fields are compared and read: what lies between them is anything.
+  // Only fields are compared and read: bytes between them may be anything.
   gathered.bytes.resize(gathered.bytes.size() + closureBytes(kernel));
   char *to = gathered.bytes.data() + gathered.list.back().closure;
   const hone_kernel &described = module->kernels[kernel];
@@ -157,7 +157,7 @@ Code LaunchList::flush(Stream *stream) {
   } else {
     code = found->executable ? update(*found) : build(*found);
     isGraph = code == kSuccess;
-    // What a driver cannot do so it does one by one.
+    // If the driver cannot make a graph, kernels are launched one by one.
     isRefused = !isGraph;
   }
   if (isGraph) {

@@ -3,8 +3,8 @@
 // A step launches the same kernels as the last one, mostly with the same
 // arguments. Launches are gathered until somebody copies or waits; the second
 // time that the same kernels come in the same order they become a graph, of
-// which from then on only what differs is set anew. Other kernels are launched
-// one by one.
+// which from then on only differing nodes are set anew. Other kernels are
+// launched one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ public:
   static constexpr size_t LeastLaunches = 4;
   /// Orders of kernels that are remembered.
   static constexpr size_t MostGraphs = 4;
-  /// Of the host's memory, beside what a driver keeps of a graph.
+  /// Of the host's memory, beside a driver's own for graphs.
   static constexpr uint64_t MostHostBytes =
       (1 + MostGraphs) * (MostLaunches * sizeof(Launch) + MostBytes) +
       MostGraphs * MostLaunches * sizeof(cuda::GraphNode *);
@@ -42,12 +42,12 @@ public:
   explicit LaunchList(const CudaDriver &driver) : driver(driver) {}
   ~LaunchList() { clear(); }
   LaunchList(const LaunchList &) = delete;
-  /// Forgets all graphs and what was gathered.
+  /// Forgets all graphs and gathered launches.
   void clear();
   /// The same, with nothing given back to a driver that does not answer.
   void abandon() { known.clear(); }
 
-  /// What launches are of; `functions` by the numbers of `module`'s kernels.
+  /// The module of launches, and `functions` by the numbers of its kernels.
   /// Both must outlive the list.
   void use(const hone_module &module,
            const std::vector<cuda::Function *> &functions);
@@ -66,7 +66,7 @@ public:
   /// The same and the number of launches, in words. `timed` launches more were
   /// not gathered, since each was to have its time.
   std::string describe(uint64_t timed) const;
-  /// What MostHostBytes is the bound of, now.
+  /// The memory taken now, of which MostHostBytes is the bound.
   uint64_t hostBytes() const;
 
 private:
@@ -80,7 +80,7 @@ private:
   };
   /// An order of kernels that has come.
   struct Known {
-    Launches last; ///< what the graph's nodes have
+    Launches last; ///< as the graph's nodes have them
     cuda::Graph *graph = nullptr;
     cuda::GraphExecutable *executable = nullptr; ///< null: it came once
     std::vector<cuda::GraphNode *> nodes;
@@ -89,9 +89,9 @@ private:
   size_t closureBytes(uint32_t kernel) const { return sizes[kernel]; }
   cuda::KernelNode nodeOf(Launches &launches, const Launch &launch);
   cuda::Code launchAll(cuda::Stream *stream);
-  /// Makes the graph of what was gathered.
+  /// Makes the graph of the gathered launches.
   cuda::Code build(Known &known);
-  /// Sets what differs from the last time.
+  /// Sets the nodes that differ from the last time.
   cuda::Code update(Known &known);
   void forget(Known &known);
 

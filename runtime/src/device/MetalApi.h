@@ -1,4 +1,4 @@
-//===- MetalApi.h - What is used of Metal ---------------------------------===//
+//===- MetalApi.h - The used part of Metal --------------------------------===//
 //
 // Declared here, so that the runtime needs neither a Mac nor a compiler of
 // Objective-C: a message is a call of objc_msgSend with the types of its

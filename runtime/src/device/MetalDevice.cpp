@@ -12,7 +12,7 @@ namespace hone::rt {
 
 using namespace metal;
 
-/// Shows what uses a device.
+/// Shows the programs that use a device.
 static constexpr const char *Tool = "Activity Monitor's GPU history";
 /// Launches in a command buffer, after which the device may begin with them.
 static constexpr unsigned LaunchesAtOnce = 128;
@@ -273,7 +273,7 @@ bool MetalDevice::finishCommands(size_t most) {
 }
 
 void MetalDevice::observe(KernelObserver *given) {
-  (void)wait(); // what has run is told, or not
+  (void)wait(); // reports the launches that have run, if it can
   observer = given;
 }
 

@@ -1,8 +1,8 @@
 //===- MetalDevice.h - A GPU of Apple's -----------------------------------===//
 //
-// Its memory is the host's, so a copy is the host's own once the device has
-// come to an end with what was asked for before; addresses are the device's all
-// the same. Launches go into command buffers, which run in their order.
+// Its memory is the host's, so the host copies by itself once the device has
+// done all that was asked for before; addresses are the device's all the same.
+// Launches go into command buffers, which run in their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@ namespace hone::rt {
 
 class MetalDevice final : public Device {
 public:
-  /// Device `number` for the kernels of `module`, with room for what is needed
-  /// and the weights. Nothing of that is taken yet; Metal has compiled the
-  /// kernels. Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
+  /// Device `number` for the kernels of `module`, with `room` for a step and
+  /// the weights. None of it is taken yet; Metal has compiled the kernels.
+  /// Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
   /// DeviceMemoryTooSmall, DeviceCodeRefused, DeviceFailed.
   static Result<std::unique_ptr<MetalDevice>> open(const hone_module &module,
                                                    int number, RoomNeeded room);
@@ -58,12 +58,12 @@ private:
   MetalDevice(const MetalDriver &driver, MetalDescription description)
       : driver(driver), description(std::move(description)) {}
   void free(char *address, uint64_t bytes) override;
-  /// Where the host finds what is at an address of the device's.
+  /// The host's address of memory at one of the device's.
   char *contentsOf(const char *address);
   Status loadCode(const hone_module &module);
   Status loadKernel(metal::Id library, const hone_kernel &kernel);
   void beginCommands();
-  /// Hands what has been encoded to the device.
+  /// Hands the encoded launches to the device.
   void commitCommands(uint32_t kernel);
   /// Waits until at most `most` buffers are left; false: it failed.
   bool finishCommands(size_t most);

@@ -50,7 +50,7 @@ Result<MetalDriver> MetalDriver::load() {
   driver.name.bind(send, driver.selectorOf(selector));
   HONE_METAL_MESSAGES(HONE_METAL_BIND)
 #undef HONE_METAL_BIND
-  // What says in a text how it rounds came with the same version.
+  // Pragmas for rounding in a source text came with the same version.
   const Id options =
       driver.init(driver.alloc(driver.classOf("MTLCompileOptions")));
   const bool isNew =

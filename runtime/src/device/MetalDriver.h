@@ -9,7 +9,7 @@
 
 namespace hone::rt {
 
-/// What is known of a device before it is used.
+/// Facts of a device before it is used.
 struct MetalDescription {
   DeviceName name;
   metal::Id device = nullptr; ///< for as long as the process lives

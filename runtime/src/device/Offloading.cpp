@@ -53,7 +53,7 @@ Offloading::create(const std::string &folder, uint64_t bytes) {
   if (platform::Error error = platform::reserve(made->file, bytes))
     return refused("reserving room", error);
   made->bounce = std::make_unique<Bounce>();
-  // Some file systems take the wish and refuse what then comes.
+  // Some file systems accept the flag and then refuse transfers.
   constexpr uint64_t block = platform::directBlock;
   made->isDirect =
       platform::passCacheBy(made->file, true) &&
@@ -88,7 +88,7 @@ void Offloading::post(const Request &request) {
   changed.notify_all();
 }
 
-// The thread only reads what it writes to the file.
+// The thread only reads the memory that it writes to the file.
 void Offloading::write(const void *start, uint64_t bytes, uint64_t offset) {
   written += bytes;
   post({static_cast<char *>(const_cast<void *>(start)), bytes, offset,

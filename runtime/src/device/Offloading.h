@@ -5,7 +5,7 @@
 // ends, and room for all of it from the start, so that a full disk is known
 // before the first step. Values pass the system's cache by: there they would
 // take the memory that they are to free. Where the file system has no such way,
-// what is written is brought to the disk at once and dropped from the cache.
+// written bytes go to the disk at once and are dropped from the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +77,8 @@ private:
   platform::Error run(const Request &request) const;
   platform::Error transfer(const Request &request) const;
   platform::Error transferDirectly(const Request &request) const;
-  /// Writes what need not be whole blocks; transfers are direct again after it,
-  /// if they can be.
+  /// Writes bytes that need not be whole blocks; transfers are direct again
+  /// after it, if they can be.
   platform::Error writeThroughCache(const char *part, uint64_t size,
                                     uint64_t offset);
   void fail(platform::Error error, bool isWrite);

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Device>> openDevice(const hone_module &module,
                             : openAs<CudaDevice>(module, number, room);
 }
 
-/// What a program for the processor says beside NVIDIA's devices.
+/// The hint of a program for the processor on a machine with NVIDIA's devices.
 static constexpr const char *kForProcessor =
     "this program is for the processor and uses no device; to use one, compile "
     "with --target=nvptx64-nvidia-cuda";

@@ -14,7 +14,7 @@
 namespace hone::rt {
 
 /// Device `number` for the kernels of `module`, which has a device_target, with
-/// room for what is needed and the weights.
+/// `room` for a step and the weights.
 /// Errors: those of CudaDevice::open and MetalDevice::open; WrongOption, where
 /// the environment has no patience.
 Result<std::unique_ptr<Device>> openDevice(const hone_module &module,

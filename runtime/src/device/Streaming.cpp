@@ -2,12 +2,12 @@
 //
 // A fault brings in more than its page: Linux maps the 64 KiB around it, and
 // since 6.18 the whole folio of the page cache that the page is in, which a
-// copy of the file may have made as large as a page table (2 MiB). What nobody
-// lets go would stay for ever, so a range grows to the units that faults in it
-// can have brought in. A neighbour that is still needed costs one more fault;
-// to spare most of these, a thread's last unit waits until the thread goes on
-// to another one. A range never grows out of the mapping: dropped pages of
-// anonymous memory would read as zeros.
+// copy of the file may have made as large as a page table (2 MiB). Pages that
+// nobody lets go would stay for ever, so a range grows to the units that faults
+// in it can have brought in. A neighbour that is still needed costs one more
+// fault; to spare most of these, a thread's last unit waits until the thread
+// goes on to another one. A range never grows out of the mapping: dropped pages
+// of anonymous memory would read as zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 
 namespace hone::rt {
 
-/// What a fault maps around itself from small folios, at multiples of its size
-/// as addresses go. Folios are at multiples of theirs in the file.
+/// Bytes that a fault maps around itself from small folios, at multiples of
+/// that size as addresses go. Folios are at multiples of theirs in the file.
 static constexpr uintptr_t faultAroundBytes = 64 * 1024;
 static constexpr uintptr_t unitBytes = HONE_RESIDENT_UNIT_BYTES;
 static constexpr uintptr_t noUnit = UINTPTR_MAX;

@@ -1,6 +1,6 @@
 //===- Streaming.h - Which pages of the weights are resident --------------===//
 //
-// One for each program that runs: what it lets go is of its own mapping, and
+// One for each program that runs: it lets go of pages of its own mapping, and
 // its threads wait with units of their own.
 //
 //===----------------------------------------------------------------------===//
@@ -25,10 +25,11 @@ public:
 
   /// See hone_prefetch and hone_release, which is of thread 0.
   void prefetch(const void *start, int64_t bytes) const;
-  /// See hone_fetch. What the file does not give is read where it is mapped.
+  /// See hone_fetch. Bytes that a read of the file does not give come from its
+  /// mapping.
   void fetch(void *to, const void *start, int64_t bytes) const;
   void release(int64_t thread, const void *start, int64_t bytes);
-  /// Lets go what threads wait with.
+  /// Lets go of the units that threads wait with.
   void releaseWaiting();
 
   hone_streaming *handle() { return reinterpret_cast<hone_streaming *>(this); }

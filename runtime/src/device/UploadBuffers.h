@@ -25,10 +25,11 @@ public:
   cuda::Code copyIn(cuda::Address to, const char *from, uint64_t bytes,
                     cuda::Stream *stream);
 
-  /// Where the host reads what was copied out; of at least 64 KiB.
+  /// The buffer in which the host reads copies from the device; of at least 64
+  /// KiB.
   char *readBack() const { return landing; }
   static constexpr uint64_t ReadBackBytes = 64 * 1024;
-  /// What the driver is asked for of the host's memory.
+  /// The host's memory that the driver is asked for.
   static constexpr uint64_t PinnedBytes = 2 * Bytes + ReadBackBytes;
 
   /// Waits until `event` has happened, for as long as a device may take; a

@@ -203,7 +203,7 @@ bool AdapterConfigReader::refuse(const std::string &key, const Json &value,
   return false;
 }
 
-/// Settings that say where the adapter came from or how it began, not what it
+/// Settings of the adapter's origin or beginning, which do not change what it
 /// computes.
 static bool isHistory(const std::string &key) {
   static constexpr const char *keys[] = {
@@ -392,7 +392,7 @@ static std::string describeLayers(const std::vector<int64_t> &numbers) {
   return describeNames(words);
 }
 
-/// Whether `names` has `module`, or what it ends with after a dot.
+/// Whether `names` has `module`, or an ending of it that follows a dot.
 static bool namesModule(const std::vector<std::string> &names,
                         std::string_view module) {
   return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
@@ -530,7 +530,7 @@ static Status checkNoOther(const SafetensorsFile &file,
   return Status::ok();
 }
 
-/// Dropout changes what training computes, and nothing else.
+/// Dropout changes training alone.
 static Status compareDropout(const std::string &path,
                              const AdapterConfig &expected,
                              const AdapterConfig &found) {

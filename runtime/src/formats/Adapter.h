@@ -18,10 +18,10 @@
 
 namespace hone::rt {
 
-/// What PEFT puts before the model's own names.
+/// PEFT's prefix of the model's own names.
 inline constexpr std::string_view peftPrefix = "base_model.model.";
 
-/// What multiplies B (A x): lora_alpha / r, or / sqrt(r) with use_rslora.
+/// The factor of B (A x): lora_alpha / r, or / sqrt(r) with use_rslora.
 double loraScale(double lora_alpha, int64_t r, bool use_rslora);
 
 /// Numbers of modules, by PEFT's keys: see compiler/spec/ModulePattern.h.
@@ -57,7 +57,7 @@ struct AdapterConfig {
   std::string base_model_name_or_path;
 };
 
-/// What an adapter is read for.
+/// The purpose of reading an adapter.
 enum class AdapterUse { Train, Evaluate };
 
 /// Creates `directory` when missing and writes both files, the tensors first,
@@ -66,10 +66,10 @@ enum class AdapterUse { Train, Evaluate };
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
                     const std::vector<TensorMemory> &tensors);
 
-/// Reads adapter_config.json. Refuses by name what this format of adapter
-/// cannot express: another peft_type, layers_pattern, ... with values that are
-/// not neutral, and without `hasConv1d` fan_in_fan_out. Errors: NoInput,
-/// BadData.
+/// Reads adapter_config.json. Refuses by name settings that this format of
+/// adapter cannot express: another peft_type, layers_pattern, ... with values
+/// that are not neutral, and without `hasConv1d` fan_in_fan_out. Errors:
+/// NoInput, BadData.
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d = false);
 
@@ -91,7 +91,7 @@ std::string adapterModelPath(const std::string &directory);
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
 /// and the `r`, `lora_alpha`, both patterns in any order, `use_rslora`,
 /// `use_dora`, `bias` and `modules_to_save` of `expected`, and to train also
-/// its `lora_dropout`; what else `expected` holds is not compared. Its own
+/// its `lora_dropout`; other settings of `expected` are not compared. Its own
 /// settings must name its tensors, as checkTargets says. All is checked before
 /// the first byte is copied: on an error no target has changed. Errors:
 /// NoInput, BadData.

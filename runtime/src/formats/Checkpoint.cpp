@@ -430,12 +430,12 @@ CheckpointStore::read(const Found &found,
                         "; the run then goes on from the checkpoint before");
   }
   removeOld(found.step,
-            !found.evaluation.empty()); // what a killed save could not
+            !found.evaluation.empty()); // as a killed save could not
   return Status::ok();
 }
 
-/// Whether `path` could not be opened because there is no such file. What is
-/// there and cannot be opened now may be sound.
+/// Whether `path` could not be opened because there is no such file. A file
+/// that is there and cannot be opened now may be sound.
 static bool isMissing(const Status &status) {
   if (status.errorCode() != ErrorCode::CannotRead)
     return false;

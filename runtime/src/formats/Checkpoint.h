@@ -45,7 +45,7 @@ using CheckpointFields = std::map<std::string, std::string>;
 /// The members of a JSON object, `between` between each two.
 std::string jsonMembers(const CheckpointFields &fields, const char *between);
 
-/// What a checkpoint belongs to, by name.
+/// The run that a checkpoint belongs to, as values by name.
 struct CheckpointIdentity {
   /// Model, weights, data, method and settings: with another of these it would
   /// be another run.
@@ -76,10 +76,10 @@ public:
 
   /// Saves after `step` steps, then removes all but the newest. Streams
   /// the vectors; allocates little and a fixed amount. When a checkpoint of
-  /// this step is there already it is replaced. `evaluation` is what
-  /// evaluations found so far; empty: there were none. Errors: Diverged if a
-  /// number is not finite, CannotCreate, IoError; the checkpoints from before
-  /// are then intact.
+  /// this step is there already it is replaced. `evaluation` has the results of
+  /// evaluations so far; empty: there were none. Errors: Diverged if a number
+  /// is not finite, CannotCreate, IoError; the checkpoints from before are then
+  /// intact.
   Status save(int64_t step, const CheckpointIdentity &identity,
               const std::vector<CheckpointVector> &vectors,
               const CheckpointFields &evaluation = {}) const;
@@ -99,11 +99,11 @@ public:
   /// IoError.
   Result<Found> newest() const;
 
-  /// The steps of all checkpoints whose manifests verify, newest first; says in
-  /// `notes` which do not. Errors: as newest().
+  /// The steps of all checkpoints whose manifests verify, newest first; `notes`
+  /// names the others. Errors: as newest().
   Result<std::vector<int64_t>> sound(std::vector<std::string> &notes) const;
 
-  /// Removes what save() after `step` steps would.
+  /// Removes the checkpoints that save() after `step` steps would.
   void forgetBefore(int64_t step) const { removeOld(step, true); }
 
   /// Removes those of later steps, of a run that goes on after `step`: it makes

@@ -17,7 +17,8 @@
 namespace hone::rt {
 
 static constexpr uint64_t MaxJsonFileBytes = 1 << 20;
-/// Whose tree takes no more than what a program's plan has for preparing data.
+/// The most values whose tree fits the memory that a program's plan has for
+/// preparing data.
 static constexpr uint64_t FewJsonValues = 10'000;
 
 /// Maps a file of at most MaxJsonFileBytes. Errors: NoInput, BadData, IoError.

@@ -1,8 +1,8 @@
 //===- ModelFolder.h - A model's parameters in the files of its folder ----===//
 //
-// What a run that trains the model itself writes: the files that the model came
-// from, with the tensors that trained. Which file has which tensor, and what is
-// copied beside them, is a block of the compiled weights.
+// The result of a run that trains the model itself: the files that the model
+// came from, with the trained tensors. A block of the compiled weights says
+// which file has which tensor, and which files are copied beside them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ std::string renderShardIndex(const std::map<std::string, std::string> &fileOf,
                              uint64_t bytes);
 
 /// Writes the model to `directory`, which is made when missing: the shards, the
-/// index and what is copied from `source`, each whole or not at all,
+/// index and the files copied from `source`, each whole or not at all,
 /// config.json last. Where there are several shards config.json is removed
 /// before the first is replaced, so that a folder with it never mixes two
 /// models. Errors: CannotCreate, IoError.

@@ -23,7 +23,7 @@ OutputFolder::~OutputFolder() {
       platform::removeFolder(directory.c_str());
     return;
   }
-  // One that was there names a run, of whose log it is a part.
+  // A lock file that was there has the name of a run, which its log uses.
   Result<std::vector<std::string>> left = listDirectory(directory);
   if (!isLockNew || !left.isOk() || left.value().size() != found + 1)
     return;

@@ -38,7 +38,7 @@ public:
   const std::string &runName() const { return name; }
   /// Where tokenised data is kept.
   std::string dataPath() const { return directory + "/data"; }
-  /// Of a run that is refused: what it has tokenised goes, unless there was
+  /// For a run that is refused: removes its tokenised data, unless there was
   /// such a folder before it.
   void discardData();
 

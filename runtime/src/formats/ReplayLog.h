@@ -21,7 +21,7 @@
 
 namespace hone::rt {
 
-/// What the first line says.
+/// The values of the first line.
 struct ReplayHeader {
   CheckpointFields run; ///< as a checkpoint's identity has it
   std::string start;    ///< SHA-256 of the parameters before the first step

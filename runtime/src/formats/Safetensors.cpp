@@ -497,7 +497,7 @@ Status checkRoom(const std::string &path,
             tensorBytes(tensor.dtype, tensor.shape).value_or(UINT64_MAX),
             &needed))
       needed = UINT64_MAX;
-  // What cannot be asked is no reason to stop: writing will say it.
+  // If the system does not say how much is free, writing will show it.
   const size_t slash = path.rfind('/');
   const std::string folder =
       slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -535,7 +535,7 @@ SafetensorsWriter::create(const std::string &path,
   tensors = {};
   const std::string text = headerText(writer.infos, metadata);
 
-  // What we write, we must be able to read.
+  // Our reader must accept the header.
   Result<SafetensorsHeader> check =
       SafetensorsHeader::parse(text, text.size() + writer.bufferBytes, path);
   if (!check.isOk())

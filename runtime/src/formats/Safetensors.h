@@ -26,7 +26,7 @@
 
 namespace hone::rt {
 
-/// What a tensor is called and how it is laid out (C order, little endian).
+/// The name and layout of a tensor (C order, little endian).
 struct TensorSpec {
   std::string name;
   Dtype dtype = Dtype::F32;
@@ -70,8 +70,8 @@ public:
   static constexpr uint64_t Least = 1 << 20;
 
   static HeaderLimit ofFormat() { return HeaderLimit(OfFormat); }
-  /// Eight times what a header of `needed` bytes takes, at least Least and at
-  /// most the format's.
+  /// Eight times a header of `needed` bytes, at least Least and at most the
+  /// format's.
   static HeaderLimit ample(uint64_t needed) {
     return HeaderLimit(std::clamp(8 * needed, Least, OfFormat));
   }

@@ -15,8 +15,8 @@ std::vector<int64_t> TensorMemory::fileShape() const {
 uint64_t TensorMemory::bytes() const { return *tensorBytes(dtype, shape); }
 
 namespace {
-/// Rows of the file's matrix, which are columns of memory's: of both, what is
-/// touched at a time lies together.
+/// Rows of the file's matrix, which are columns of memory's: of both, the
+/// elements touched at one time lie together.
 class Strips {
 public:
   explicit Strips(const TensorMemory &tensor)
