@@ -106,7 +106,7 @@ int32_t Sampler::draw(Score score, double largest, double uniform) {
   };
   auto begin = order.begin(), end = order.end();
   std::make_heap(begin, end, isSmaller);
-  // The i-th largest; heap is what is in front of `end`.
+  // The i-th largest; the heap is in front of `end`.
   const auto at = [&](uint64_t i) { return order[count - 1 - i]; };
   const auto pop = [&] { std::pop_heap(begin, end--, isSmaller); };
   uint64_t kept = count;
@@ -132,7 +132,7 @@ int32_t Sampler::draw(Score score, double largest, double uniform) {
       pop();
     sum += weight(at(nucleus));
   }
-  // In falling order, so what weighs too little is at the end.
+  // In falling order, so tokens that weigh too little are at the end.
   while (nucleus > 1 && weight(at(nucleus - 1)) < settings.minP)
     sum -= weight(at(--nucleus));
   double left = uniform * sum;

@@ -1,10 +1,10 @@
 //===- Sampler.h - From logits to a token ---------------------------------===//
 //
-// What may be drawn is decided in the order of Transformers' logits processors:
-// a penalty on tokens that were there, temperature, the k largest, the fewest
-// whose probabilities sum to p, those whose probability is at least a share of
-// the largest. A draw is a function of seed and place; all else that is
-// remembered are the tokens that were there.
+// The tokens to draw from are chosen in the order of Transformers' logits
+// processors: a penalty on tokens that were there, temperature, the k largest,
+// the fewest whose probabilities sum to p, those whose probability is at least
+// a share of the largest. A draw is a function of seed and place; the sampler
+// remembers only the tokens that were there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 namespace hone::rt {
 
 struct SamplingSettings {
-  /// What may be given. Beyond these a finite logit could become an infinite
-  /// one, and nothing that is drawn then means anything.
+  /// Ranges of the settings. Beyond these a finite logit could become an
+  /// infinite one, and draws would mean nothing.
   static constexpr Range temperatures{0, 1e4}, topPs{0, 1, false, true},
       minPs{0, 1}, repetitionPenalties{1e-4, 1e4};
 

@@ -63,7 +63,7 @@ std::string TextStream::release(bool isEnd) {
       std::tie(size, end) = std::pair(found, itsEnd);
   }
   stopped = end != std::string::npos;
-  size_t kept = 0; // of what could begin a stop text
+  size_t kept = 0; // bytes that could begin a stop text
   if (!isEnd && !stopped)
     for (const std::string &stop : stops)
       for (size_t most = std::min(stop.size() - 1, held.size()); most > kept;

@@ -1,7 +1,7 @@
 //===- TextStream.h - Text as it may be shown while it is made ------------===//
 //
 // A token may end inside of a character, and a stop text may begin at the end
-// of what is there: both wait until it is known what follows.
+// of the text so far: such bytes wait for the next ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +22,15 @@ public:
       : stops(std::move(stops)) {}
 
   /// Appends bytes, and returns what can be shown now: well-formed UTF-8, with
-  /// U+FFFD for what belongs to no character.
+  /// U+FFFD for bytes that belong to no character.
   std::string add(std::string_view bytes);
-  /// What is left when nothing more will come.
+  /// The rest of the text, when nothing more will come.
   std::string finish();
   /// Whether a stop text was there; nothing after it is shown.
   bool isStopped() const { return stopped; }
 
 private:
-  /// Takes what cannot be the beginning of a stop text.
+  /// Takes the text that cannot be the beginning of a stop text.
   std::string release(bool isEnd);
 
   std::vector<std::string> stops;

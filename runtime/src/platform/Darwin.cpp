@@ -40,8 +40,8 @@ Error File::createUnnamed(const std::string &folder) {
   return {};
 }
 
-// fsync() reaches the drive, but not what the drive keeps in its own memory.
-// Not all file systems have the other.
+// fsync() reaches the drive, but does not empty the drive's own memory. Not all
+// file systems have the other.
 Error File::sync() const {
   return ::fcntl(descriptor, F_FULLFSYNC) == 0 || ::fsync(descriptor) == 0
              ? Error()
@@ -82,7 +82,7 @@ void removeFilesIn(const char *folder) {
   };
   alignas(8) char buffer[4096];
   int count = 0;
-  // From the beginning while that helps: removing may move what is to come.
+  // From the beginning while that helps: removing may move the entries to come.
   for (bool removes = true; removes; ::lseek(open, 0, SEEK_SET)) {
     removes = false;
     while ((count = ::getattrlistbulk(open, &asked, buffer, sizeof buffer, 0)) >

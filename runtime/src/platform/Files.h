@@ -1,7 +1,7 @@
-//===- Files.h - What the runtime needs of a file system ------------------===//
+//===- Files.h - Files and folders, as the runtime needs them -------------===//
 //
-// What fails gives the system's reason and no message: what was expected and
-// what to do is known to the caller alone.
+// A function that fails gives the system's reason and no message: only the
+// caller knows what it expected and what to do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,8 +73,8 @@ public:
   Error write(const void *bytes, uint64_t size) const;
   Error truncate(uint64_t size) const;
 
-  /// Makes contents, size and what else the system knows of the file durable;
-  /// syncData() what is needed to read the contents.
+  /// Makes contents, size and the system's other facts of the file durable;
+  /// syncData() only as much as is needed to read the contents.
   Error sync() const;
   Error syncData() const;
 
@@ -116,7 +116,7 @@ Error rename(const std::string &from, const std::string &to);
 /// False when it is still there. Async-signal-safe, as the next.
 bool removeFile(const char *path);
 bool removeFolder(const char *path); ///< an empty one
-/// Removes what can be of the files in `folder`, which is no link.
+/// Removes the files in `folder`, which is no link, as far as possible.
 void removeFilesIn(const char *folder);
 
 /// Mode 0777 less the umask.
@@ -125,10 +125,10 @@ Error makeFolder(const std::string &path);
 Error listFolder(const std::string &path, std::vector<std::string> &names);
 /// Success if this process may make files in `folder`.
 Error checkWritable(const std::string &folder);
-/// What this user may still write to the file system of `folder`; the largest
-/// number where that does not say how much it has.
+/// Bytes that this user may still write to the file system of `folder`; the
+/// largest number if the file system does not say.
 Error freeBytes(const std::string &folder, uint64_t &bytes);
-/// Where files go that outlive nothing.
+/// The folder for files that outlive nothing.
 std::string temporaryFolder();
 
 } // namespace hone::rt::platform

@@ -100,7 +100,7 @@ void removeFilesIn(const char *folder) {
   };
   alignas(Entry) char buffer[4096];
   long size = 0;
-  // From the beginning while that helps: removing may move what is to come.
+  // From the beginning while that helps: removing may move the entries to come.
   for (bool removes = true; removes; ::lseek(open, 0, SEEK_SET)) {
     removes = false;
     while ((size = ::syscall(SYS_getdents64, open, buffer, sizeof buffer)) > 0)
@@ -119,9 +119,9 @@ void removeFilesIn(const char *folder) {
 
 Error makeResident(char *base, uint64_t bytes) {
   // A huge page at an end would make more resident than was planned, and so is
-  // refused before the first touch. Those inside take what small ones would,
-  // and a product that reads rows on as many pages has fewer addresses to look
-  // up. Fails harmlessly on kernels without them.
+  // refused before the first touch. Those inside take the memory of small ones,
+  // and a product that reads rows on many pages has fewer addresses to look up.
+  // Fails harmlessly on kernels without them.
   constexpr uintptr_t hugePage = 2 << 20;
   (void)::madvise(base, bytes, MADV_NOHUGEPAGE);
   char *first = base + (-reinterpret_cast<uintptr_t>(base) & (hugePage - 1));
@@ -195,8 +195,8 @@ std::optional<ResidentMemory> countResidentMemory() {
 }
 
 namespace {
-/// A loaded program or library: what it is called, what it asks for, where it
-/// is.
+/// A loaded program or library: its names, the libraries that it asks for, its
+/// place.
 struct LoadedObject {
   std::string path, name;
   std::vector<std::string> needs;
@@ -394,7 +394,7 @@ void trimHeap() {
 }
 
 //===----------------------------------------------------------------------===//
-// What musl lacks
+// Missing in musl
 //===----------------------------------------------------------------------===//
 
 #ifndef __GLIBC__

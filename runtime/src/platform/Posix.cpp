@@ -323,7 +323,7 @@ void handleEndingSignals(void (*handler)(int signal, bool isAsked)) {
   endingHandler = handler;
   for (int signal : endingSignals()) {
     struct sigaction action = {};
-    // A shell ignores SIGINT and SIGQUIT for what it runs in the background.
+    // A shell ignores SIGINT and SIGQUIT for programs in the background.
     if (::sigaction(signal, nullptr, &action) != 0 ||
         (action.sa_handler != SIG_DFL && !isAsked(signal)))
       continue;

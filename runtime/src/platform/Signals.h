@@ -1,7 +1,7 @@
-//===- Signals.h - What the system interrupts a process for ---------------===//
+//===- Signals.h - Signals that interrupt a process -----------------------===//
 //
 // Handlers are called on the stack of whichever thread was interrupted and may
-// do only what is async-signal-safe.
+// call only async-signal-safe functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace hone::rt::platform {
 std::vector<int> endingSignals();
 
 /// Calls handler(signal, isAsked) for each of endingSignals(); `isAsked` says
-/// that a person sends it. What is ignored stays so, unless it is asked.
+/// that a person sends it. An ignored signal stays so, unless it is asked.
 void handleEndingSignals(void (*handler)(int signal, bool isAsked));
 
 /// Writing to a closed pipe or beyond a limit on file size is from now on an

@@ -1,4 +1,4 @@
-//===- System.h - What a process knows of itself and its machine ----------===//
+//===- System.h - Facts of a process and its machine ----------------------===//
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace hone::rt::platform {
 /// Of the running program; "" where the system does not tell.
 std::string programPath();
 
-/// What of this process is in memory, in bytes.
+/// The resident memory of this process, in bytes.
 struct ResidentMemory {
   uint64_t anonymous = 0; ///< now
   uint64_t peak = 0;      ///< anonymous and mapped files, at its highest so far
@@ -26,9 +26,9 @@ ResidentMemory residentMemory();
 /// system has no such account. Allocates nothing.
 std::optional<ResidentMemory> countResidentMemory();
 
-/// A library that is in this process although neither the program nor what it
-/// needs asks for it, and the anonymous memory of its own data, in bytes. What
-/// it allocates is in the heap or in mappings that say nothing of it.
+/// A library that is in this process although neither the program nor its
+/// libraries ask for it, and the anonymous memory of its own data, in bytes.
+/// Its allocations are in the heap or in mappings that do not name it.
 struct ForeignLibrary {
   std::string path;
   uint64_t bytes = 0;
@@ -65,8 +65,8 @@ bool allowMatrixUnit();
 /// lest a file of ours is opened as one of them and printed to.
 void openStandardDescriptors();
 
-/// From now on the heap gives nothing back by itself; trimHeap() gives back
-/// what it can. Nothing where the C library has no such settings.
+/// From now on the heap gives nothing back by itself; trimHeap() gives back all
+/// that it can. Nothing where the C library has no such settings.
 void keepHeap();
 void trimHeap();
 

@@ -12,8 +12,7 @@
 
 namespace hone::rt {
 
-/// Writes what numbers(i) gives for each i below `count`, and goes on after
-/// it.
+/// Writes numbers(i) for each i below `count`, and moves `slot` after them.
 template <typename Numbers>
 static void fill(int32_t *&slot, int64_t count, Numbers numbers) {
   if (!slot)

@@ -27,7 +27,7 @@ public:
   Batch(const Module &module, Device &device);
 
   /// Begins a batch. `base`: from where the module's slots count, an address of
-  /// the device. `key` is what the batch's random streams have in common.
+  /// the device. `key` is common to the batch's random streams.
   void begin(char *base, const RandomStream::Key &key = {});
 
   /// Appends a sample. The samples of a batch must fit in max_rows.
@@ -40,14 +40,15 @@ public:
   /// Ends the batch, which is then on the device. Returns its rows.
   int64_t finish();
 
-  /// What the host has of it only because it does not see the device's memory.
+  /// Bytes that the host takes only because it does not see the device's
+  /// memory.
   uint64_t hostBytes() const { return assembled.size(); }
 
   /// How many tokens of `sample` have a target.
   static uint64_t countTargets(const Sample &sample);
 
 private:
-  /// Where the host has slot `offset`; null for what is not read.
+  /// Where the host has slot `offset`; null for an input that is not read.
   int32_t *at(std::optional<uint64_t> offset);
 
   const Module &module;

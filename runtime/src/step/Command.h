@@ -1,4 +1,4 @@
-//===- Command.h - What a program that leads asks of the others -----------===//
+//===- Command.h - Commands of the program that leads ---------------------===//
 //
 // Parts of one model run the same schedules in the same order. The one that has
 // the data decides which; it says so before it runs one itself.
@@ -19,13 +19,13 @@ struct Command {
     Step,      ///< the update after `step` updates
     Evaluate,  ///< from here on losses are of the parameters after `step`
                ///< updates
-    Loss,      ///< of what the leader loads
+    Loss,      ///< of the batches that the leader loads
     Save,      ///< the parameters after `step` updates; is answered
-    Durable,   ///< all have saved those, so what is older may go
+    Durable,   ///< all have saved those, so older ones may go
     End,       ///< after `step` updates; is answered
     Best,      ///< the best evaluation was that after `step` updates
     LeaveBest, ///< the same; its parameters are the run's result
-    Result     ///< is what all have after `step` updates; is answered
+    Result     ///< all have it after `step` updates; is answered
   };
   Kind kind;
   uint64_t step;

@@ -1,4 +1,4 @@
-//===- Evaluation.h - What a model is worth on data -----------------------===//
+//===- Evaluation.h - The loss and accuracy of a model on data ------------===//
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace hone::rt {
 
-/// An example of a task, by what its candidates lose.
+/// An example of a task, with the losses of its candidates.
 struct ScoredExample {
   static constexpr size_t MostCandidates = 8;
   /// Mean negative log-likelihood of a candidate's tokens, as MeZO compares
@@ -40,7 +40,7 @@ struct Evaluation {
 
   bool hasAccuracy() const { return examples > 0; }
   double accuracy() const { return double(correct) / double(examples); }
-  /// Infinite where the loss is beyond what has an exponential.
+  /// Infinite where the loss is too great for an exponential.
   double perplexity() const { return portableExp(loss); }
 };
 

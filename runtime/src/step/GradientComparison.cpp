@@ -1,4 +1,4 @@
-//===- GradientComparison.cpp - What two gradients are to each other ------===//
+//===- GradientComparison.cpp - How two gradients differ ------------------===//
 
 #include "step/GradientComparison.h"
 

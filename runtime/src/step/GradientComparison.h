@@ -1,4 +1,4 @@
-//===- GradientComparison.h - What two gradients are to each other --------===//
+//===- GradientComparison.h - How two gradients differ --------------------===//
 //
 // Layer by layer, as in table 3 of MeSP (Park et al. 2025), which does not say
 // how it counts zeros. Here a sign is compared where the reference has one:

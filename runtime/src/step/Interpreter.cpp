@@ -1,6 +1,6 @@
 //===- Interpreter.cpp - Runs a schedule ----------------------------------===//
 //
-// Nothing is allocated while items run: what they need is sized before.
+// Nothing is allocated while items run: their memory is sized before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ static std::vector<uint32_t> firstResults(const hone_schedule &schedule) {
   return first;
 }
 
-/// What the first `count` pieces of a batch take.
+/// The bytes of the first `count` pieces of a batch.
 static uint64_t pieceBytes(const hone_item &item, uint32_t count) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < count; ++i)
@@ -263,7 +263,7 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
   case HONE_FOLD:
     return fold();
   case HONE_CHECK:
-    // What a batch gave is checked where all have it.
+    // Results of a batch are checked where all ranks have them.
     if (share == Whose::Own || share == Whose::None)
       return true;
     failedCheck = &item;

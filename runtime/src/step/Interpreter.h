@@ -1,12 +1,12 @@
 //===- Interpreter.h - Runs a schedule ------------------------------------===//
 //
-// The one loop over items, whatever the method. It knows how items follow one
-// another and what of them reads and writes which value, and nothing of what
-// they compute. Kernels run on the device, all else on the host.
+// The one loop over items, whatever the method. It knows the order of items and
+// the values that each reads and writes, and nothing of their computation.
+// Kernels run on the device, all else on the host.
 //
-// In a repeat, an item of stage s runs iteration i at tick i + s. What
-// iteration i makes is in slot i mod slots, so a reader of a later stage finds
-// it there.
+// In a repeat, an item of stage s runs iteration i at tick i + s. The values of
+// iteration i are in slot i mod slots, where a reader of a later stage finds
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,8 @@ public:
 
 class Interpreter : private LaunchGate {
 public:
-  /// `frame` is what `device` loaded, with an arena. `transport` is null for a
-  /// schedule without exchanges. All must outlive the interpreter.
+  /// `frame` is the one of Device::load, with an arena. `transport` is null for
+  /// a schedule without exchanges. All must outlive the interpreter.
   Interpreter(const hone_schedule &schedule, Device &device,
               const hone_frame &frame, Transport *transport = nullptr);
 
@@ -78,9 +78,10 @@ public:
   /// updates, and are counted from 0.
   void beginStep(uint64_t completed);
 
-  /// Sends again what was sent in the steps before `completed` and is received
-  /// after it. `reported` has what a report of the step named by a channel and
-  /// ".N" was N steps ago; null: it is not known. Errors: as Transport's.
+  /// Sends again the messages that were sent in the steps before `completed`
+  /// and are received after it. `reported` has the value, N steps ago, of the
+  /// step's report that a channel and ".N" name; null: it is not known. Errors:
+  /// as Transport's.
   Status sendAgain(
       uint64_t completed,
       const std::function<const std::vector<float> *(const std::string &report)>
@@ -118,7 +119,8 @@ public:
   const float *reports(const char *name);
   const double *exactReports(const char *name);
 
-  /// What the host has only because it does not see the device's memory.
+  /// Bytes that the host takes only because it does not see the device's
+  /// memory.
   uint64_t hostBytes() const {
     uint64_t bytes = values.hostBytes();
     for (const std::vector<char> &own : staging)
@@ -161,7 +163,7 @@ private:
   Status goOnAt(const Position &position);
   /// Ends the search: the run is at the item.
   void comeTo();
-  /// Whether what an entry says of files is done: not beside launches that are
+  /// Whether an entry's calls for files are done: not beside launches that are
   /// left out.
   void setFiles(bool areUsed);
   /// Whether a run may come to `position`.
@@ -188,12 +190,12 @@ private:
     Transport::Message message;
   };
 
-  /// Whose batch an iteration of a shared repeat is of.
+  /// The owner of the batch of a shared repeat's iteration.
   enum class Whose {
     All,  ///< nobody shares it
-    Own,  ///< it runs here, and what it gives is noted
+    Own,  ///< it runs here, and its results are noted
     None, ///< of nobody: there are fewer than ranks in the round
-    Told, ///< what it gave is read, whichever rank ran it
+    Told, ///< its results are read, whichever rank ran it
   };
 
   const hone_schedule &schedule;
@@ -229,8 +231,9 @@ private:
       offloading; ///< null: the schedule's entries offload nothing
   Ranks *ranks = nullptr;
   Whose share = Whose::All;
-  /// What a batch gave, in the order of items: rows, and results of runs. Of
-  /// this rank's, and of all of a round; and where that is read.
+  /// Results of batches, in the order of items: rows, and results of runs.
+  /// Those of this rank's batch, and of all in a round; and where these are
+  /// read.
   std::vector<char> noted, told;
   const char *toldAt = nullptr;
   uint64_t rounds = 0;      ///< since beginStep()

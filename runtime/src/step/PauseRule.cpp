@@ -6,7 +6,7 @@
 
 namespace hone::rt {
 
-/// What a writing may take longer than the one before.
+/// How much longer a writing may take than the one before.
 static constexpr double margin = 1.25;
 
 PauseRule::PauseRule(const Limits &limits, uint32_t kernels, double now)
@@ -26,7 +26,7 @@ PauseRule::Action PauseRule::before(uint32_t kernel, double now, bool isAsked) {
 void PauseRule::ran(uint32_t kernel, double now) {
   const double took = now - began;
   longestOf[kernel] = std::max(longestOf[kernel], took);
-  // What was given was a guess, perhaps of another machine.
+  // The given time was a guess, perhaps of another machine.
   longestLaunch = hasRun ? std::max(longestLaunch, took) : took;
   hasRun = true;
 }

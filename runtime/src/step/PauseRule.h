@@ -1,8 +1,8 @@
 //===- PauseRule.h - When a step stops, or is written, between launches ---===//
 //
 // Pure: the caller has a clock and tells the time, in seconds from any point.
-// What is promised by a deadline is that the step is written by then, so the
-// time of writing comes off it, and that of the launch which would be next.
+// A deadline promises that the step is written by then, so the time of writing
+// comes off it, and that of the launch which would be next.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,12 +46,12 @@ public:
   bool isTimeUp(double now) const {
     return now + reserve() + longest() > limits.deadline;
   }
-  /// What a writing is expected to take.
+  /// The time that a writing is expected to take.
   double reserve() const { return limits.writing; }
-  /// The longest launch that was measured, or what was given for one.
+  /// The longest launch that was measured, or the given time of one.
   double longest() const { return longestLaunch; }
   /// The least time from `start` to a deadline, of which the process has used
-  /// what is before `now`, that lets a step come forward.
+  /// the part before `now`, that lets a step come forward.
   double leastFrom(double start, double now) const {
     return now - start + longest() + reserve();
   }

@@ -1,9 +1,9 @@
 //===- Position.h - Between two launches of a schedule's run --------------===//
 //
-// An entry is host code that launches kernels; what it launches follows from
-// the rows of its batch and from numbers that no kernel of it writes. So a run
-// goes on in the middle of an entry by calling it again without the launches
-// that ran before, on an arena that is as it was.
+// An entry is host code that launches kernels; its launches follow from the
+// rows of its batch and from numbers that no kernel of it writes. So a run goes
+// on in the middle of an entry by calling it again without the launches that
+// ran before, on an arena that is as it was.
 //
 //===----------------------------------------------------------------------===//
 

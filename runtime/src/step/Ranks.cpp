@@ -8,7 +8,7 @@
 namespace hone::rt {
 
 /// One that posts more waits for the oldest first, so that a peer holds a
-/// bounded number of messages. What fails leaves nothing posted.
+/// bounded number of messages. A failure leaves nothing posted.
 class Ranks::Posted {
 public:
   Posted(Ranks &ranks, size_t most) : ranks(ranks), most(most) {}

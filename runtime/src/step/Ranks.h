@@ -1,7 +1,7 @@
 //===- Ranks.h - Programs that share the batches of a step ----------------===//
 //
-// Batch b of a step is rank b mod R's; a round is a batch of each. What a batch
-// gives are numbers, which all ranks have, and a gradient, which the owner of a
+// Batch b of a step is rank b mod R's; a round is a batch of each. A batch
+// gives numbers, which all ranks have, and a gradient, which the owner of a
 // slice adds in the order of the batches. So all ranks have the bits of one
 // program with all batches. Ring and tree sums have others, and change them
 // with R and the size, so they are not used.
@@ -31,9 +31,9 @@ public:
     uint64_t round; ///< of the step, from 0
   };
   /// Of a piece of the gradient, or of anything else that travels in pieces,
-  /// each in a frame. Each rank has a session with all others, and what they
-  /// take is to fit 4 MiB, so among more ranks pieces are shorter. Beyond nine
-  /// ranks sessions take more than that without any piece.
+  /// each in a frame. Each rank has a session with all others, and all are to
+  /// fit 4 MiB, so among more ranks pieces are shorter. Beyond nine ranks
+  /// sessions take more than that without any piece.
   static constexpr uint64_t pieceBytes(uint64_t ranks) {
     return (ranks <= 2 ? 128 : ranks <= 5 ? 32 : 16) * 1024;
   }
@@ -50,8 +50,8 @@ public:
   uint32_t rank() const { return own; }
   uint32_t count() const { return uint32_t(names.size()); }
 
-  /// What the ranks below `givers` give, `bytes` each, in their order, in
-  /// `all`, which has this rank's already. Errors: as Transport::wait.
+  /// Gathers `bytes` of each rank below `givers`, in their order, into `all`,
+  /// which has this rank's already. Errors: as Transport::wait.
   Status gather(const Step &step, char *all, uint64_t bytes, uint32_t givers);
   /// Copies `bytes` of the first rank to all. Errors: as Transport::wait.
   Status spread(const Step &step, char *bytes, uint64_t size);
@@ -68,12 +68,12 @@ public:
   static uint64_t foldBytes(uint64_t gradientBytes, uint32_t ranks,
                             bool hasRounds);
 
-  /// What it has taken of that.
+  /// The bytes that it has taken of that.
   uint64_t takenBytes() const {
     return arriving.capacity() + adding.capacity() + sum.capacity();
   }
 
-  /// What this rank has sent, in bytes of values.
+  /// Bytes of values that this rank has sent.
   uint64_t sent() const { return sentBytes; }
 
 private:

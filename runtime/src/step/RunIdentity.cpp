@@ -1,4 +1,4 @@
-//===- RunIdentity.cpp - What a run is, and how its numbers are computed --===//
+//===- RunIdentity.cpp - A run's identity, and its numerics ---------------===//
 //
 // honec says which model it compiled (ModuleIdentity.cpp); here the settings
 // and the data are added.

@@ -1,7 +1,8 @@
-//===- RunIdentity.h - What a run is, and how its numbers are computed ----===//
+//===- RunIdentity.h - A run's identity, and its numerics -----------------===//
 //
-// Two lists of named values. A folder's run goes on only with its own; what no
-// bit depends on is in neither: threads, memory plan, tiles, streaming.
+// Two lists of named values. A folder's run goes on only with its own. Threads,
+// memory plan, tiles and streaming are in neither, since no bit depends on
+// them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,7 +26,8 @@ struct SampleOrder {
 
   uint64_t stepsPerEpoch() const;
 
-  /// What the update after `completed` updates reads; count is at least 1.
+  /// The places that the update after `completed` updates reads; count is at
+  /// least 1.
   Range rangeOf(uint64_t completed) const;
 
   /// The sample at `place` of an epoch; each sample has one place in each.

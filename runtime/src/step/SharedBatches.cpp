@@ -1,12 +1,12 @@
 //===- SharedBatches.cpp - Ranks run each other's batches -----------------===//
 //
-// Of Interpreter, what it does where ranks share the batches of a repeat. Round
-// by round each runs its own batch first and notes what runs give: a few
-// numbers. Then all of these are exchanged, and the body runs again for each
-// batch of the round, in order, where a run only reads what was noted. So every
-// rank computes what one program computes of all batches, by the same items,
-// and no method knows of ranks. What a run is given may therefore not follow
-// from what another batch gave (hone-schedule-step); its gradient is folded.
+// The part of Interpreter for repeats whose batches ranks share. Round by round
+// each runs its own batch first and notes the results of runs: a few numbers.
+// Then all of these are exchanged, and the body runs again for each batch of
+// the round, in order, where a run only reads the noted results. So every rank
+// computes the numbers of one program with all batches, by the same items, and
+// no method knows of ranks. The arguments of a run may therefore not follow
+// from results of another batch (hone-schedule-step); its gradient is folded.
 //
 //===----------------------------------------------------------------------===//
 

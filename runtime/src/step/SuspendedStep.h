@@ -1,9 +1,9 @@
 //===- SuspendedStep.h - A step that another process goes on with ---------===//
 //
 // One file, written aside, synced and renamed, as checkpoints are: the arena,
-// what the step has offloaded, what a step remembers of those before it, and as
-// JSON where the step is and to what it belongs. It stands for the checkpoint
-// before the step, too: theta and the state are in the arena.
+// offloaded values, values that a step remembers of those before it, and as
+// JSON the step's position and the run that it belongs to. It stands for the
+// checkpoint before the step, too: theta and the state are in the arena.
 //
 // Only the program that wrote it can go on with it, since offsets in the arena
 // and the order of launches are a program's own.
@@ -61,16 +61,16 @@ public:
   static std::string pathIn(const std::string &folder) {
     return folder + "/suspended.safetensors";
   }
-  /// About what is written of `memoryBytes`.
+  /// About the size of a file for `memoryBytes`.
   static uint64_t sizeOf(uint64_t memoryBytes) {
     return memoryBytes + headerBytes;
   }
 
-  /// Writes it over what is at `path`, which stays on an error, with what rests
-  /// in the file of `offloaded`, unless null, which is settled before. Takes a
-  /// buffer and no more. `trained` has numbers of the memory that are finite as
-  /// long as a run goes on. Errors: as OutputFile, Offloading::settle and
-  /// checkFinite.
+  /// Writes it over the file at `path`, which stays on an error, with the
+  /// contents of the file of `offloaded`, unless null, which is settled before.
+  /// Takes a buffer and no more. `trained` has numbers of the memory that are
+  /// finite as long as a run goes on. Errors: as OutputFile, Offloading::settle
+  /// and checkFinite.
   static Status write(const std::string &path, const SuspendedStep &step,
                       const MemoryView &memory, uint64_t memoryBytes,
                       const std::vector<Trainables::Remembered> &remembered,
@@ -83,15 +83,15 @@ public:
                                     const MemoryView &memory,
                                     uint64_t memoryBytes, uint64_t more = 0);
 
-  /// None: there is no file. All of it is read, to see that it is whole. What a
-  /// writing left that was killed goes: the caller has the folder's lock.
-  /// Errors: DamagedSuspended, as SafetensorsFile::open.
+  /// None: there is no file. All of it is read, to see that it is whole. Files
+  /// of a writing that was killed go: the caller has the folder's lock. Errors:
+  /// DamagedSuspended, as SafetensorsFile::open.
   static Result<std::optional<SuspendedFile>> open(const std::string &path);
 
   const std::string &path() const { return file.path(); }
   SuspendedStep step;
 
-  /// Puts back what was written. Errors: DamagedSuspended where it does not
+  /// Puts back the written values. Errors: DamagedSuspended where it does not
   /// fit, and nothing is changed then, or where a number of `trained` is not
   /// finite; as Offloading::fill.
   Status read(MemoryView memory, uint64_t memoryBytes,

@@ -27,8 +27,8 @@ public:
   Trainables(const Module &module, const Weights &weights, Device &device,
              char *arena);
 
-  /// Theta as hone_trainable::init asks, keyed by `seed`; the state, and what
-  /// is remembered, zero.
+  /// Theta as hone_trainable::init asks, keyed by `seed`; the state and
+  /// remembered values zero.
   void initialize(uint64_t seed);
 
   /// Theta from a PEFT directory, or from a model's if all of it trains; the
@@ -51,7 +51,7 @@ public:
   /// gradient. Errors: as Device::wait.
   Status compareGradients(GradientComparison &out) const;
 
-  /// What a step reported for the next one, in host memory.
+  /// A value that a step reported for the next one, in host memory.
   struct Remembered {
     const char *setting; ///< "before.updates", where the next step has it
     const char *report;  ///< "updates"

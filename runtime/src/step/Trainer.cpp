@@ -1,8 +1,8 @@
 //===- Trainer.cpp - The numbers of a step --------------------------------===//
 //
-// What is computed is in the module's schedules; here are the data they load
-// and the numbers they are given. The targets of all batches of a step are
-// counted before the first one runs.
+// The module's schedules have the computation; here are the data they load and
+// the numbers they are given. The targets of all batches of a step are counted
+// before the first one runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -307,7 +307,7 @@ void Trainer::begin(const SampleSource &data, const SampleOrder &order,
                     StepResult &result, const StepState *from) {
   const auto seed = uint64_t(hyperparameters.settings.train.seed);
   train.beginStep(completed);
-  if (from) { // what the program gives a step is in the arena
+  if (from) { // the step's inputs are in the arena
     result = {};
     result.targets = countTargets(data, order, range);
     result.tokens = from->tokens;

@@ -28,7 +28,7 @@
 
 namespace hone::rt {
 
-/// What the numbers of a run follow from, beside its data.
+/// The settings that decide the numbers of a run, beside its data.
 struct Hyperparameters {
   Settings settings;
   uint64_t steps = 0; ///< of the whole run, whatever the settings leave to it
@@ -45,12 +45,13 @@ public:
     /// Of the parts below it, in order; null: there are no parts. There until
     /// anything else runs.
     const PartRates *partRates = nullptr;
-    /// Whose backward ran, counted from 0; null: the method selects none.
+    /// The layers whose backward ran, counted from 0; null: the method selects
+    /// none.
     const std::vector<uint32_t> *selectedLayers = nullptr;
     uint64_t tokens = 0;  ///< rows of batches
     uint64_t targets = 0; ///< rows with a target
-    /// What replay() makes the same update of, coefficientCount() of them; null
-    /// where the module cannot. There until anything else runs.
+    /// Numbers from which replay() makes the same update, coefficientCount() of
+    /// them; null where the module cannot. There until anything else runs.
     const float *coefficients = nullptr;
     /// It stopped between two launches, see suspended(); only tokens and
     /// targets are there.
@@ -70,10 +71,10 @@ public:
                            const Transport *transport = nullptr);
 
   /// Allocates the arena on `device` and loads the module there. `module`,
-  /// `weights` and `device` must outlive the trainer. `extent` says what may be
-  /// asked of it: gradients where the module updates layer by layer, and steps
-  /// of several batches. What the module offloads rests in `offloadFolder`.
-  /// Errors: as checkPeers(), Offloading::create; NoResources.
+  /// `weights` and `device` must outlive the trainer. `extent` adds abilities:
+  /// gradients where the module updates layer by layer, and steps of several
+  /// batches. Offloaded values rest in `offloadFolder`. Errors: as
+  /// checkPeers(), Offloading::create; NoResources.
   static Result<std::unique_ptr<Trainer>>
   create(const Module &module, const Weights &weights, Device &device,
          Module::Extent extent = {}, Transport *transport = nullptr,
@@ -88,18 +89,19 @@ public:
   /// Sets the function that is told of each schedule before it runs here; of a
   /// program that leads.
   void setLead(Lead told) { lead = std::move(told); }
-  /// A step, or what evaluates, as the program that leads does it, without data
+  /// A step, or an evaluation, as the program that leads does it, without data
   /// of its own. Errors: as step().
   Status follow(const Command &command, const Hyperparameters &hyperparameters,
                 StepResult &result);
   /// Of a program that has taken up a checkpoint after `completed` updates:
-  /// sends again what other programs receive steps after it was sent. Errors:
-  /// as Transport's.
+  /// sends again the messages that other programs receive steps after they were
+  /// sent. Errors: as Transport's.
   Status sendAgain(uint64_t completed);
   /// Losses from here on are of the parameters after `completed` updates.
   void beginEvaluation(uint64_t completed) { evaluation.beginStep(completed); }
 
-  /// What the host has of it only because it does not see the device's memory.
+  /// Bytes that the host takes only because it does not see the device's
+  /// memory.
   uint64_t hostBytes() const;
 
   /// One update after `completed` updates. Errors: as Device::wait; BadData
@@ -111,7 +113,7 @@ public:
     return step(data, order, order.rangeOf(completed), hyperparameters,
                 completed, result, {});
   }
-  /// The same of other places of an epoch than those whose turn it is.
+  /// The same of other places of an epoch than the next ones.
   Status step(const SampleSource &data, const SampleOrder &order,
               SampleOrder::Range range, const Hyperparameters &hyperparameters,
               uint64_t completed, StepResult &result,
@@ -120,15 +122,15 @@ public:
   /// Where a step is: when its pause is asked, and once it is suspended. Until
   /// anything else runs the same step may go on there.
   StepState suspended() const;
-  /// What it goes on with there: all that a step keeps.
+  /// The memory to go on with there: all that a step keeps.
   MemoryView memory() { return MemoryView(device, arena.address()); }
   uint64_t memoryBytes() const { return arena.size(); }
   Offloading *offloaded() { return offloading.get(); }
 
   /// 0 unless the module can replay.
   uint64_t coefficientCount() const;
-  /// The update after `completed` updates, from what step() gave of it. Errors:
-  /// as Device::wait.
+  /// The update after `completed` updates, from its coefficients in step()'s
+  /// result. Errors: as Device::wait.
   Status replay(const Hyperparameters &hyperparameters, uint64_t completed,
                 const float *coefficients);
 
@@ -141,7 +143,8 @@ public:
 
   /// The gradient of step() after `completed` updates, compared with that of
   /// the method which the module compares, of the same batches and parameters;
-  /// no update. What is not finite is in `result`. Errors: as Device::wait.
+  /// no update. Numbers that are not finite are in `result`. Errors: as
+  /// Device::wait.
   Status compare(const SampleSource &data, const SampleOrder &order,
                  const Hyperparameters &hyperparameters, uint64_t completed,
                  GradientComparison &result);
@@ -178,7 +181,7 @@ private:
   void begin(const SampleSource &data, const SampleOrder &order,
              SampleOrder::Range range, const Hyperparameters &hyperparameters,
              uint64_t completed, StepResult &result, const StepState *from);
-  /// What a step is a function of beside its data.
+  /// Sets the numbers that a step depends on beside its data.
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
   /// Runs a schedule that writes a gradient.
@@ -188,7 +191,7 @@ private:
                 const Hyperparameters &hyperparameters, uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
-  /// The same of what was selected; null: no part selects layers.
+  /// The same for the selected layers; null: no part selects any.
   const std::vector<uint32_t> *selectedLayers();
   const PartRates *ratesBelowLast();
   Result<Evaluation>
@@ -213,13 +216,13 @@ private:
   Lead lead;              ///< empty: nobody follows
   Interpreter train, evaluation, differentiation, validation;
   std::optional<Interpreter> replayer, comparison;
-  /// What the schedule that runs still has to load.
+  /// The batches that the running schedule still has to load.
   struct Source {
     const SampleSource *data;
     SampleOrder order;
     SampleOrder::Range range;
     StepResult *result;
-    /// What random streams of the batches are named by.
+    /// The keys of the batches' random streams.
     uint64_t seed, completed, batches = 0;
     uint64_t tokens = 0; ///< of the batches that were loaded
   };

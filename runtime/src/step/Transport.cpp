@@ -1,4 +1,4 @@
-//===- Transport.cpp - What carries values between parts ------------------===//
+//===- Transport.cpp - Carries values between parts -----------------------===//
 
 #include "step/Transport.h"
 
@@ -33,7 +33,7 @@ Status Patience::check(const std::string &what,
 }
 
 std::chrono::milliseconds Patience::slice() const {
-  constexpr std::chrono::milliseconds most{50}; // a person who asks to stop
+  constexpr std::chrono::milliseconds most{50}; // for a person who asks to stop
   return timeout.count() == 0 ? most : std::min(most, timeout);
 }
 

@@ -1,7 +1,7 @@
-//===- Transport.h - What carries values between parts --------------------===//
+//===- Transport.h - Carries values between parts -------------------------===//
 //
-// Posting and waiting are apart. A message is named by what both sides know
-// without counting since they began: so a part that was resumed and one that
+// Posting and waiting are apart. A message's name is known to both sides
+// without counting since they began, so a part that was resumed and one that
 // never stopped mean the same message.
 //
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,8 @@
 
 namespace hone::rt {
 
-/// What the plan gives a scalar, so that those side by side are so here too.
+/// The bytes that the plan gives a scalar, so that neighbours there are
+/// neighbours here.
 static uint64_t paddedSize(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 Values::Values(const hone_schedule &schedule, Device &device, char *arena)
@@ -44,8 +45,8 @@ Values::Values(const hone_schedule &schedule, Device &device, char *arena)
   reserveCalls();
 }
 
-/// Nothing is allocated while items run. Repeats may come to more: what has no
-/// room is not postponed.
+/// Nothing is allocated while items run. Repeats may come to more: a call that
+/// has no room is not postponed.
 void Values::reserveCalls() {
   static_assert(sizeof(Mirror) + sizeof(CopyOut) == MirrorBytes);
   static_assert(sizeof(Call) == PostponedCallBytes);
@@ -156,7 +157,7 @@ bool Values::postpone(hone_entry_fn run, const hone_frame &frame,
   bool waits = false;
   for (uint32_t i = 0; i < firstResult; ++i) {
     const Mirror &mirror = *mirrorOf(indices[i]);
-    // The place of what is no scalar may have another value by the next wait.
+    // The place of a value that is no scalar may have another by the next wait.
     if (mirror.newer == Mirror::Device && !mirror.isScalar)
       return false;
     waits |= mirror.newer != Mirror::None && mirror.newer != Mirror::Host;
@@ -193,7 +194,7 @@ void Values::settleReadsOf(const Mirror &mirror) {
     settle();
 }
 
-// What fails makes the step's last wait() fail too.
+// A failure makes the step's last wait() fail too.
 void Values::settle() {
   if (fetched.empty()) // then nothing is postponed either
     return;

@@ -8,8 +8,8 @@
 //
 // The host waits for the device wherever it reads numbers that the device
 // wrote. So a scalar function of such numbers is postponed: it is called after
-// the next wait, which fetches what all that are postponed read. That wait
-// comes before anything needs what they make, or writes over what they read.
+// the next wait, which fetches the operands of all postponed ones. That wait
+// comes before anything needs their results, or writes over their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,11 @@ public:
   /// lets it share its place with no other value of the schedule.
   static constexpr uint64_t scalarBytes = 64;
 
-  /// `arena` is the device's. Allocates what the host needs beside it.
+  /// `arena` is the device's. Allocates the host's memory beside it.
   Values(const hone_schedule &schedule, Device &device, char *arena);
 
-  /// What the host has of it only because it does not see the device's memory.
+  /// Bytes that the host takes only because it does not see the device's
+  /// memory.
   uint64_t hostBytes() const {
     return bytes.size() + mirrors.size() * (sizeof(Mirror) + sizeof(CopyOut)) +
            (mirrorIndex.size() + firstSlots.size()) * sizeof(uint64_t) +
@@ -47,22 +48,22 @@ public:
 
   uint64_t slotOf(uint32_t index) const;
 
-  /// Write is to write all of the value; what was there is undefined.
+  /// Write is to write all of the value; its old contents are undefined.
   enum class Use { Read, Write };
   /// Where value `index` is for the host, if an item, a setting or a report
   /// says that the host uses it, and for the device.
   char *onHost(uint32_t index, Use use);
   char *onDevice(uint32_t index, Use use);
 
-  /// Gives value `to` what value `from` has.
+  /// Copies value `from` to value `to`.
   void copy(uint32_t to, uint32_t from);
 
   /// Postpones run(&frame, ...) if it reads numbers that the host would have to
   /// wait for; false: it is to be called now. Of the `count` values, which the
-  /// host uses, those from `firstResult` on are what it makes.
+  /// host uses, those from `firstResult` on are its results.
   bool postpone(hone_entry_fn run, const hone_frame &frame,
                 const uint32_t *indices, uint32_t count, uint32_t firstResult);
-  /// Calls what is postponed, after one wait for all that it reads.
+  /// Makes the postponed calls, after one wait for all their operands.
   void settle();
 
 private:
@@ -72,14 +73,14 @@ private:
   /// are the same unless one of them is newer; at first it is the device's.
   struct Mirror {
     /// Fetched: the device's, which the next wait brings. Postponed: the
-    /// host's, once what is postponed has been called.
+    /// host's, once the postponed calls are made.
     enum { None, Host, Device, Fetched, Postponed } newer = Device;
     uint64_t slot; ///< among those of all values
     char *place;   ///< on the device
     char *bytes;   ///< on the host
     uint64_t size;
     bool isScalar;
-    bool isRead = false; ///< by what is postponed
+    bool isRead = false; ///< by a postponed call
   };
   /// A function that is postponed, or without one a copy.
   struct Call {
@@ -100,7 +101,7 @@ private:
   void append(const Call &call, const uint32_t *indices, uint32_t firstResult);
   /// The next wait brings it, if the device's is newer.
   void fetch(Mirror &mirror);
-  /// Before anything but what is postponed writes it.
+  /// Before anything but a postponed call writes it.
   void settleReadsOf(const Mirror &mirror);
 
   const hone_schedule &schedule;

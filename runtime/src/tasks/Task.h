@@ -1,7 +1,7 @@
 //===- Task.h - Tasks of GLUE and SuperGLUE as text -----------------------===//
 //
-// What an example has, which labels there are, and how a prompt and its
-// candidates are written: MeZO's templates (Malladi et al., NeurIPS 2023;
+// The fields of an example, its labels, and the form of a prompt and its
+// candidates: MeZO's templates (Malladi et al., NeurIPS 2023;
 // princeton-nlp/MeZO, large_models/templates.py), to the character.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ struct Task {
   };
   struct Label {
     std::vector<const char *> names; ///< in data, compared without case
-    const char *candidate;           ///< what follows the prompt
+    const char *candidate;           ///< the text after the prompt
   };
 
   static constexpr size_t MostLabels = ScoredExample::MostCandidates;

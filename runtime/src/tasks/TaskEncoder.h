@@ -2,7 +2,7 @@
 //
 // Prompt and candidate are tokenised as one text. The loss is of the tokens
 // after the prompt's own number of them, as in MeZO's encode_prompt; nothing
-// follows them, so that what is compared are the label's words alone.
+// follows them, so that only the label's words are compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace hone::rt {
 
 class TaskEncoder {
 public:
-  /// Candidates of more than `most` tokens lose their beginning, after what
-  /// the tokenizer puts first.
+  /// Candidates of more than `most` tokens lose their beginning, after the
+  /// tokens that the tokenizer puts first.
   TaskEncoder(const Task &task, const Tokenizer &tokenizer,
               TokenizerScratch &scratch, int64_t vocabularySize, uint64_t most)
       : task(task), tokenizer(tokenizer), scratch(scratch),

@@ -82,7 +82,7 @@ Status TaskReader::findLabel(const std::string &text, size_t &out) const {
   return bad(expected + "'" + shortened(text, 64) + "'", FormatRemedy);
 }
 
-/// What an example must have, it has.
+/// Checks that the example has all fields.
 Status TaskReader::finish(TaskExample &example) {
   for (size_t i = 0; i < task.fields.size(); ++i) {
     const std::string names = anyOf(task.fields[i].names);

@@ -37,14 +37,14 @@ public:
   /// BadExample, BadLine, LineTooLong, EmptyData, with file and line.
   Status next(TaskExample &example, bool &more);
 
-  /// Whether what follows an error can be read.
+  /// Whether the data after an error can be read.
   bool goesOn() const { return isTable ? hasHeader : !records.isBroken(); }
 
   /// Bytes of the file that were read.
   uint64_t position() const { return isTable ? at : records.position(); }
 
 private:
-  /// What a key or a column is to the task.
+  /// The task's use of a key or a column.
   struct Use {
     enum Kind { Nothing, Text, Label } kind = Nothing;
     size_t field = 0;

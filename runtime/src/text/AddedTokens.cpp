@@ -117,7 +117,7 @@ bool AddedTokens::spellsSpecial(std::string_view all, size_t at) const {
   return false;
 }
 
-/// In what the normalizer leaves of spaces, U+2581, nothing is white space.
+/// In U+2581, which the normalizer makes of spaces, nothing is white space.
 bool AddedTokens::isSpace(std::string_view all, size_t at,
                           bool normalized) const {
   return (all[at] != ' ' || !normalized || !normalization.spaces) &&

@@ -1,9 +1,9 @@
 //===- AddedTokens.h - Tokens that are found before text is cut -----------===//
 //
 // By the rules of Hugging Face's tokenizers: most are looked for in the text as
-// it is; those that are called normalized then in what lies between these, with
+// it is; those that are called normalized then in the text between these, with
 // the normalizer applied to both. Of several at one place the longest counts,
-// and one that may not be a token there hides what is inside of it.
+// and one that may not be a token there hides those inside of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ struct AddedToken {
     Special = 1,
     LeftStrip = 2,  ///< takes white space before it
     RightStrip = 4, ///< takes white space after it
-    Normalized = 8, ///< looked for in what the normalizer leaves
+    Normalized = 8, ///< looked for in the normalized text
     AllFlags = 15,
   };
   uint32_t id, flags;
@@ -37,7 +37,7 @@ struct AddedToken {
 class AddedTokens {
 public:
   static constexpr size_t EntryBytes = 4 * sizeof(uint32_t);
-  /// What the normalizer does with normalized ones.
+  /// The normalizer's changes of normalized ones.
   struct Normalization {
     bool prepends = false; ///< a space goes in front of each
     bool spaces = false;   ///< U+2581 is a space
@@ -47,14 +47,14 @@ public:
   AddedTokens(const char *entries, uint32_t count, std::string_view texts,
               Normalization normalization);
 
-  /// What is wrong with the entries, for ids below `tokens`, or null.
+  /// The error of the entries, for ids below `tokens`, or null.
   const char *check(uint32_t tokens) const;
 
   uint32_t size() const { return count; }
   AddedToken at(uint32_t index) const;
   bool hasNormalized() const { return raw < count; }
-  /// Up to where it is known of all that begins in `text`, which goes on,
-  /// whether it is a normalized token, and what that takes before it.
+  /// The end of the part of `text`, which goes on, in which all normalized
+  /// tokens are known, with the text that each takes before it.
   size_t decidedEnd(std::string_view text) const;
   bool isSpecial(int32_t id) const;
   /// Whether the text of a special token is at `at`.

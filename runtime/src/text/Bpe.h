@@ -52,7 +52,7 @@ public:
   }
   void add(uint32_t token) { symbols.push_back({token, 0, 0}); }
 
-  /// Merges what was added and leaves the result in `ids`.
+  /// Merges the added tokens and leaves the result in `ids`.
   void merge(const MergeTable &table, std::vector<int32_t> &ids);
 
 private:

@@ -1,8 +1,8 @@
 //===- Normalizer.cpp - Unicode normalisation form C ----------------------===//
 //
-// UAX #15: decompose, sort marks by combining class, compose. A code point
-// that is a starter and stable in NFC never joins what precedes it, so the
-// text is cut in front of each of those.
+// UAX #15: decompose, sort marks by combining class, compose. A code point that
+// is a starter and stable in NFC never joins the one before it, so the text is
+// cut in front of each of those.
 //
 //===----------------------------------------------------------------------===//
 

@@ -25,7 +25,7 @@ enum class PreTokenizerKind : uint32_t {
   Qwen2 = 2,
   /// As Qwen2 with \p{N}{1,3} in place of \p{N}.
   Llama3 = 3,
-  /// Each \p{N} alone, and Gpt2 on what lies between them (SmolLM2).
+  /// Each \p{N} alone, and Gpt2 on the text between them (SmolLM2).
   Gpt2Digits = 4,
   /// Between two characters that no merge joins: no merge ever crosses such a
   /// place, so that the ids are those of the uncut text.

@@ -25,11 +25,10 @@ public:
     normalizer.reset(text);
   }
 
-  /// What is after the last character that stands in the first `bytes`, at
-  /// least 1, of what is cut; no less than in the calls before. A part of a
-  /// character counts as the whole. Of a
-  /// run that NFC changes the last character stands for all of the run, each
-  /// other one for the run's first.
+  /// The end in the text of the last character among the first `bytes`, at
+  /// least 1, of the normalized text; `bytes` never falls. A part of a
+  /// character counts as the whole. Of a run that NFC changes the last
+  /// character stands for all of the run, each other one for the run's first.
   size_t endOf(size_t bytes);
 
 private:
@@ -42,7 +41,7 @@ private:
   // The run at hand.
   NfcNormalizer normalizer;
   std::string run;                ///< its NFC
-  size_t begin = 0, runBegin = 0; ///< in the text, and in what is cut
+  size_t begin = 0, runBegin = 0; ///< in the text, and in the normalized one
 };
 
 } // namespace hone::rt

@@ -143,7 +143,7 @@ bool Tokenizer::append(const int32_t *ids, size_t count, std::string_view piece,
     at = i + 1 == count
              ? piece.size()
              : std::min(piece.size(), at + bytesOf(ids[i], piece.substr(at)));
-    // What is inserted stands for the first character.
+    // An inserted space stands for the first character.
     if (!encoding.appendOne(ids[i],
                             begin + std::max(at, inserted + 1) - inserted))
       return false;
@@ -266,8 +266,8 @@ bool Tokenizer::wantsPrefix(std::string_view text, bool isFirst) const {
           text.substr(0, MetaspaceCharacter.size()) != MetaspaceCharacter);
 }
 
-/// Encodes the pieces of `window`. `taken` is what they hold; if one is too
-/// long, what those before it hold.
+/// Encodes the pieces of `window`. `taken` is their length; if one is too long,
+/// the length of those before it.
 Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
                                            bool isWhole, Encoding &encoding,
                                            size_t &taken) const {
@@ -310,8 +310,8 @@ Status Tokenizer::encodeInPlace(Encoding &encoding) const {
 // Text that is changed before it is encoded
 //===----------------------------------------------------------------------===//
 
-/// Cuts what the normalizer leaves at normalized tokens, and the pieces of what
-/// lies between them. Of the text there is one window at a time.
+/// Cuts the normalized text at normalized tokens, and the text between them
+/// into pieces. Memory holds one window of it at a time.
 class Tokenizer::Windows {
 public:
   Windows(const Tokenizer &tokenizer, Encoding &encoding);
@@ -320,14 +320,14 @@ public:
 
 private:
   bool isWhole() const { return position == text.size(); }
-  /// Appends to the window what follows in the text.
+  /// Appends the next part of the text to the window.
   Status fill();
   /// Encodes as much of the window as is decided.
   Status encodeDecided();
-  /// What lies between tokens, up to `end`; `isAll`: nothing follows it.
+  /// Encodes the text between tokens, up to `end`; `isAll`: nothing follows it.
   Status encodeUntil(size_t end, bool isAll);
   void append(const AddedTokens::Match &match);
-  /// Drops what nobody needs any more from the window's beginning.
+  /// Drops text that is no longer needed from the window's beginning.
   void slide();
 
   /// Of byte `at` of the window, in the normalized text and in the given one.
@@ -357,7 +357,8 @@ private:
   NfcNormalizer &normalizer;
   std::string &window;
   size_t position = 0; ///< up to which the text is, or was, in the window
-  /// The byte before the cursor is of what is encoded: a space goes there.
+  /// The byte before the cursor belongs to the encoded text: a space goes
+  /// there.
   AddedTokens::Cursor cursor{1, 1};
   /// Where the normalized text begins in the window, or began before it.
   ptrdiff_t origin;
@@ -372,7 +373,7 @@ Tokenizer::Windows::Windows(const Tokenizer &tokenizer, Encoding &encoding)
       window(encoding.scratch.window),
       origin(1 + tokenizer.table.hasFlag(TokenizerTable::PrependSpace)),
       places(text, encoding.normalize) {
-  window.reserve(WindowBytes + LongestPiece); // marks follow what is wanted
+  window.reserve(WindowBytes + LongestPiece); // marks may go beyond
   window.assign(size_t(origin), ' ');
   if (encoding.normalize)
     normalizer.reset(text);

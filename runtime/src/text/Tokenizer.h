@@ -33,11 +33,11 @@ public:
   /// a part of (TokenEnds::endOf). Returns as append.
   virtual bool appendOne(int32_t id, size_t /*end*/) { return append(&id, 1); }
   /// Called at least once for each 256 KiB of text that were checked or
-  /// encoded: what is before `bytes` may be let go of. Returns as append.
+  /// encoded: the text before `bytes` may be let go of. Returns as append.
   virtual bool passed(size_t /*bytes*/) { return true; }
 };
 
-/// What becomes of special tokens that a text spells.
+/// The treatment of special tokens that a text spells.
 struct SpecialTokens {
   bool parse = false; ///< whether they are tokens
   /// Where they are text all the same, in the text's order.

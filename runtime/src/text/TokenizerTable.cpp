@@ -190,7 +190,7 @@ int64_t TokenizerTable::find(std::string_view name) const {
   }
 }
 
-/// Reads the header and places the sections. Returns what is wrong, or null.
+/// Reads the header and places the sections. Returns the error, or null.
 const char *TokenizerTable::layOut() {
   if (bytes.size() < HeaderBytes)
     return "it is shorter than a header";
@@ -245,7 +245,7 @@ const char *TokenizerTable::layOut() {
   return nullptr;
 }
 
-/// Checks every number after the header. Returns what is wrong, or null.
+/// Checks every number after the header. Returns the error, or null.
 const char *TokenizerTable::checkContents() const {
   // befores, afters and byte ids lie one after another.
   for (size_t i = 0; i < size_t(befores) + afters + 256; ++i)

@@ -22,15 +22,15 @@
 
 namespace hone::rt {
 
-/// What a table is written from.
+/// The contents of a table, before it is written.
 struct TokenizerDefinition {
   struct Merge {
     uint32_t left, right, result;
   };
   struct Added {
     uint32_t id, flags; ///< of AddedToken
-    /// As it is looked for: of a normalized one without what is prepended, and
-    /// with spaces for U+2581 where spaces become that.
+    /// As it is looked for: of a normalized one without the prefix, and with
+    /// spaces for U+2581 where spaces become that.
     std::string text;
   };
   /// Bytes of each token, by id; empty for an id without a token. Byte-level
@@ -56,8 +56,8 @@ struct TokenizerDefinition {
   bool metaspace = false;
   /// The normalizer makes that of them, so that normalized tokens see it.
   bool replacesSpaces = false;
-  /// The space of prefixSpace goes in front of the whole text only, and not of
-  /// what follows an added token.
+  /// The space of prefixSpace goes in front of the whole text only, and not
+  /// after an added token.
   bool prefixOnce = false;
   std::vector<Added> added;            ///< of a kind no two have one text
   std::vector<uint32_t> before, after; ///< the post-processor's template

@@ -8,7 +8,7 @@
 using namespace hone::rt;
 
 namespace {
-/// Counts all, keeps what there is room for.
+/// Counts all ids, keeps those that have room.
 class Kept final : public TokenSink {
 public:
   Kept(int32_t *ids, uint64_t capacity) : ids(ids), capacity(capacity) {}

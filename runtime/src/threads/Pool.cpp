@@ -159,7 +159,7 @@ void Pool::takeWork(uint32_t generation, int64_t thread) {
   while (generationOf(current) == generation && unclaimedOf(current) != 0) {
     const uint32_t claimed = shareOf(unclaimedOf(current));
     // Success proves that this job had an unclaimed index since `current` was
-    // read, hence that its fields stay until what was claimed has ended.
+    // read, hence that its fields stay until the claimed indices have run.
     if (!ticket.compare_exchange_weak(current, current - claimed,
                                       std::memory_order_acq_rel,
                                       std::memory_order_acquire))
