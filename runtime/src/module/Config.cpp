@@ -1,4 +1,4 @@
-//===- Config.cpp - What was compiled, as the module says it --------------===//
+//===- Config.cpp - The configuration that honec compiled in --------------===//
 //
 // A missing key keeps its default; a key of the wrong kind is an error, since
 // then honec and the runtime are not of the same version.
@@ -125,7 +125,7 @@ private:
 
 } // namespace
 
-/// What is not there keeps its default.
+/// Missing keys keep their defaults.
 static Status readSettings(const Json &root, Settings &settings) {
   constexpr std::string_view ofParts = "parts.";
   for (const auto &[name, section] : root.object())

@@ -1,4 +1,4 @@
-//===- Config.h - What was compiled, as the module says it ----------------===//
+//===- Config.h - The configuration that honec compiled in ----------------===//
 //
 // hone_module::config is JSON that honec wrote. It is read once, at start;
 // numbers that the generated code depends on are in hone_module itself, so
@@ -20,18 +20,18 @@
 
 namespace hone::rt {
 
-/// A line of the plan: what it is, and its bytes of anonymous memory.
+/// A line of the plan: its name, and its bytes of anonymous memory.
 struct PlanClass {
   std::string name;
   uint64_t bytes = 0;
 };
 
-/// The settings are what the module was compiled with: the program's defaults.
+/// The settings with which the module was compiled are the program's defaults.
 struct ModuleConfig : Settings {
   std::string modelName, modelType;
   uint64_t parameters = 0; ///< all elements, those of an adapter too
   uint64_t vocabSize = 0;
-  /// What a run is apart from settings and data, see step/RunIdentity.h.
+  /// A run's identity apart from settings and data, see step/RunIdentity.h.
   std::map<std::string, std::string> identity;
   AdapterConfig adapter;
   std::string weightsLayout, weightsSourceHash;
@@ -51,8 +51,8 @@ struct ModuleConfig : Settings {
   uint64_t deviceHostBytes = 0;   ///< see rt::deviceHostBytes
   /// Of a device, that the smallest plan takes; 0: none was searched.
   uint64_t smallestBytes = 0;
-  /// Of the file of offloaded values, 0: there is none; and what a batch of all
-  /// rows writes to it, and reads.
+  /// Of the file of offloaded values, 0: there is none; and the bytes that a
+  /// batch of all rows writes to it, and reads.
   uint64_t offloadFileBytes = 0, offloadedBytes = 0;
   double estimatedSeconds = 0;     ///< of one batch, by the plan; 0: unknown
   double longestLaunchSeconds = 0; ///< of a launch, by the plan; 0: unknown

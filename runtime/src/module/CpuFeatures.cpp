@@ -22,7 +22,8 @@ namespace {
 /// The registers of CPUID's answer.
 enum Register { Eax, Ebx, Ecx, Edx };
 
-/// What the system must save when it switches threads, as bits of XCR0.
+/// The registers that the system must save when it switches threads, as bits of
+/// XCR0.
 enum State : unsigned {
   None = 0,
   Avx = 0x6,       ///< XMM and YMM
@@ -31,8 +32,8 @@ enum State : unsigned {
   Apx = 0x80000,   ///< R16 to R31
 };
 
-/// Where CPUID says that the CPU has a feature, and what it needs of the
-/// system.
+/// The bit of CPUID for a feature, and the registers that the system must save
+/// for it.
 struct Feature {
   const char *name; ///< LLVM's
   unsigned leaf;

@@ -1,9 +1,9 @@
 //===- Memory.h - The planned peak, and the measured one ------------------===//
 //
-// Memory has three domains. A device's is what its driver is asked for: known
-// to the byte. The host's is the process's anonymous memory. What a driver
-// takes of both for itself is the third: it is shown and not promised. A
-// program for the processor has the second alone.
+// Memory has three domains. A device's is the memory that its driver is asked
+// for: known to the byte. The host's is the process's anonymous memory. The
+// third is the memory of both that a driver takes for itself: it is shown and
+// not promised. A program for the processor has the second alone.
 //
 // Of the host only anonymous memory is planned: weight pages belong to a file,
 // which the system can drop at any time. Linux keeps no high-water mark of it,
@@ -24,9 +24,9 @@
 
 namespace hone::rt {
 
-/// What a run promises: the compiled plan, for its threads and options.
+/// The promise of a run: the compiled plan, for its threads and options.
 struct RunPlan {
-  /// Of the host: the compiled classes, or what it has for a device; then
+  /// Of the host: the compiled classes, or its memory for a device; then
   /// threads (scratch and stacks) and process.
   std::vector<PlanClass> classes;
   uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
@@ -35,7 +35,8 @@ struct RunPlan {
   uint64_t deviceTotal = 0;     ///< bytes that the driver is asked for
   uint64_t deviceHostBytes = 0; ///< of the total, for the sake of the device
   uint64_t weightBytes = 0;     ///< mapped from a file, not in the total
-  /// Most resident memory: the total, and what is mapped of files at a time.
+  /// Most resident memory: the total, and the pages of files that are mapped at
+  /// a time.
   uint64_t resident = 0;
   /// Written to a file and read again in a batch of as many rows as were
   /// compiled in.
@@ -46,7 +47,7 @@ struct RunPlan {
   std::string scope;
 
   bool isOnDevice() const { return !deviceClasses.empty(); }
-  /// What train.memory_budget is of: the memory that has the arena.
+  /// The memory that train.memory_budget bounds: the one with the arena.
   uint64_t budgeted() const { return isOnDevice() ? deviceTotal : total; }
   uint64_t residentBytes() const { return resident; }
 
@@ -62,15 +63,15 @@ struct RunPlan {
 };
 
 /// The highest resident memory seen. Linux keeps no high-water mark of the
-/// anonymous part, so that is sampled: where a phase has taken what it takes.
+/// anonymous part, so that is sampled: where a phase has taken all its memory.
 class PeakMeter {
 public:
-  /// "41.0 of 44.8 MiB planned". A system without /proc does not say what a
-  /// process has: then nothing was measured.
+  /// "41.0 of 44.8 MiB planned". A system without /proc does not report a
+  /// process's memory: then nothing was measured.
   static std::string describe(uint64_t measured, uint64_t planned);
 
   PeakMeter() = default; ///< holds the process to no plan
-  /// What is beyond `plan` by the system's quick figures, which are rounded, is
+  /// Memory beyond `plan` by the system's quick figures, which are rounded, is
   /// counted exactly.
   explicit PeakMeter(const RunPlan &plan);
 
@@ -80,15 +81,15 @@ public:
   uint64_t anonymous() const { return highest.anonymous; }
   /// Anonymous memory and mapped files together; the system's own mark.
   uint64_t resident() const { return highest.peak; }
-  /// What RunPlan::budgeted() is the promise of.
+  /// The measured memory that RunPlan::budgeted() promises.
   uint64_t budgeted() const {
     return plan && plan->isOnDevice() ? deviceBytes : highest.anonymous;
   }
 
-  /// From now on the process has a driver. The host's promise is judged by what
-  /// was seen before: a driver allocates when it likes.
+  /// From now on the process has a driver. The host's promise is judged by
+  /// samples from before: a driver allocates when it likes.
   void beginDriver();
-  /// What a device's driver has been asked for, in all, and what the host has
+  /// Memory that a device's driver has been asked for, in all, and the host's
   /// for the sake of the device.
   void noteDevice(uint64_t bytes, uint64_t onHost) {
     deviceBytes = bytes;
@@ -97,8 +98,7 @@ public:
 
   /// Counts once more, exactly. For the end of a run, when all that it leaves
   /// is written. The memory of a sanitizer or an emulator is in no plan, so
-  /// with one nothing is wrong. Errors: PlanExceeded, naming what else is
-  /// there.
+  /// with one nothing is wrong. Errors: PlanExceeded, naming foreign libraries.
   Status verdict();
 
 private:

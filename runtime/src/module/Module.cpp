@@ -34,7 +34,7 @@ static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
   return product;
 }
 
-/// Of what is trained and remembered; none for another type.
+/// Of trained and remembered values; none for another type.
 static std::optional<Dtype> dtypeOf(uint32_t dtype) {
   switch (dtype) {
   case HONE_F64:
@@ -212,7 +212,7 @@ uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
 }
 
 Result<Module> Module::open(const hone_module &compiled) {
-  // Nothing else may be read before these two say that it means what it says.
+  // Nothing else may be read unless these two agree.
   if (compiled.abi_version != HONE_ABI_VERSION ||
       compiled.struct_size != sizeof(hone_module))
     return mismatch("ABI", "expects version " +

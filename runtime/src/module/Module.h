@@ -2,7 +2,8 @@
 //
 // After Module::open every schedule and slot that a run needs is known to be
 // there, of the right type, and inside the arena. Nothing of the generated
-// code runs before that, nor before the CPU is known to have what it uses.
+// code runs before that, nor before the CPU is known to have the features that
+// it uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,11 +39,11 @@ public:
   /// Rows that it was compiled for; abi() has those of the placement.
   int64_t compiledRows() const { return mostRows; }
 
-  /// What is run for `purpose`.
+  /// The schedule for `purpose`.
   const hone_schedule &schedule(hone_purpose purpose) const {
     return *schedules[purpose];
   }
-  /// Whether the updates of a run can be made again from what steps report.
+  /// Whether the updates of a run can be made again from the reports of steps.
   bool canReplay() const { return schedules[HONE_REPLAY]; }
   /// Whether there is the gradient of a second method.
   bool compares() const { return schedules[HONE_COMPARE]; }
@@ -56,8 +57,8 @@ public:
   /// are then after the arena, as they are where steps go along directions.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
-  /// Of the batch's inputs, in bytes from hone_frame::batch; none for what the
-  /// module, a part of a model, does not read.
+  /// Of the batch's inputs, in bytes from hone_frame::batch; none for an input
+  /// that the module, a part of a model, does not read.
   struct Slots {
     std::optional<uint64_t> inputIds, targets, sequenceStarts, randomKey;
   };

@@ -31,7 +31,7 @@ static void place(hone_value &value, const hone_placement &placement) {
                  HONE_PLACE_BYTES;
 }
 
-/// `pieces` keeps what an exchange of a batch has.
+/// `pieces` keeps those of an exchange of a batch.
 static void place(hone_item &item, const hone_placement &placement,
                   std::vector<std::vector<hone_piece>> &pieces) {
   item.work = offsetOf(placement, item.work, item.place);
@@ -73,7 +73,7 @@ PlacedModule::PlacedModule(const hone_module &compiled, uint32_t number)
   placed.placement_count = 0;
 }
 
-/// Of the vectors in `all`, and what an allocation takes beside its own bytes.
+/// Of the vectors in `all`, and the overhead of an allocation.
 template <typename Item>
 static uint64_t bytesOf(const std::vector<std::vector<Item>> &all) {
   constexpr uint64_t chunk = 32;

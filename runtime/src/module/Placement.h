@@ -1,8 +1,8 @@
 //===- Placement.h - A module with the offsets of one placement -----------===//
 //
 // Shapes are bounds: a run whose batches have fewer rows than were compiled for
-// takes the placement with the fewest that hold them. What comes of it is a
-// module like any other, so nothing beside this file knows of placements.
+// takes the placement with the fewest that hold them. The result is a module
+// like any other, so nothing beside this file knows of placements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
   PlacedModule &operator=(const PlacedModule &) = delete;
 
   const hone_module &module() const { return placed; }
-  /// What the copy takes.
+  /// The memory of the copy.
   uint64_t bytes() const;
 
 private:

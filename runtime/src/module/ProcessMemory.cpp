@@ -1,4 +1,4 @@
-//===- ProcessMemory.cpp - What a process takes beside its arena ----------===//
+//===- ProcessMemory.cpp - The memory of a process beside its arena -------===//
 
 #include "module/ProcessMemory.h"
 
@@ -15,22 +15,22 @@ namespace hone::rt {
 
 /// The program's own data, heap, main stack and I/O buffers.
 static constexpr uint64_t ProgramBytes = 768 * 1024;
-/// What preparing data takes: a line (DataLines::LongestLine), a piece of text
+/// Memory for preparing data: a line (DataLines::LongestLine), a piece of text
 /// in the tokenizer (Tokenizer::LongestPiece) and the buffers of two files.
 static constexpr uint64_t PreparationBytes = 3 * 1024 * 1024;
 
 /// The turns of a conversation (ChatPrompt::LongestConversation), the next one
-/// and the answer. What a template and the tokenizer make of them takes no more
-/// than that of data does.
+/// and the answer. A template and the tokenizer take no more for them than for
+/// data.
 static constexpr uint64_t ConversationBytes = 3 * 128 * 1024;
 
 /// An allocation's own bytes and its rounding up, at most.
 static constexpr uint64_t ChunkBytes = 24;
 /// A shape of up to four dimensions.
 static constexpr uint64_t ShapeBytes = 4 * sizeof(int64_t) + 16;
-/// What a header says of a tensor beside its name, as text.
+/// A header's text on a tensor beside its name.
 static constexpr uint64_t HeaderBytes = 100;
-/// A node of a map or set, beside what it holds.
+/// A node of a map or set, beside its value.
 static constexpr uint64_t NodeBytes = 32 + ChunkBytes;
 /// The names in an adapter's file have a prefix.
 static constexpr uint64_t PrefixBytes = 24;
@@ -54,8 +54,8 @@ static uint64_t headerOf(const NamedTensors &tensors) {
 }
 
 /// Trainables::save: a list of the tensors and by name, the writer's header as
-/// tables and as text, and what checks it. A model also has a map by name, and
-/// then the index of its files, which is less than the header.
+/// tables and as text, and the reader that checks it. A model also has a map by
+/// name, and then the index of its files, which is less than the header.
 static uint64_t savingOf(const ProcessFacts &facts) {
   NamedTensors written = facts.trainables;
   written.nameBytes += written.count * PrefixBytes;
@@ -119,7 +119,7 @@ uint64_t processBytes(const ProcessFacts &facts) {
 }
 
 uint64_t mappedTableBytes(const ProcessFacts &facts) {
-  // Names, shapes, and what the loader does to addresses.
+  // Names, shapes, and the addresses that the loader relocates.
   constexpr uint64_t relocations = 3 * 24, shape = 32;
   const uint64_t named = facts.weights + facts.trainables.count;
   return facts.inFile.nameBytes * 2 + facts.trainables.nameBytes +

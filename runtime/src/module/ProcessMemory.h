@@ -1,9 +1,9 @@
-//===- ProcessMemory.h - What a process takes beside its arena ------------===//
+//===- ProcessMemory.h - The memory of a process beside its arena ---------===//
 //
-// A sum of what the program allocates and touches, so that honec can promise it
-// before there is a program. A change that makes the program keep or build more
-// adds it here; test/reliability/plans.py compares the sum with the kernel's
-// account.
+// A sum of all memory that the program allocates and touches, so that honec can
+// promise it before there is a program. A change that makes the program keep or
+// build more adds it here; test/reliability/plans.py compares the sum with the
+// kernel's account.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ struct NamedTensors {
   void add(uint64_t nameSize) { ++count, nameBytes += nameSize; }
 };
 
-/// What decides how much that is.
+/// The facts that decide the sum.
 struct ProcessFacts {
   NamedTensors inFile;      ///< of the weights file
   NamedTensors trainables;  ///< hone_module::trainables
@@ -44,15 +44,15 @@ struct ProcessFacts {
   uint64_t parts = 0;       ///< that have settings of their own
 };
 
-/// Anonymous memory, in bytes: the program's own, tables, and the most of what
-/// its phases need.
+/// Anonymous memory, in bytes: the program's own, tables, and the largest need
+/// of a phase.
 uint64_t processBytes(const ProcessFacts &facts);
 
 /// Resident pages of files that grow with the model and are no weights: the
 /// program's tables, and the header of the weights file.
 uint64_t mappedTableBytes(const ProcessFacts &facts);
 
-/// What decides what a host has for the sake of a device.
+/// The facts that decide the host's memory for the sake of a device.
 struct DeviceFacts {
   uint64_t values = 0;        ///< in all schedules, each slot one
   uint64_t mirrors = 0;       ///< of those, at most how many the host uses
@@ -66,8 +66,7 @@ struct DeviceFacts {
 /// Anonymous memory, in bytes, that a run has on the host only if its kernels
 /// run on a device: mirrors of values, calls that are postponed, and a batch
 /// while it is assembled; for memory of its own also pinned buffers on the way,
-/// and launches that become a graph. What the device's driver takes for itself
-/// is beside it.
+/// and launches that become a graph. The driver's own memory is not part of it.
 uint64_t deviceHostBytes(const DeviceFacts &facts);
 
 } // namespace hone::rt

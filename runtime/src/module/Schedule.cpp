@@ -1,4 +1,4 @@
-//===- Schedule.cpp - What a schedule says without being run --------------===//
+//===- Schedule.cpp - Facts of a schedule that is not run -----------------===//
 
 #include "module/Schedule.h"
 
@@ -64,7 +64,7 @@ std::vector<bool> valuesOfHost(const hone_schedule &s) {
   for (const hone_item *item = s.items; item != end; ++item) {
     if (item->condition != HONE_NO_VALUE)
       isUsed[item->condition] = true;
-    // Of a repeat only the count; what it carries is copied where it is.
+    // Of a repeat only the count; carried values are copied in their places.
     uint32_t count = item->kind == HONE_REPEAT ? 1
                      : isBatchExchange(*item)  ? 0
                                                : item->value_count;

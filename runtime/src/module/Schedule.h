@@ -1,4 +1,4 @@
-//===- Schedule.h - What a schedule says without being run ----------------===//
+//===- Schedule.h - Facts of a schedule that is not run -------------------===//
 
 #pragma once
 

@@ -231,8 +231,8 @@ bool Word::parse(const std::string &text) {
   return true;
 }
 
-// Any text: a compiled config may say what became of a word, as in "bfloat16 in
-// 40 columns".
+// Any text: a compiled config may have the resolved form of a word, as in
+// "bfloat16 in 40 columns".
 bool Word::read(const Json &json) {
   if (json.isString())
     *this = json.string();

@@ -2,7 +2,7 @@
 //
 // A setting is a member of a Section and enters itself in the section's list,
 // as the members of MLIR's PassOptions do. So its line is its declaration, its
-// row of the table and its storage; whatever reads the table needs no other.
+// row of the table and its storage; a reader of the table needs no other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ constexpr Range positive{0, std::numeric_limits<double>::infinity(), false};
 struct Choices {
   std::vector<std::string> allowed = {};  ///< empty: any
   std::vector<std::string> reserved = {}; ///< known, but not supported yet
-  /// What it names, "FILE" or "DIR"; null: it is no path.
+  /// The kind of path, "FILE" or "DIR"; null: it is no path.
   const char *path = nullptr;
   bool isText = false; ///< more than a word
 };
@@ -76,8 +76,8 @@ using Methods = std::vector<const char *>;
 struct Readers {
   Methods methods; ///< of train.method, or a part's; empty: all
   std::vector<const char *> optimizers = {}; ///< empty: all
-  /// Whether the method that a run's is compared with reads it. Not what says
-  /// how a gradient is used, or asks for one of less precision.
+  /// Whether the method that a run's is compared with reads it. It does not
+  /// read settings for the use of a gradient, or for one of less precision.
   bool isCompared = true;
 
   Readers(Methods methods = {}) : methods(std::move(methods)) {}
@@ -94,12 +94,12 @@ struct Readers {
   }
 };
 
-/// What is the default with some values of train.method, as parse reads it.
+/// The defaults with some values of train.method, as parse reads them.
 using Standards = std::vector<std::pair<const char *, const char *>>;
 
-/// What methods are made of.
+/// The kinds of methods.
 enum class MethodKind {
-  Backward,   ///< a backward, and what it keeps of the forward
+  Backward,   ///< a backward, and values kept of the forward
   Directions, ///< losses or derivatives along random directions
 };
 Methods methodsOf(MethodKind kind);
@@ -133,23 +133,23 @@ public:
 
   /// "an integer greater than 0", "one of adamw, sgd".
   virtual std::string expected() const = 0;
-  /// The same where `text` was found in its place: a bound that nobody is told
-  /// otherwise is said to who went beyond it.
+  /// The same where `text` was found in its place: a bound that `expected`
+  /// leaves out is named to a user who went beyond it.
   virtual std::string expectedNot(const std::string &text) const {
     (void)text;
     return expected();
   }
-  /// What an option's argument is called in a usage: "N".
+  /// The name of an option's argument in a usage: "N".
   virtual const char *argument() const = 0;
   /// Sets it if `text` is such a value and allowed; else nothing changes.
   virtual bool parse(const std::string &text) = 0;
-  /// Sets it from what appendJson wrote; false if it is of another kind.
+  /// Sets it from the JSON of appendJson; false if it is of another kind.
   virtual bool read(const Json &value) = 0;
   virtual void appendJson(std::string &out) const = 0;
-  /// What parse reads back to the bit.
+  /// The text that parse reads back to the bit.
   virtual std::string text() const = 0;
   /// As a schedule has it, under its name: of a word its place among those
-  /// allowed; nothing of what is a text.
+  /// allowed; nothing of a text.
   using Number = std::variant<std::monostate, bool, int64_t, double>;
   virtual Number number() const { return {}; }
   /// Null if it is no word.
@@ -339,7 +339,7 @@ class Budget : public Setting {
 public:
   enum class Kind {
     Default, ///< nothing was said
-    None,    ///< whatever is fastest
+    None,    ///< no limit: the fastest plan
     Bytes,
   };
   Budget(Section &owner, const char *name, Bits bits, SetBy setBy,

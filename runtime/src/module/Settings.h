@@ -43,7 +43,7 @@ struct WeightSettings : Section {
       "read the next layer's early; planned: only if train.resident_budget "
       "needs it",
       {{"false", "true", "planned"}}};
-  /// What trains is named by the module, so a run's identity has it.
+  /// The module names its trained tensors, so a run's identity has it.
   Truth untie{*this, "untie", false, Bits::None, SetBy::Spec,
       "with lora: none, train a head and an embedding that share one table as "
       "two tables, which begin equal; the result is no longer tied"};
@@ -91,7 +91,7 @@ struct LoraSettings : Section {
   Word bias{*this, "bias", "none", Bits::Run, SetBy::Spec,
       "which biases of the model train: none, all, or those of modules with an "
       "adapter (lora_only)", {{"none", "all", "lora_only"}}};
-  /// In a binary: what the adapter's config says.
+  /// In a binary: the value of the adapter's config.
   Word base_model_name_or_path{*this, "base_model_name_or_path", "", Bits::None,
       SetBy::Spec,
       "name of the model in adapter_config.json, such as Qwen/Qwen2.5-0.5B; "
@@ -119,7 +119,7 @@ struct TrainSettings : MethodSettings {
   Budget resident_budget{*this, "resident_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most resident memory, which includes the "
       "mapped weights, the program and its libraries"};
-  /// In a binary: what is kept rounded.
+  /// In a binary: the values that are kept rounded.
   Word kept_dtype{*this, "kept_dtype", "float32", Bits::Numerics, SetBy::Spec,
       "element type in which residuals: planned may keep values of layers if "
       "the budget needs it; bfloat16 changes gradients",
@@ -203,7 +203,7 @@ struct TrainSettings : MethodSettings {
       "element type of activations and of their cotangents; with bfloat16, "
       "sums, statistics, gradients and the optimizer stay float32; float64 is "
       "for tests", {{"float32", "bfloat16", "float64"}, {"float16"}}};
-  /// In a binary of bfloat16: what was chosen.
+  /// In a binary of bfloat16: the chosen ones.
   Word bfloat16_products{*this, "bfloat16_products", "auto", Bits::Numerics,
       SetBy::Spec,
       "with compute_dtype bfloat16, how products with weights, in attention "
@@ -219,7 +219,7 @@ struct TrainSettings : MethodSettings {
       "(medium)", {{"highest", "medium"}, {"high"}}};
 };
 
-/// What a part is called, which outlives the section that it names.
+/// The name of a part, which outlives the section that has it.
 struct PartName {
   explicit PartName(const std::string &part)
       : part(part), section("parts." + part), prefix(part + ".") {}
@@ -231,7 +231,7 @@ struct PartName {
   const std::string prefix;  ///< of its names in a step: "lower."
 };
 
-/// Layers that have a method of their own. What is not given is as in train.
+/// Layers that have a method of their own. Missing keys are as in train.
 struct PartSettings : virtual PartName, MethodSettings {
   explicit PartSettings(const std::string &part)
       : PartName(part), Section(section.c_str()) {}
@@ -295,7 +295,7 @@ struct GenerateSettings : Section {
   GenerateSettings(const GenerateSettings &o) : GenerateSettings() { *this = o; }
   GenerateSettings &operator=(const GenerateSettings &) = default;
 
-  /// In a binary: what 0 stood for.
+  /// In a binary: the number that 0 stood for.
   Integer max_length{*this, "max_length", 0, Bits::None, SetBy::Spec,
       "most tokens of a text with its prompt; their keys and values have memory "
       "from the start; 0: train.max_seq_length, or 1024 if that is larger and "
@@ -311,12 +311,12 @@ struct TargetSettings : Section {
 
   Word triple{*this, "triple", "native", Bits::Numerics, SetBy::Spec,
       "native, reference, or an LLVM target triple"};
-  /// Its features say what the code may compute with.
+  /// Its features are those that the code may use.
   Word cpu{*this, "cpu", "", Bits::None, SetBy::Spec,
       "LLVM's name of the processor; default for native: this machine's"};
   Words features{*this, "features", {}, Bits::Numerics, SetBy::Spec,
       "LLVM features to add or remove, as in [+avx512f, -fma]"};
-  /// In a binary nothing: its features are what it may compute with.
+  /// In a binary nothing: its features are those that it may use.
   Word host{*this, "host", "", Bits::None, SetBy::Spec,
       "of a program for a GPU, the processor beside it: native, or a level such "
       "as x86-64-v3; default: native"};
@@ -384,7 +384,8 @@ struct Settings : Section {
   bool isRead(const Setting &setting) const {
     return isReadByTraining(setting) || isReadByComparison(setting);
   }
-  /// The same, but for what only a comparison reads: that is not of the run.
+  /// The same without settings that only a comparison reads: those are not of
+  /// the run.
   bool isReadByTraining(const Setting &setting) const;
   bool isReadByComparison(const Setting &setting) const;
 

@@ -22,8 +22,8 @@ namespace hone::rt {
 /// none in the end.
 std::string digestParts(std::string_view file, Pool &pool);
 
-/// Reads all of `file` once. Errors: BadData naming the first part that is not
-/// what `module` was compiled with, and a tensor in it.
+/// Reads all of `file` once. Errors: BadData naming the first part that differs
+/// from the one that `module` was compiled with, and a tensor in it.
 Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
                      Pool &pool);
 

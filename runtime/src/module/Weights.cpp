@@ -1,7 +1,7 @@
 //===- Weights.cpp - The model's tensors, mapped --------------------------===//
 //
 // A weights file of another model with the same shapes would train happily and
-// wrongly; the source hash is what catches it.
+// wrongly; the source hash catches it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +92,7 @@ static Result<ModelLayout> readLayout(const SafetensorsFile &file,
 }
 
 Result<Weights> Weights::open(const std::string &path, const Module &module) {
-  // The plan has what the file's header and the program's tables take.
+  // The plan has the memory of the file's header and the program's tables.
   Weights weights;
   HONE_ASSIGN(weights.opened,
               SafetensorsFile::open(

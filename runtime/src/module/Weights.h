@@ -26,8 +26,8 @@ public:
   /// The name of the weights file beside a training binary.
   static constexpr const char *fileName = "weights.hone.safetensors";
 
-  /// Maps `path` and finds every weight of `module` in it, what trainable
-  /// parameters start from included.
+  /// Maps `path` and finds every weight of `module` in it, the starting values
+  /// of trainable parameters included.
   /// Errors: NoInput, BadData.
   static Result<Weights> open(const std::string &path, const Module &module);
 
@@ -36,7 +36,7 @@ public:
     return {addresses.data(), opened.bytes(), handle.get()};
   }
 
-  /// The file, for what else it holds, such as the tokenizer's table.
+  /// The file, for its other contents, such as the tokenizer's table.
   const SafetensorsFile &file() const { return opened; }
 
   /// Where the model's files have the parameters, if all of them train.
