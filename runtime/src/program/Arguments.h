@@ -13,7 +13,7 @@
 namespace hone::rt {
 
 /// Reads `arguments` (without the program's name) into `settings`, one of which
-/// is called help and is what -h sets; each is given once at most, unless it
+/// is called help, which -h sets; each is given once at most, unless it
 /// repeats. `check` may refuse one that is given, and `given`, empty before,
 /// becomes the names of those that are. Of `compiledIn` an error says that they
 /// are no options. Errors: WrongOption, those of `check`.
@@ -26,10 +26,10 @@ Status readArguments(const std::vector<std::string> &arguments,
 /// Of a --chat-date, which may be empty. Errors: WrongOption.
 Status checkChatDate(const std::string &date);
 
-/// A row of --help: the option, what it is and its value in brackets.
+/// A row of --help: the option, its help and its value in brackets.
 HelpRow helpRow(const Setting &setting);
 
-/// How the help of a program ends: what its exit codes mean.
+/// The end of a program's help: the meanings of its exit codes.
 std::string exitCodeHelp(const std::vector<HelpRow> &codes);
 
 } // namespace hone::rt

@@ -23,9 +23,9 @@ public:
   BestEvaluation(std::string metric, std::string data)
       : metric(std::move(metric)), data(std::move(data)) {}
 
-  /// Takes up what fields() gave a checkpoint at `place`; nothing, and `false`
-  /// in `isSame`, if that was by another metric or on other data. Errors:
-  /// CheckpointMisfit.
+  /// Takes up the result of fields() from a checkpoint at `place`; nothing, and
+  /// `false` in `isSame`, if that was by another metric or on other data.
+  /// Errors: CheckpointMisfit.
   Status restore(const CheckpointFields &saved, const std::string &place,
                  bool &isSame);
 

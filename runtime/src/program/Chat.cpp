@@ -108,7 +108,7 @@ bool Chat::obey(const std::string &line) {
 // Turns
 //===----------------------------------------------------------------------===//
 
-/// What the input is to blame for is said, and the conversation is as it was.
+/// An error of the input is printed, and the conversation stays as it was.
 Status Chat::leaveOut(const Status &why) {
   if (why.exitCode() != ExitCode::BadData)
     return why;

@@ -1,8 +1,8 @@
 //===- Chat.h - A conversation --------------------------------------------===//
 //
 // Each turn renders the whole conversation with the model's template, since a
-// template may show earlier turns otherwise once there are later ones. What
-// begins the same as before is not computed again.
+// template may show earlier turns otherwise once there are later ones. The part
+// that begins as before is not computed again.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ Status ChatPrompt::render(const Conversation &given, bool generationPrompt,
   return model.encode(rendered, place, ids, scratch);
 }
 
-/// The first special token after what an answer adds.
+/// The first special token after the text of an answer.
 Status ChatPrompt::findEnd(Conversation given, const std::string &place,
                            const std::vector<int32_t> &prompt) {
   SampleIds unasked(UINT64_MAX), answered(UINT64_MAX);

@@ -27,7 +27,7 @@ public:
   static Result<ChatPrompt> open(const GenerateOptions &options,
                                  const ModelFiles &files);
 
-  /// `asked` and what an assistant's turn begins with, as tokens, of which at
+  /// `asked` and the beginning of an assistant's turn, as tokens, of which at
   /// most `capacity` have room; the special token that ends such a turn is
   /// added to those that end a text. `place` is where they are from.
   /// Errors: PromptTooLong, ConversationRefused, as Tokenizer::encode.

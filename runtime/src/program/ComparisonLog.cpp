@@ -114,7 +114,7 @@ Status ComparisonLog::read(const std::string &path, const std::string &name) {
   std::string_view text = file.bytes();
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    // What is not of this run, or no JSON any more, StepLog left alone.
+    // StepLog left lines alone that are of another run, or no JSON any more.
     Result<Json> line = Json::parse(text.substr(0, end), path);
     text.remove_prefix(end);
     if (!line.isOk())
@@ -146,7 +146,7 @@ Result<ComparisonLog> ComparisonLog::open(const std::string &folder,
 
 Status ComparisonLog::add(uint64_t step, const GradientComparison &found) {
   std::string members = membersOf(known, found);
-  // The means are of what a resumed run reads.
+  // The means are of the numbers that a resumed run reads.
   HONE_ASSIGN(Json line, Json::parse("{\"step\": " + std::to_string(step) +
                                          ", " + members + "}",
                                      FileName));

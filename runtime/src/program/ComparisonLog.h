@@ -37,7 +37,7 @@ struct ComparedGroup {
   MeasuredSteps zeros = {}, referenceZeros = {}; ///< shares of elements
 };
 
-/// What is known of all steps that were compared.
+/// The means and counts of all compared steps.
 struct ComparedSteps {
   std::string method, reference;
   uint64_t count = 0, first = 0, last = 0;
@@ -56,7 +56,7 @@ public:
   ComparisonLog() = default; ///< compares nothing
 
   /// Opens or creates the file in `folder` for the run `name`, which has
-  /// done `completed` steps, and reads what stays of it. Errors: as
+  /// done `completed` steps, and reads the lines that stay. Errors: as
   /// StepLog::open.
   static Result<ComparisonLog> open(const std::string &folder,
                                     const std::string &name, uint64_t completed,

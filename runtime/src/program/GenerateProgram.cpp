@@ -1,7 +1,7 @@
 //===- GenerateProgram.cpp - The program that generates text --------------===//
 //
-// Standard output has the text and nothing else; what a person should know
-// besides is on standard error.
+// Standard output has the text and nothing else; notes for a person are on
+// standard error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ static RunPlan planFor(const Module &module, GenerateOptions &options) {
                        unsigned(options.threads));
 }
 
-/// That the program can do what the command line asks for.
+/// Checks that the program supports the options.
 static Status checkOptions(const GenerateOptions &options,
                            const Module &module) {
   if (!options.adapter.empty() && module.abi().trainable_count == 0)

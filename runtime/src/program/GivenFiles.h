@@ -12,8 +12,8 @@
 
 namespace hone::rt {
 
-/// The paths of what the run leaves at its end in --output, and in best/ below
-/// it: the files of `model`, or of an adapter if there is none.
+/// The paths of the files that the run leaves at its end in --output, and in
+/// best/ below it: the files of `model`, or of an adapter if there is none.
 std::vector<std::string> resultFiles(const Options &options,
                                      const std::optional<ModelLayout> &model);
 

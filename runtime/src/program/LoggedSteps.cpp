@@ -1,4 +1,4 @@
-//===- LoggedSteps.cpp - What the log of a run says, line by line ---------===//
+//===- LoggedSteps.cpp - The lines of a run's log -------------------------===//
 
 #include "program/LoggedSteps.h"
 
@@ -49,7 +49,7 @@ struct Line {
       text.remove_prefix(key.size());
       double value = std::nan("");
       if (!take(text, "\": ") || (!take(text, "null") && !number(text, value)))
-        break; // layers, or what is no number
+        break; // layers, or no number
       const auto at = std::find(std::begin(keys), std::end(keys), key);
       if (at != std::end(keys))
         values[at - std::begin(keys)] = value;

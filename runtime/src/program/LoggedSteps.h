@@ -1,4 +1,4 @@
-//===- LoggedSteps.h - What the log of a run says, line by line -----------===//
+//===- LoggedSteps.h - The lines of a run's log ---------------------------===//
 
 #pragma once
 

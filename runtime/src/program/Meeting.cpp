@@ -1,6 +1,6 @@
 //===- Meeting.cpp - Where programs of one model meet ---------------------===//
 //
-// The engine reads the address again, and it alone knows what one is. Here are
+// The engine reads the address again, and it alone knows the format. Here are
 // the rules between options.
 //
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,7 @@
 
 namespace hone::rt {
 
-/// What --serve, --connect, --keys and --admit say, as --exchange grpc and its
+/// Turns --serve, --connect, --keys and --admit into --exchange grpc and its
 /// --exchange-at; nothing if neither of the first two is given. Errors:
 /// MissingOption, OptionsDisagree, WrongOption.
 Status meetOverNetwork(Options &options);

@@ -1,8 +1,8 @@
 //===- ModelCard.h - README.md beside an adapter --------------------------===//
 //
-// What others find out about an adapter: its base, how it was trained, what it
-// came to, how to load it. In the form of PEFT's cards, whose first lines the
-// Hugging Face Hub reads. It names no folder of this machine.
+// An adapter's facts for other people: its base, its training, its results, how
+// to load it. In the form of PEFT's cards, whose first lines the Hugging Face
+// Hub reads. It names no folder of this machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ public:
                             const Run &run);
 
   /// Writes it there, unless a README.md is there that is somebody else's. No
-  /// run fails for it: what goes wrong is said.
+  /// run fails for it: an error becomes a warning.
   static void write(const Module &module, const Options &options,
                     const Run &run);
 };

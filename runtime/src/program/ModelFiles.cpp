@@ -1,4 +1,4 @@
-//===- ModelFiles.cpp - What a program reads of its model -----------------===//
+//===- ModelFiles.cpp - The files of a program's model --------------------===//
 
 #include "program/ModelFiles.h"
 

@@ -1,4 +1,4 @@
-//===- ModelFiles.h - What a program reads of its model -------------------===//
+//===- ModelFiles.h - The files of a program's model ----------------------===//
 
 #pragma once
 
@@ -21,7 +21,7 @@ struct ModelFiles {
   std::string chatPlace() const {
     return weights.file().path() + ": tensor 'hone.chat'";
   }
-  /// Lets the pages of what only text needs go.
+  /// Lets go of the pages that only text needs.
   void releaseText() const;
 };
 
@@ -34,7 +34,7 @@ Result<ModelFiles> openModelFiles(const Module &module,
 std::string weightsPath(const std::string &given);
 
 /// Whether the weights are those that were compiled; `report` becomes a line
-/// that says what that cost. Errors: DamagedWeights.
+/// with the time that this took. Errors: DamagedWeights.
 Status checkWeights(const ModelFiles &files, const Module &module, Pool &pool,
                     bool noVerify, std::string &report);
 

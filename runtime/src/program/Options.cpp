@@ -1,7 +1,7 @@
 //===- Options.cpp - The command line of a training binary ----------------===//
 //
-// Rules between options are here; what one may be, and how it is read,
-// is its declaration's (module/Setting.h).
+// Rules between options are here; an option's declaration has its values and
+// how they are read (module/Setting.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 namespace hone::rt {
 
 namespace {
-/// What the program is asked for beside training, and what it then reads.
+/// A mode of the program other than training, and the options that it reads.
 struct Mode {
   const char *name;
   const char *action;
@@ -50,7 +50,7 @@ static std::optional<Mode> modeOf(const Options &options) {
   return mode;
 }
 
-/// Refuses what a mode was given and does not read.
+/// Refuses options that a mode does not read.
 static Status checkOnlyRead(const Mode &mode,
                             const std::vector<std::string> &given) {
   for (const std::string &name : given)
@@ -63,7 +63,8 @@ static Status checkOnlyRead(const Mode &mode,
   return Status::ok();
 }
 
-/// What only goes with a task, and what does not go with one.
+/// Refuses options that need a task where there is none, and those that a task
+/// does not allow.
 static Status checkTask(const Options &options) {
   const bool hasTask = options.settings.hasTask();
   const std::pair<bool, const char *> ofTasks[] = {
@@ -97,7 +98,7 @@ static Status checkTask(const Options &options) {
   return Status::ok();
 }
 
-/// What --eval-split says beside other options.
+/// The rules of --eval-split and other options.
 static Status checkSplit(const Options &options) {
   const double part = options.evalSplit;
   if (part >= 1 && (part > 0x1p53 || part != double(uint64_t(part))))
@@ -113,7 +114,7 @@ static Status checkSplit(const Options &options) {
   return Status::ok();
 }
 
-/// What does not go with a step that stops before its end.
+/// Refuses options that do not allow a step to stop before its end.
 static Status checkPauses(const Options &options) {
   if (options.timeLimit && options.evaluates())
     return Status(ErrorCode::OptionsDisagree, "--for",
@@ -136,7 +137,7 @@ static bool isOneOfRanks() {
   return count && strtoull(count, nullptr, 10) > 1;
 }
 
-/// What programs that train together do not do.
+/// Refuses options that programs which train together do not support.
 static Status checkExchange(const Options &options) {
   const std::pair<bool, const char *> needs[] = {
       {!options.exchangeAt.empty(), "--exchange-at"}};
@@ -254,7 +255,7 @@ Status Options::checkShape(const Settings &settings, const Settings &compiled) {
           ", or compile with a larger batch_size");
 }
 
-/// Refuses what nothing in this program reads.
+/// Refuses a setting that nothing in this program reads.
 static Status checkIsRead(const Settings &settings, const Setting &setting) {
   if (settings.isRead(setting))
     return Status::ok();

@@ -143,7 +143,7 @@ struct Options : Section {
       "print versions and exit"};
   // clang-format on
 
-  /// With what the options changed.
+  /// The compiled settings, changed by options.
   Settings settings;
   /// Names of the options that the command line has.
   std::vector<std::string> given;
@@ -174,7 +174,7 @@ struct Options : Section {
   /// Settings that only a spec sets.
   std::vector<const Setting *> compiledIn() const;
 
-  /// What the module was compiled with.
+  /// The settings with which the module was compiled.
   static Options defaults(const Settings &compiled) {
     Options options;
     options.settings = compiled;

@@ -65,7 +65,7 @@ std::string describePauses(const Module &module, const Options &options) {
 }
 
 namespace {
-/// A budget, and what a plan takes of it.
+/// A budget, and a plan's share of it.
 struct Limit {
   const Budget &budget;
   uint64_t (RunPlan::*taken)() const;

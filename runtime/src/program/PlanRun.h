@@ -10,19 +10,20 @@
 
 namespace hone::rt {
 
-/// What `options` ask for that the arena does not hold for every run.
+/// The abilities that `options` ask for and that the arena does not hold for
+/// every run.
 Module::Extent extentOf(const Options &options);
 
 /// Decides options.threads where it is 0: one thread for each CPU, but no more
-/// than fit the budgets that `module` was compiled with; what they cost is
-/// returned. `place` says with how many others it shares batches. Errors: Usage
-/// if the run does not fit a budget, even with the threads that were asked for
-/// or with one.
+/// than fit the budgets that `module` was compiled with; the plan with their
+/// cost is returned. `place` says with how many others it shares batches.
+/// Errors: Usage if the run does not fit a budget, even with the threads that
+/// were asked for or with one.
 Result<RunPlan> planRun(const Module &module, Options &options,
                         EnginePlace place = {});
 
-/// What a step that is suspended takes of disk and time, as rows below a plan;
-/// empty where none is.
+/// The disk and time that a suspended step takes, as rows below a plan; empty
+/// where no step can be.
 std::string describePauses(const Module &module, const Options &options);
 
 } // namespace hone::rt

@@ -1,4 +1,4 @@
-//===- Predictions.cpp - What each candidate of each example loses --------===//
+//===- Predictions.cpp - The losses of an example's candidates ------------===//
 
 #include "program/Predictions.h"
 

@@ -1,4 +1,4 @@
-//===- Predictions.h - What each candidate of each example loses ----------===//
+//===- Predictions.h - The losses of an example's candidates --------------===//
 //
 // A line of JSON for each example, in the order of the data:
 //   {"example": 1, "label": "great", "prediction": "terrible",

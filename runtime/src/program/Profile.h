@@ -1,7 +1,7 @@
 //===- Profile.h - Where the time of a run goes ---------------------------===//
 //
-// The time of each kernel, as the device tells it. What stands between kernels,
-// host code and the runtime's own work, are one row, "other".
+// The time of each kernel, as the device tells it. The time between kernels, of
+// host code and the runtime's own work, is one row, "other".
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ public:
   /// Allocates nothing.
   void ran(uint32_t kernel, double seconds) override;
 
-  /// What lies between is what the kernels' times are shares of: steps, and
-  /// the evaluation and saving that happen among them.
+  /// The kernels' times are shares of the time between start() and stop():
+  /// steps, and the evaluation and saving that happen among them.
   void start(uint64_t completedSteps);
   /// `waited`: seconds in between for messages of other programs.
   void stop(uint64_t completedSteps, double waited = 0);

@@ -42,7 +42,8 @@ namespace hone::rt {
 
 namespace {
 
-/// What every mode of the program needs, in the order it is made.
+/// The objects of every mode of the program, in the order in which they are
+/// made.
 struct Setup {
   const double started = steadySeconds();
   PeakMeter peak;
@@ -121,7 +122,7 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   return Status::ok();
 }
 
-/// Divides what --data has into what is trained on and what is held out.
+/// Divides --data into training samples and those that are held out.
 static Status divideData(Setup &setup) {
   const Options &given = setup.options;
   SampleSelection selection{given.evalSplit, /*isHeldOut=*/true, 0,
@@ -135,7 +136,7 @@ static Status divideData(Setup &setup) {
   if (!selection.isNeeded(options.task))
     return Status::ok();
   HONE_ASSIGN(setup.data, setup.data.select(selection, options));
-  printNotes(setup.data.notes()); // of what is held out too
+  printNotes(setup.data.notes()); // of held-out samples, too
   return Status::ok();
 }
 
@@ -165,7 +166,7 @@ static Status makeDevice(Setup &setup) {
   return Status::ok();
 }
 
-/// Where values of a step rest: beside what the run writes, which is on a disk.
+/// Where values of a step rest: beside the run's output, which is on a disk.
 static std::string offloadFolder(const Options &options) {
   if (!options.dumpGradients.empty())
     return parentDirectory(options.dumpGradients);
@@ -253,8 +254,8 @@ static Status dumpGradients(Setup &setup) {
 /// How many samples the report shows.
 static constexpr uint64_t reportedSamples = 3;
 
-/// Tells the report the first samples of what is evaluated, or else trained on,
-/// with what they lose now.
+/// Tells the report the first samples of the evaluation data, or else of the
+/// training data, with their losses now.
 static void reportSamples(Setup &setup, RunReport &report, uint64_t step) {
   const Options &options = setup.options;
   const bool isEval = options.evaluates();
@@ -305,7 +306,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
       {setup.module, options, plan, setup.output.runName(),
        options.data.empty() ? std::string() : std::string(setup.data.notes())},
       run);
-  // What the report shows takes forwards, for which no time may be left.
+  // Losses for the report take forwards, for which no time may be left.
   const bool shows = options.showSamples > 0 && !options.timeLimit &&
                      !setup.others && !setup.ranks;
   if (run.completedSteps() == 0 && !run.isInMidStep() && shows)
@@ -420,7 +421,7 @@ static Result<bool> answer(const Options &options, const Options &defaults,
   return true;
 }
 
-/// That the program can do what the command line asks for.
+/// Checks that the program supports the options.
 static Status checkOptions(const Options &options, const Module &module) {
   if (options.pauses() && module.abi().device_target)
     return Status(ErrorCode::OptionsDisagree, options.pauseOption(),
@@ -438,7 +439,7 @@ static Status checkOptions(const Options &options, const Module &module) {
                 "use the program that made the run");
 }
 
-/// Opens the weights, and checks what comes with them.
+/// Opens the weights, and checks the blocks that come with them.
 static Status openModel(Setup &setup) {
   const Options &options = setup.options;
   HONE_ASSIGN(setup.model, openModelFiles(setup.module, options.weights));
@@ -472,7 +473,7 @@ static Status openAllData(Setup &setup) {
   return Status::ok();
 }
 
-/// Trains, or does what an option asks for in place of it.
+/// Trains, or does the work of an option in place of it.
 static Status work(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   if (setup.ranks && !setup.ranks->leads())
@@ -537,7 +538,7 @@ static Status execute(const hone_module &compiled,
                     options.evaluates() ? setup.evalData.name() : "none"}}));
   setup.model.releaseText(); // data is tokens from here on
   setup.peak.count();
-  platform::trimHeap(); // what tokenising freed must not stay resident
+  platform::trimHeap(); // memory that tokenising freed must not stay resident
   if (Status made = makeTrainer(setup); !made.isOk()) {
     setup.output.discardData();
     return made;
@@ -565,7 +566,7 @@ static Status execute(const hone_module &compiled,
   platform::keepHeap();
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   ExitCode outcome = ExitCode::Success;
-  // What is of another version, execute() refuses before it reads more.
+  // execute() refuses a module of another version before it reads more.
   const bool generates = compiled.abi_version == HONE_ABI_VERSION &&
                          compiled.struct_size == sizeof(hone_module) &&
                          compiled.schedule_count == 1 &&

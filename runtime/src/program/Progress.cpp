@@ -1,4 +1,4 @@
-//===- Progress.cpp - What a person sees of a run -------------------------===//
+//===- Progress.cpp - The progress of a run, for a person -----------------===//
 //
 // The figures are smoothed over some twenty steps, so that one slow step does
 // not make the estimate jump.

@@ -1,4 +1,4 @@
-//===- Progress.h - What a person sees of a run ---------------------------===//
+//===- Progress.h - The progress of a run, for a person -------------------===//
 //
 // On a terminal one line that is redrawn; elsewhere plain lines, at most one
 // a second, the first and the last step always among them. Allocates nothing.
@@ -21,7 +21,7 @@ public:
       : file(file), terminal(terminal), firstStep(firstStep), steps(steps),
         plannedBytes(plannedBytes) {}
 
-  /// `now` in seconds of a steady clock; `seconds` is what the step took.
+  /// `now` in seconds of a steady clock; `seconds` is the time of the step.
   void step(const StepRecord &record, double now, double seconds);
 
   /// A line of its own, such as a saved checkpoint or an evaluation.

@@ -26,8 +26,8 @@ struct PromptText {
   }
 };
 
-/// Up to `limit` ids; one more stops the encoding. What was read of a file does
-/// not stay resident.
+/// Up to `limit` ids; one more stops the encoding. Pages of a file that were
+/// read do not stay resident.
 class PromptIds : public SampleIds {
 public:
   PromptIds(uint64_t limit, const PromptText *text = nullptr)

@@ -21,16 +21,16 @@ struct Prompt {
 
 /// The prompt that `options` name as tokens, of which at most `capacity` have
 /// room. Text gets the tokens in front that the model puts before one; with
-/// --chat or --messages the model's template says what stands around it, and
-/// the special token that ends an assistant's turn ends the text. Errors:
+/// --chat or --messages the model's template adds the text around it, and the
+/// special token that ends an assistant's turn ends the text. Errors:
 /// NoTokenizer, NoChatTemplate, TokenOutOfRange, EmptyPrompt, PromptTooLong, as
 /// Tokenizer::encode and readConversation.
 Result<Prompt> readPrompt(const GenerateOptions &options,
                           const ModelFiles &files, const ModuleConfig &config,
                           int64_t capacity);
 
-/// What --system and --messages say. Errors: as readConversation, and
-/// OptionsDisagree for two system turns.
+/// The conversation of --system and --messages. Errors: as readConversation,
+/// and OptionsDisagree for two system turns.
 Result<Conversation> startingConversation(const GenerateOptions &options);
 
 /// Adds the tokens of the model that end a text, and checks the ids. Errors:

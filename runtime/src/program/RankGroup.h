@@ -2,7 +2,7 @@
 //
 // All are one program with the same options and data, and live and die
 // together, as mpirun has it. The first rank is the run: it reads and writes
-// files and decides what is done next. The others do that, have the state from
+// files and decides on the next command. The others obey, have the state from
 // it, and write nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -25,13 +25,13 @@ namespace hone::rt {
 /// Which of `samples` samples steps read.
 SampleOrder orderOf(const Options &options, uint64_t samples);
 
-/// What ranks take beside their plans, in bytes. Errors: NoEngine.
+/// The memory of ranks beside their plans, in bytes. Errors: NoEngine.
 Result<uint64_t> sharingBytes(const Module &module, const Options &options,
                               EnginePlace place);
 
 class RankGroup {
 public:
-  /// Of what all ranks must have alike, beside settings and model.
+  /// Values that must be equal on all ranks, beside settings and model.
   using Data = std::map<std::string, std::string>;
 
   /// Begins to greet the others; null: there are none. Errors: as findEngine;
@@ -53,7 +53,7 @@ public:
   /// All end. Errors: as Ensemble::awaitAnswers.
   Status leadEnd(uint64_t completed);
 
-  /// What a rank follows with.
+  /// The objects that a rank works with when it follows.
   struct Follower {
     Trainer &trainer;
     const Options &options;
@@ -61,8 +61,7 @@ public:
     const Dataset *evalData; ///< may be null
     PeakMeter &peak;
   };
-  /// Does what the first rank says, until it ends. Errors: as Trainer's;
-  /// RanksDrifted.
+  /// Obeys the first rank, until it ends. Errors: as Trainer's; RanksDrifted.
   Status follow(const Follower &with);
 
 private:

@@ -22,8 +22,9 @@ static Status otherRun(const std::string &path, const std::string &problem,
   return Status(ErrorCode::OtherReplay, path, problem, remedy);
 }
 
-/// The options of the run that wrote the file, over this program's. What is
-/// compiled in is compared, not set, and so are bounds that the run exceeds.
+/// The options of the run that wrote the file, over this program's. Settings
+/// that are compiled in are compared, not set, and so are bounds that the run
+/// exceeds.
 static Options optionsOf(const Options &given, const CheckpointFields &run) {
   Options options = given;
   for (Setting *setting : options.settings.all()) {

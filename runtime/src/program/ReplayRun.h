@@ -13,7 +13,7 @@ namespace hone::rt {
 /// is, ReplayHeader::digest.
 inline constexpr const char *ReplayMark = "replayed";
 
-/// Whether what --output has of a model is what --replay of the same run wrote.
+/// Whether the model in --output was written by a --replay of the same run.
 /// Errors: as ReplayReader.
 Result<bool> isOfReplay(const Options &options);
 

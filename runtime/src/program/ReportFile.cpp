@@ -77,14 +77,14 @@ void ReportFile::create(const std::string &name, std::string_view title) {
   openAt(path, head.size());
 }
 
-/// Whether `kind` says what a run ended with or went on with: its next process
-/// says it again.
+/// Whether a line of `kind` is of a run's beginning or end: the run's next
+/// process says it again.
 static bool isSaidAgain(std::string_view kind) {
   return kind != "step" && kind != "eval";
 }
 
 namespace {
-/// What of a page stays.
+/// The part of a page that stays.
 struct KeptLines {
   uint64_t size = 0, lastStep = 0;
 };

@@ -1,10 +1,9 @@
 //===- ReportFile.h - report.html on the disk -----------------------------===//
 //
-// HTML needs no closing tags: the page is what every page begins with, and
-// lines that are appended, each by one call. So it is whole whenever the
-// process ends, and what goes when a run resumes is cut off its end. No run
-// fails for its report: what goes wrong is said once, and then nothing is
-// written.
+// HTML needs no closing tags: the page is a beginning, the same in all pages,
+// and lines that are appended, each by one call. So it is whole whenever the
+// process ends, and a run that resumes cuts lines off its end. No run fails for
+// its report: an error is said once, and then nothing more is written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +17,8 @@
 
 namespace hone::rt {
 
-/// What every page begins with. It has lines that follow, and nothing is loaded
-/// from elsewhere.
+/// The beginning of every page. Lines follow it, and nothing is loaded from
+/// elsewhere.
 std::string reportHead(std::string_view title);
 
 /// Where the lines of the page `text` begin; npos if it is none of this
@@ -30,12 +29,12 @@ class ReportFile {
 public:
   ReportFile() = default; ///< writes nothing
 
-  /// A page without lines, in the place of what is at `path`.
+  /// A page without lines, in the place of a file at `path`.
   void create(const std::string &path, std::string_view title);
 
-  /// Goes on in the page at `path` with what was known after `completed` steps,
-  /// at least one. False, with the file as it was, unless it is a page that has
-  /// all steps until then.
+  /// Goes on in the page at `path` with its lines of the first `completed`
+  /// steps, at least one. False, with the file as it was, unless it is a page
+  /// that has all steps until then.
   bool resume(const std::string &path, uint64_t completed);
 
   /// Goes on after all that a page at `path` has. False if it is none.

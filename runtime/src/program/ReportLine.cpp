@@ -68,7 +68,7 @@ ReportLine &ReportLine::key(std::string_view name) {
   return *this;
 }
 
-/// What markup and, as an end of a line, JavaScript alone know is a code.
+/// Escapes the signs of markup, and line ends that only JavaScript knows.
 void ReportLine::escape(std::string_view from) {
   for (size_t at = 0; at < from.size(); ++at) {
     const char c = from[at];

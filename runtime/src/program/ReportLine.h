@@ -16,21 +16,21 @@
 
 namespace hone::rt {
 
-/// `text` in markup: what is no character is shown as its code.
+/// `text` in markup: bytes that are no character are shown as codes.
 std::string escapeMarkup(std::string_view text);
 
 /// Writes a line. Commas come by themselves; nothing is allocated once a line
 /// of this length was written.
 class ReportLine {
 public:
-  /// Begins a line anew: what is known after `step` steps.
+  /// Begins a line anew, of facts known after `step` steps.
   void begin(std::string_view kind, uint64_t step);
   /// '{' or '[', and their ends.
   void open(char bracket);
   void close(char bracket);
   ReportLine &key(std::string_view name);
   void text(std::string_view value);
-  void number(double value); ///< null for what JSON has no number for
+  void number(double value); ///< null unless it is finite
   void whole(uint64_t value);
   void boolean(bool value);
   /// [name, value]
@@ -38,7 +38,7 @@ public:
   /// JSON as Json::parse() takes it, in other words of the same meaning.
   void json(std::string_view value);
 
-  /// Ends the values. What follows is for a browser without scripts.
+  /// Ends the values. The rest of the line is for a browser without scripts.
   void endValues();
   void beginRow();
   void cell(std::string_view text, int columns = 1);

@@ -35,7 +35,7 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
   order = orderOf(options, follows() ? 1 : inputs.data.sampleCount());
   uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
   settle(train.steps ? train.steps : epochs * order.stepsPerEpoch());
-  // What all have saved goes once all have something newer.
+  // Checkpoints that all have go once all have a newer one.
   this->store.keep(inputs.others ? 0 : uint64_t(train.save_total_limit));
   if (keepsBest())
     bestSoFar = {options.metricForBestModel, inputs.evalData->name()};
@@ -60,7 +60,7 @@ uint64_t Run::mostEpochs() const {
   return uint64_t(counts.most) / order.stepsPerEpoch();
 }
 
-/// What a checkpoint of another run can be told. One that did not come to its
+/// The error for a checkpoint of another run. A run that did not come to its
 /// end has no adapter yet.
 static Status otherRun(ErrorCode code, const std::string &output,
                        const std::string &problem, const std::string &remedy) {
@@ -518,8 +518,8 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
     const bool isAsked = stopRequested() != ExitCode::Success;
     if (isAsked || !inputs.others->isInterrupted())
       return leaveSaved(std::move(status), progress);
-    // All have what was saved last together; one that was stopped by a signal
-    // has what this one has now.
+    // All have the last checkpoint that all saved; one that was stopped by a
+    // signal has the step that this one has now.
     progress.note(printable(status.message().problem).c_str());
     if (savedAt != completed && completed <= steps)
       HONE_TRY(saveOwn());

@@ -3,9 +3,9 @@
 // Decides when to evaluate, log, save and stop; the numbers are Trainer's.
 // After a step the order is: log line, evaluation, checkpoint. So a checkpoint
 // counts on a log that is complete up to its step. The best evaluation's step
-// has a checkpoint too, which is what makes it survive a kill. Gradients are
-// compared before a step: its update may fail, and they may say why. A step
-// that was suspended ends with a checkpoint, which takes the place of its file.
+// has a checkpoint too, so that it survives a kill. Gradients are compared
+// before a step: its update may fail, and they may say why. A step that was
+// suspended ends with a checkpoint, which takes the place of its file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,12 +62,12 @@ public:
   uint64_t totalSteps() const { return steps; }
   const SampleOrder &sampleOrder() const { return order; }
 
-  /// Whether another program has the data and says what is done.
+  /// Whether another program has the data and gives commands.
   bool follows() const { return inputs.others && !inputs.others->leads(); }
 
   /// Takes up the newest checkpoint in --output, or starts a new run from
   /// --adapter or the seed. Prints which. Errors: Usage when the checkpoint is
-  /// of another identity, naming what differs; as CheckpointStore.
+  /// of another identity, naming the differences; as CheckpointStore.
   Status start();
 
   /// Trains until the last step or a signal, then writes the adapter.
@@ -77,23 +77,23 @@ public:
 
   /// Whether start() took up a step in its middle.
   bool isInMidStep() const { return goesOn.has_value(); }
-  /// What train() left in the middle of a step; empty: it did not.
+  /// The file of the step that train() left in its middle; empty: it left none.
   const std::string &suspension() const { return suspended; }
-  /// Seconds that writing that took.
+  /// Seconds that writing it took.
   double suspensionSeconds() const { return pause ? pause->writing : 0; }
 
   /// --log, or the file of the run's folder that has the log without it.
   std::string logPath() const;
   uint64_t completedSteps() const { return completed; }
   const PeakMeter &peak() const { return inputs.peak; }
-  /// Whether this process goes on with what another one began.
+  /// Whether this process goes on with a run that another one began.
   bool isResumed() const { return resumed; }
-  /// Written by this process to the file of what steps offload; as many were
-  /// read.
+  /// Bytes that this process wrote to the file of offloaded values; as many
+  /// were read.
   uint64_t offloadedBytes() const {
     return trainer.offloaded() ? trainer.offloaded()->writtenBytes() : 0;
   }
-  /// Of those, what the step under way wrote, by processes before, too.
+  /// Of those, the bytes of the step under way, by processes before, too.
   uint64_t offloadedInStep() const {
     return offloadedElsewhere + offloadedBytes() - offloadedBefore;
   }
@@ -103,7 +103,8 @@ public:
   const ComparedSteps &compared() const { return comparisons.steps(); }
   /// Of this process; none: it made none.
   const std::optional<Evaluation> &lastEvaluation() const { return evaluated; }
-  /// Of what a new run began with; none: this process did not begin it.
+  /// The one before the first step of a new run; none: this process did not
+  /// begin it.
   const std::optional<Evaluation> &firstEvaluation() const { return started; }
   const BestEvaluation &best() const { return bestSoFar; }
   /// Where the adapter of the best evaluation is.
@@ -122,10 +123,10 @@ private:
   /// early.
   bool endsAt(int64_t step) const;
   Status trainOwn(Progress &progress, ExitCode &outcome);
-  /// Does what the program that leads says, until it says that all is done.
+  /// Obeys the program that leads, until it says that all is done.
   Status follow(Progress &progress, ExitCode &outcome);
   Status obey(const Command &command, Progress &progress);
-  /// Whether all have what the run ends with. The leader has it first, so
+  /// The mark that all have the run's last state. The leader has it first, so
   /// that others which end with it do not leave before it.
   std::string endMark() const {
     return inputs.options.output + "/together.done";
@@ -156,7 +157,7 @@ private:
   /// The updates that are late when the last step is made. Of the program that
   /// leads.
   Status updateAfterLast(Progress &progress);
-  /// Writes what a run ends with where that is in no checkpoint.
+  /// Writes the run's result where it is in no checkpoint.
   Status saveResult();
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;
@@ -171,7 +172,7 @@ private:
   Result<Evaluation> finiteEvaluation();
   /// `isBest`: nothing before was better, and it is to be kept.
   Status evaluate(Progress &progress, bool &isBest);
-  /// What a new run begins with, for its report alone.
+  /// Evaluates the starting parameters of a new run, for its report alone.
   Status evaluateStart(Progress &progress);
   /// A line for a person.
   std::string textOf(const Evaluation &found) const;
@@ -192,15 +193,15 @@ private:
   Status writeAdapters(bool isDone);
   /// With the programs that follow this one, if there are any.
   Status save();
-  /// The parameters and what counts on them, of this program; what validates
-  /// parameters needs all programs.
+  /// The parameters and the files that count on them, of this program; to
+  /// validate parameters takes all programs.
   Status saveOwn();
   /// Of several programs: saves the last whole step, which a wait that ended
   /// early left as it was, and says so; `status` is why it ended.
   Status leaveSaved(Status status, Progress &progress);
-  /// What crossed since the last step, into `record`.
+  /// The traffic since the last step, into `record`.
   void noteTraffic(StepRecord &record);
-  /// Makes durable what counts on a checkpoint or a suspended step.
+  /// Makes the logs durable, before a checkpoint or a suspended step.
   Status syncLogs();
   CheckpointFields evaluationFields() const;
   /// Takes up a step that was suspended after the newest checkpoint, `newest`.
@@ -210,7 +211,8 @@ private:
   /// Writes the step that runs.
   Status suspend();
   std::string suspendedPath() const;
-  /// Of several programs: what all have a newer checkpoint of goes.
+  /// Of several programs: removes checkpoints older than the newest that all
+  /// have.
   Status forgetOld();
   /// The parameters of a run without a checkpoint: --adapter's, or drawn ones.
   Status initialize();
@@ -235,8 +237,8 @@ private:
   std::optional<GradientComparison> comparison; ///< none: nothing is compared
   std::optional<Evaluation> started, evaluated;
   BestEvaluation bestSoFar;
-  /// What a checkpoint says of evaluations that this process does not make; of
-  /// one that follows, what it was told.
+  /// A checkpoint's values of evaluations that this process does not make; in a
+  /// program that follows, those that it was told.
   CheckpointFields otherEvaluation;
   uint64_t bestWritten = UINT64_MAX; ///< step of the adapter in bestFolder()
   uint64_t runName = 0;              ///< of several programs: see readRunName()

@@ -1,9 +1,9 @@
 //===- RunReport.h - report.html of a run ---------------------------------===//
 //
-// What a run says to people who did not see it: what ran, what was promised
-// beside what was measured, what came out. It grows with the run, so that a run
-// that is killed has a page. However long a run is, its page has about as many
-// lines: neighbouring steps share one, with the mean, the least and the
+// A run's report to people who did not see it: its settings, the promised
+// figures beside the measured ones, its results. It grows with the run, so that
+// a run that is killed has a page. However long a run is, its page has about as
+// many lines: neighbouring steps share one, with the mean, the least and the
 // greatest of their values.
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ public:
   static constexpr const char *FileName = "report.html";
   /// Of a whole run's steps, beside one at each checkpoint.
   static constexpr uint64_t MostLines = 1000;
-  /// Of what a line may be read as.
+  /// The version of the lines' format.
   static constexpr uint64_t Format = 1;
 
   struct About {
@@ -43,8 +43,8 @@ public:
     std::string dataNotes;      ///< one a line
   };
 
-  /// What is told of a run that has done `completed` of `steps` steps: where it
-  /// goes on, its page does; one that is not there is made from its log.
+  /// Begins the page of a run. Where the run goes on, its page does; a page
+  /// that is not there is made from the log.
   void start(const About &about, const Run &run);
 
   /// A step, of this many tokens.
@@ -55,7 +55,7 @@ public:
   /// Writes the steps that wait for others to share their line; before a
   /// checkpoint, with which a run goes on.
   void flush();
-  /// A sample of the data file `source`, and what it loses.
+  /// A sample of the data file `source`, and its loss.
   void sample(uint64_t step, uint64_t index, const std::string &source,
               const Sample &sample, const Tokenizer *tokenizer, double loss);
   void compared(uint64_t step, const ComparedSteps &steps);
@@ -72,7 +72,7 @@ private:
   static constexpr size_t Columns = 7;
 
   void takeUpLog(const Run &run, const std::string &runName);
-  /// `step`: after which what it says is known.
+  /// `step`: after which its values are known.
   void writeRun(const About &about, const Run &run, uint64_t step);
   double secondsSinceLine();
   void write();

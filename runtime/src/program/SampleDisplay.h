@@ -32,8 +32,8 @@ struct SamplePrompt {
 /// Without a tokenizer both texts are empty.
 SamplePrompt promptOf(const Sample &sample, const Tokenizer *tokenizer);
 
-/// Writes the first `count` samples of `data`, after a line that says what
-/// brackets mean.
+/// Writes the first `count` samples of `data`, after a line on the meaning of
+/// brackets.
 void showSamples(const Dataset &data, const Tokenizer *tokenizer,
                  uint64_t count, bool inColour,
                  const std::function<void(const std::string &)> &write);

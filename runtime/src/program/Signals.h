@@ -13,15 +13,15 @@
 
 namespace hone::rt {
 
-/// Call once, before anything is written and before threads are started. What
-/// was ignored, as SIGHUP by nohup, stays so, except the three.
+/// Call once, before anything is written and before threads are started.
+/// Signals that were ignored, as SIGHUP by nohup, stay so, except the three.
 void installSignalHandlers();
 
 /// Success while the program should go on, else 128 + the signal's number.
 ExitCode stopRequested();
 
-/// Whether SIGINT is what asks the program to stop, and forgets it: a person
-/// may end a part of what a program does and go on.
+/// Whether SIGINT asked the program to stop, and forgets it: a person may end
+/// one task of a program and go on.
 bool takeInterrupt();
 
 } // namespace hone::rt

@@ -1,4 +1,4 @@
-//===- StandardInput.cpp - What programs read that no file has ------------===//
+//===- StandardInput.cpp - Input of programs that no file has -------------===//
 
 #include "program/StandardInput.h"
 

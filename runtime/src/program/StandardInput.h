@@ -1,4 +1,4 @@
-//===- StandardInput.h - What programs read that no file has --------------===//
+//===- StandardInput.h - Input of programs that no file has ---------------===//
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace hone::rt {
 
-/// Appends to `out` what standard input has as soon as there is any; `isEnd`
+/// Appends to `out` bytes of standard input as soon as there are any; `isEnd`
 /// becomes true at its end. Errors: Stopped when a signal asks the program to
 /// stop, ReadFailed.
 Status readSome(std::string &out, bool &isEnd);

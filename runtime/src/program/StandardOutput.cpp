@@ -1,4 +1,4 @@
-//===- StandardOutput.cpp - What programs print and what becomes of it ----===//
+//===- StandardOutput.cpp - Text that programs print ----------------------===//
 
 #include "program/StandardOutput.h"
 
@@ -23,7 +23,7 @@ Status flushOutput() {
   return outputFailed(errno);
 }
 
-/// What it cannot print at once says why, which a later flush does not know.
+/// Flushes at once, since a later flush does not know the reason of a failure.
 static Status print(const std::string &text) {
   errno = 0;
   if (fputs(text.c_str(), stdout) < 0)

@@ -1,4 +1,4 @@
-//===- StandardOutput.h - What programs print and what becomes of it ------===//
+//===- StandardOutput.h - Text that programs print ------------------------===//
 
 #pragma once
 
@@ -7,9 +7,8 @@
 
 namespace hone::rt {
 
-/// Brings what was printed to its reader: where standard output is what the
-/// program is for. A pipe that nobody reads any more is no error. Errors:
-/// WriteFailed.
+/// Brings printed text to its reader, for programs whose purpose is standard
+/// output. A pipe that nobody reads any more is no error. Errors: WriteFailed.
 Status flushOutput();
 
 /// That writing failed with `error`, an errno; 0: not known.

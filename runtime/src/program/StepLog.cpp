@@ -28,7 +28,8 @@ bool take(std::string_view &text, std::string_view word) {
 }
 
 namespace {
-/// What of a log stays when the run `name` resumes after `completed` steps.
+/// The lines of a log that stay when the run `name` resumes after `completed`
+/// steps.
 class LogLines {
 public:
   LogLines(const MappedFile &file, const std::string &name, uint64_t completed)
@@ -55,8 +56,8 @@ public:
       else if (line.size() == LongestLine)
         isLog = false;
       if (zeros > 0 || isTorn) {
-        // A power cut leaves zeros for what was not durable, and after them
-        // the rest of a line.
+        // A power cut leaves zeros for bytes that were not durable, and after
+        // them the rest of a line.
         isLog = isLog && (zeros > 0 || isText(line));
         isTorn = zeros > 0 || !isWhole;
         goes = true;

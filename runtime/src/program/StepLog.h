@@ -23,7 +23,7 @@
 
 namespace hone::rt {
 
-/// What is known after a step.
+/// The log's values of a step.
 struct StepRecord {
   uint64_t step = 0;       ///< completed updates, from 1
   double loss = 0;         ///< mean negative log-likelihood of a target token
@@ -42,7 +42,7 @@ struct StepRecord {
     double waited;           ///< seconds of them
   };
   std::optional<Traffic> traffic;
-  /// Written to the file of what steps offload since the step before; 0:
+  /// Bytes written to the file of offloaded values since the step before; 0:
   /// nothing is offloaded.
   uint64_t offloadedBytes = 0;
 };
@@ -72,7 +72,7 @@ public:
   /// A line with `members` of JSON of its own. Errors: IoError.
   Status comparison(uint64_t step, const std::string &members);
 
-  /// Says that what follows `step` is computed otherwise. Errors: IoError.
+  /// Says that the steps after `step` are computed otherwise. Errors: IoError.
   Status otherNumerics(uint64_t step, const std::string &differences);
 
   /// Makes the lines durable; before a checkpoint that counts on them.

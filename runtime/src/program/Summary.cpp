@@ -29,8 +29,8 @@ static std::string row(const char *name, const std::string &text) {
   return line + " " + text + "\n";
 }
 
-/// ", directions 4": what `method` has of `settings` for its gradient, beside
-/// what is as ever.
+/// ", directions 4": the values of `settings` that `method` reads for its
+/// gradient and that are not defaults.
 static std::string toldTo(const std::string &method,
                           const MethodSettings &settings) {
   if (settings.selection.isReadBy(method))

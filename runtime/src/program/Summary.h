@@ -1,7 +1,7 @@
 //===- Summary.h - The header and the last lines of a run -----------------===//
 //
-// What a person wants to have read before leaving a run alone for an hour,
-// and after coming back. Parameter counts are in PEFT's own words.
+// For a person to read before leaving a run alone for an hour, and after coming
+// back. Parameter counts are in PEFT's own words.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- TextOutput.h - Text that is made, on standard output ---------------===//
 //
-// Standard output has the text and nothing else; what a person should know
-// besides is on standard error.
+// Standard output has the text and nothing else; notes for a person are on
+// standard error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ public:
 
   /// Errors of these three: WriteFailed. A pipe that nobody reads is none.
   Status add(int32_t id);
-  /// Writes what was held back, and if `endsLine` the end of a line.
+  /// Writes the text that was held back, and if `endsLine` the end of a line.
   Status finish(bool endsLine);
   /// Something that is no part of the text.
   Status write(std::string_view text);

@@ -43,7 +43,7 @@ Status TextWriter::use(bool isOn) {
     return Status::ok();
   adapter = Adapter::Unknown;
   generator.rewind(0);
-  // Without an adapter B is zero, and what A is does not matter.
+  // Without an adapter B is zero, and A does not matter.
   if (!isOn)
     generator.trainables().initialize(/*seed=*/0);
   else if (Status status = generator.trainables().load(options.adapter,

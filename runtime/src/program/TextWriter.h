@@ -1,7 +1,8 @@
 //===- TextWriter.h - From a prompt to a text -----------------------------===//
 //
-// What the generator remembers of an earlier prompt and its text stays where
-// the next one begins the same, so a turn of a conversation costs that turn.
+// The generator keeps the tokens with which an earlier prompt and its text
+// begin like the next prompt, so a turn of a conversation costs that turn
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +40,11 @@ public:
   /// those of an adapter.
   Status start() { return use(!options.adapter.empty() && !options.compare); }
 
-  /// Writes, with statistics on standard error, what follows `prompt` to
-  /// standard output: until something ends the text, a signal asks, or nobody
-  /// reads it any more. With --compare, first what the model alone makes of it,
-  /// then what it makes with the adapter. Errors: BadLogits, WriteFailed, those
-  /// of an adapter, as Device::wait.
+  /// Writes the text after `prompt` to standard output, and statistics to
+  /// standard error: until something ends the text, a signal asks, or nobody
+  /// reads it any more. With --compare, first the text of the model alone, then
+  /// that with the adapter. Errors: BadLogits, WriteFailed, those of an
+  /// adapter, as Device::wait.
   Status write(const Prompt &prompt);
 
   /// Of the last write(): the text, with --compare that of the adapter.

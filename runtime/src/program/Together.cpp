@@ -1,9 +1,8 @@
 //===- Together.cpp - Programs of one model, of a command line ------------===//
 //
-// Of openTogether, and of what Run does only where several programs train one
-// model. All save at the same steps; what one saved stays until all have a
-// newer one. So after any kill there is a step that all have, and all go on
-// from it.
+// Has openTogether, and the parts of Run for several programs that train one
+// model. All save at the same steps; a checkpoint stays until all have a newer
+// one. So after any kill there is a step that all have, and all go on from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,8 +94,8 @@ std::string linesOf(const std::map<std::string, std::string> &equal) {
   return lines;
 }
 
-/// Refuses what only the program that leads reads: the others would pass it
-/// over in silence.
+/// Refuses options that only the program that leads reads: the others would
+/// pass them over in silence.
 static Status checkFollower(const std::string &self, const std::string &leader,
                             const Options &options) {
   const Setting *const ofLeader[] = {&options.data,
@@ -162,7 +161,7 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   about.address = options.exchangeAt;
   HONE_TRY(checkLaunch(options, all));
   std::map<std::string, std::string> equal = equalOf(module, options.settings);
-  // What a program rounds of what it keeps is its own plan's.
+  // Each program's own plan decides which kept values are rounded.
   equal.erase(options.settings.train.kept_dtype.identity());
   about.equal = linesOf(equal);
   about.patience = patienceOf(options);
@@ -190,7 +189,7 @@ Status Run::startTogether() {
   HONE_ASSIGN(std::vector<int64_t> saved, store.sound(notes));
   for (const std::string &note : notes)
     printWarning(ErrorCode::DamagedCheckpoint, note);
-  // Of what no other program may have saved yet, the beginning is common.
+  // Where another program may have saved nothing yet, the beginning is common.
   const bool isNew = saved.empty();
   if (isNew || platform::exists(startMark()))
     saved.push_back(0);
@@ -412,13 +411,13 @@ Status Run::answerAtEnd() {
   Status status = inputs.others->answer();
   const bool haveAll = status.isOk();
   HONE_TRY(leaveOthers(std::move(status)));
-  isEnded |= !haveAll; // who waits for the answer hears that by this one's end
+  isEnded |= !haveAll; // the one that waits for the answer hears this one's end
   return Status::ok();
 }
 
 Status Run::leaveOthers(Status status) const {
-  // Without its mark this one needs them; and what no schedule has is an error
-  // until the end.
+  // Without its mark this one needs them, and a message that no schedule has is
+  // an error until the end.
   if (status.isOk() || status.errorCode() == ErrorCode::MessageMisfit ||
       inputs.others->isInterrupted() || !platform::exists(endMark()))
     return status;

@@ -17,24 +17,24 @@ Result<const hone_engine *> engineOf(const Options &options);
 /// in the order of their layers.
 std::vector<std::string> peersOf(const Module &module);
 
-/// What a program that trains with others takes for that beside its plan, in
-/// bytes, the engine's memory included; 0: it trains alone. Errors: NoEngine.
+/// The memory that a program takes beside its plan to train with others, in
+/// bytes, the engine's included; 0: it trains alone. Errors: NoEngine.
 Result<uint64_t> exchangeBytes(const Module &module, const Options &options);
 
 /// Bytes mapped of an engine's libraries, and of memory that programs of one
 /// machine share, at most.
 constexpr uint64_t exchangeLibraries = 16 << 20;
 
-/// What all programs must have been compiled and started with.
+/// The values with which all programs must have been compiled and started.
 std::map<std::string, std::string> equalOf(const Module &module,
                                            const Settings &settings);
 /// As Ensemble::About has it.
 std::string linesOf(const std::map<std::string, std::string> &equal);
 
-/// What can be told of the options of a program that trains with others before
-/// it reads anything. A server listens from here on. Errors: NoEngine,
-/// NoMeeting; MissingOption without data for all; OptionsDisagree where a
-/// program has what another one gives it.
+/// Checks the options of a program that trains with others, before it reads
+/// anything. A server listens from here on. Errors: NoEngine, NoMeeting;
+/// MissingOption without data for all; OptionsDisagree where a program has what
+/// another one gives it.
 Status checkTogether(const Module &module, const Options &options);
 
 /// Begins to greet the programs that `module`'s trains with; null: it is of a
