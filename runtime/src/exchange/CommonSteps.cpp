@@ -1,4 +1,4 @@
-//===- CommonSteps.cpp - What all of some programs have saved -------------===//
+//===- CommonSteps.cpp - The steps that all of some programs saved --------===//
 
 #include "exchange/CommonSteps.h"
 

@@ -1,4 +1,4 @@
-//===- CommonSteps.h - What all of some programs have saved ---------------===//
+//===- CommonSteps.h - The steps that all of some programs saved ----------===//
 //
 // Of one program, or of several: those of some and those of others make those
 // of all, in whatever order they are put together. So along a chain each
@@ -26,7 +26,7 @@ public:
   /// Of a program that has saved these, newest first, of the run of this name;
   /// without any it has the beginning.
   CommonSteps(const std::vector<int64_t> &saved, uint64_t run);
-  /// What words() of another program gave, or any others.
+  /// From the words() of another program, or any others.
   explicit CommonSteps(const Words &words);
 
   void add(const CommonSteps &others);

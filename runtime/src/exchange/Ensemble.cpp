@@ -38,7 +38,7 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
     told.seen = &made->seen;
     told.mayHalt = isBefore;
     told.outlives = !own.before.empty();
-    // Of others nobody decides what is done then.
+    // Other peers have no part in rounds.
     told.countsRestarts = isBefore || isAfter;
     told.payload = payload;
     if (isAfter)
@@ -56,15 +56,16 @@ Result<std::unique_ptr<Ensemble>> Ensemble::open(About about) {
 
 Ensemble::~Ensemble() {
   leave();
-  // Those after this one say what they hear to the one before it, which is the
-  // first.
+  // Sessions with programs after this one use the session with the one before
+  // it, which is the first.
   while (!sessions.empty())
     sessions.pop_back();
 }
 
 void Ensemble::leave() {
-  // One that is refused may come back, so nobody is told that it has gone: who
-  // refused it waits for another process, and so do the others.
+  // A program that is refused may come back, so nobody is told that it has
+  // gone: the one that refused it waits for another process, and so do the
+  // others.
   const bool isRefused =
       std::any_of(sessions.begin(), sessions.end(),
                   [](auto &session) { return session->isRefused(); });
@@ -178,7 +179,7 @@ Status Ensemble::gather(Session::Asked asked, CommonSteps &common) {
   for (Session *each : after) {
     const bool isThere = each->isMet();
     HONE_TRY(awaitGreeting(*each, toGreet));
-    // Who waits for this one learns why it takes its time.
+    // A program that waits for this one learns the reason for the delay.
     if (!isThere && before)
       HONE_TRY(before->tellMet(asked.round));
   }
@@ -226,14 +227,14 @@ Result<Session::Asked> Ensemble::awaitAsked() {
   const auto from = std::chrono::steady_clock::now();
   const std::string what = joined({"a round of '", before->peer(), "'"});
   for (;;) {
-    seen = events.load(); // before it is looked for what they are
+    seen = events.load(); // before they are looked for
     const Session::Asked asked = before->asks();
     if (events.load() != seen)
-      continue; // what is asked would interrupt its own round
+      continue; // the request would interrupt its own round
     if (asked.round != tried && asked.round != 0)
       return asked;
-    // Whatever ended the last one, unless that is a new one. Those after it
-    // wait for the next from now on, too.
+    // The last round is over, which is said once. Those after this one wait for
+    // the next from now on, too.
     if (std::exchange(over, tried) != tried) {
       HONE_TRY(before->askAgain(tried));
       for (Session *each : after)

@@ -1,19 +1,19 @@
 //===- Ensemble.h - The programs of one model, in rounds ------------------===//
 //
-// A round is what all programs do from a step that all have saved until one of
-// them begins anew. The first one, which has the data, leads. Each other
+// A round is the work of all programs from a step that all have saved until one
+// of them begins anew. The first one, which has the data, leads. Each other
 // program has one before it, on the way to the leader, and any may have some
 // after it: parts of a model form a chain, ranks all come after the first one.
 //
-// The leader asks for a round. Each program asks those after it, adds what they
-// have saved to its own and says it to the one before it; the leader says from
-// which step all go on, and each passes that on. Commands travel the same way:
-// each program passes one on before it obeys, and answers once all after it
-// have answered.
+// The leader asks for a round. Each program asks those after it, adds the steps
+// that they have saved to its own and says them to the one before it; the
+// leader says from which step all go on, and each passes that on. Commands
+// travel the same way: each program passes one on before it obeys, and answers
+// once all after it have answered.
 //
 // A program that died and came back is seen by those beside it. The one before
 // it says that the round is over, which goes up to the leader, who asks for
-// another one. Whoever is in a round that is over gives up what it waits for
+// another one. A program in a round that is over gives up its waits
 // (isInterrupted), and all meet in beginRound() again. So no process but the
 // dead one ends.
 //
@@ -40,15 +40,15 @@ public:
     std::string address; ///< which the engine understands
     std::string self, leader;
     std::string before;             ///< none: this one leads
-    std::vector<std::string> after; ///< those that it gives on what it is told
+    std::vector<std::string> after; ///< those to which it passes commands on
     /// To those that this one meets: the ones before and after it, and others
-    /// that it exchanges anything with.
+    /// with which it exchanges values.
     std::vector<Link> links;
     std::string equal; ///< see Session::Peer
     Patience patience;
   };
-  /// What a program has saved, newest first, and the name of the run that it is
-  /// of. 0: it has none.
+  /// The steps that a program has saved, newest first, and the name of their
+  /// run. 0: it has none.
   struct Folder {
     std::vector<int64_t> saved;
     uint64_t run = 0;
@@ -70,7 +70,7 @@ public:
   Session::Traffic traffic();
 
   bool leads() const { return !before; }
-  /// Whether what failed is to be done again, from beginRound() on.
+  /// Whether a failed wait is to be tried again, from beginRound() on.
   bool isInterrupted() const { return events.load() != seen; }
 
   /// Begins at the newest step that all have saved. A program without one has
@@ -88,7 +88,7 @@ public:
   /// Tells those after this one, as the leader does first and each of them
   /// next. Errors: as Session::wait.
   Status lead(const Command &command);
-  /// That all after this one have done what they were told last.
+  /// Waits until all after this one have obeyed the last command.
   Status awaitAnswers();
   /// The next command, which those after this one are told, too. Errors: as
   /// Session::wait; MessageMisfit.
@@ -116,9 +116,10 @@ private:
   Result<Start> followRound(const Folder &own);
   /// Waits for the next round that the program before this one asks for.
   Result<Session::Asked> awaitAsked();
-  /// Whatever happens meanwhile, nobody is waited for twice that did not come.
+  /// Never waits twice for a program that did not come.
   Status awaitGreeting(Session &other, const Patience &patience);
-  /// Asks all after this one for a round, and adds what they have saved.
+  /// Asks all after this one for a round, and adds the steps that they have
+  /// saved.
   Status gather(Session::Asked asked, CommonSteps &common);
   /// The round begins here, and all after this one are told where.
   Status enter(uint64_t round, const Start &start);

@@ -1,4 +1,4 @@
-//===- Frame.cpp - What travels between two sessions ----------------------===//
+//===- Frame.cpp - The layout of frames -----------------------------------===//
 
 #include "exchange/Frame.h"
 

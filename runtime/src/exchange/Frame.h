@@ -1,4 +1,4 @@
-//===- Frame.h - What travels between two sessions ------------------------===//
+//===- Frame.h - Frames between two sessions ------------------------------===//
 //
 //   offset size
 //   0      1    kind
@@ -34,7 +34,7 @@
 //   72          payload
 //
 // Little endian. Nothing of a frame is believed: each field is compared with
-// what the schedule posted.
+// the messages that the schedule posted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ namespace hone::rt {
 constexpr uint16_t kProtocol = 6;
 /// The longest.
 constexpr uint64_t kFrameHeader = 72;
-/// What a frame is about, the same for both sides.
+/// The message of a frame, the same for both sides.
 struct MessageName {
   uint32_t schedule = 0;
   uint64_t step = 0, channel = 0, index = 0;
@@ -64,13 +64,13 @@ struct MessageName {
 };
 
 enum class FrameKind : uint16_t {
-  Greeting = 1, ///< payload: who it is
+  Greeting = 1, ///< payload: the process and a digest
   Credit = 2,   ///< a receive is posted: send from `offset` on
   Data = 3,
   Offer = 4,    ///< a send waits: is there a receive, or was it complete?
   Ack = 5,      ///< a message is complete
   Farewell = 6, ///< nothing is sent any more, and nothing is needed; payload:
-                ///< who is busy, if that is why
+                ///< the program that is busy, if that is why
   Refusal = 7,  ///< payload: why nothing more of this process is read
 };
 

@@ -1,11 +1,12 @@
 //===- FrameLength.h - How long the frames over a link are ----------------===//
 //
-// A frame has what its link carries in some seconds, so that a cut costs no
-// more than that, and on a slow link each frame that comes is progress. They
-// are not fewer, since an engine may answer each frame: where frames are short,
-// that is most of what gRPC sends back. A link that has shown nothing yet is
-// taken for a slow one. An acknowledgement says how quick it is, and within a
-// message the frames that have left, since a link may grow slow.
+// A frame has as many bytes as its link carries in some seconds, so that a cut
+// costs no more than that, and on a slow link each frame that comes is
+// progress. They are not fewer, since an engine may answer each frame: where
+// frames are short, answers are most of the bytes that gRPC sends back. A link
+// that has shown nothing yet is taken for a slow one. An acknowledgement says
+// how quick it is, and within a message the frames that have left, since a link
+// may grow slow.
 //
 // Time is in seconds, and the caller says when.
 //
@@ -54,7 +55,7 @@ public:
   void acknowledge(const Message &message, uint64_t size, double now);
 
 private:
-  /// What frames may have, after `bytes` of a message took so long to arrive:
+  /// The payload of frames, after `bytes` of a message took so long to arrive:
   /// from kFramePayload to `limit`.
   uint64_t payloadAfter(uint64_t bytes, double took, uint64_t limit) const;
 

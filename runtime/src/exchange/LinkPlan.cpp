@@ -1,4 +1,4 @@
-//===- LinkPlan.cpp - What links between programs take of a plan ----------===//
+//===- LinkPlan.cpp - Memory for links between programs -------------------===//
 
 #include "exchange/LinkPlan.h"
 
@@ -9,16 +9,16 @@
 
 namespace hone::rt {
 
-/// Of a session's stack, which is resident as far as it is used, twice what has
-/// been seen in use.
+/// Of a session's stack, which is resident as far as it is used, twice the
+/// bytes that were seen in use.
 static constexpr uint64_t kStackUsed = 16 * 1024;
 /// Small messages that come before they are asked for, and credits. They are
 /// few.
 static constexpr uint64_t kEarlyBytes = 4 * 1024;
 /// Of a program's plan, for an engine that does not say and all its links.
 static constexpr uint64_t kPlanBytes = 16 << 20;
-/// What pieces are multiples of where they are shorter than they might be, and
-/// the least that they are where an engine does not say: a record of TLS.
+/// A record of TLS: pieces that are shorter than they might be are multiples of
+/// it, and at least one where an engine does not say.
 static constexpr uint64_t kRecord = 16 * 1024;
 /// Links of a program: to the ones before and after it.
 static constexpr uint64_t kMostNeighbours = 2;
@@ -26,7 +26,7 @@ static constexpr uint64_t kMostNeighbours = 2;
 LinkPlan::LinkPlan(const hone_engine &engine, uint64_t programs)
     : engine(engine), others(std::max<uint64_t>(programs, 1) - 1) {}
 
-/// One that comes and one that leaves, and what the engine has of them.
+/// One that comes and one that leaves, and the engine's copies.
 static uint64_t framesOf(const hone_engine &engine) {
   return 2 + engine.link_frames;
 }
@@ -34,7 +34,7 @@ static uint64_t framesOf(const hone_engine &engine) {
 uint32_t LinkPlan::namesRemembered(const hone_engine &engine) {
   // Both sides' schedules are at most a step apart. Where frames come once and
   // in order, nothing comes twice but small messages whose acknowledgement is
-  // on its way, and what was not acknowledged when a link was lost.
+  // on its way, and messages that were not acknowledged when a link was lost.
   return engine.is_ordered ? 256 : 4096;
 }
 

@@ -1,4 +1,4 @@
-//===- LinkPlan.h - What links between programs take of a plan ------------===//
+//===- LinkPlan.h - Memory for links between programs ---------------------===//
 //
 // Programs of one model form a chain, and each meets the ones before and after
 // it. Frames are as long as two links can afford, so both sides of one find the
@@ -18,7 +18,7 @@ namespace hone::rt {
 /// The payload of a frame, at most, over a link without messages longer than
 /// the second. A few of such frames leave at once over any engine.
 constexpr uint64_t kShortPayload = 1024, kShortMessage = 16 * 1024;
-/// Of what a frame has room for, at least: a greeting of another build.
+/// The room of a frame, at least: for a greeting of another build.
 constexpr uint64_t kLeastRoom = 4096;
 
 class LinkPlan {
@@ -34,7 +34,7 @@ public:
   /// the engine's and the sessions'.
   uint64_t bytes(const std::vector<uint64_t> &payloads) const;
 
-  /// Names of messages that a session remembers beyond what is posted.
+  /// Names of messages that a session remembers beyond the posted ones.
   static uint32_t namesRemembered(const hone_engine &engine);
 
 private:

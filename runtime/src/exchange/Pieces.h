@@ -1,7 +1,7 @@
 //===- Pieces.h - Messages that are put together in one place -------------===//
 //
-// A program that trains alone has the code of what exchanges, too, so that is
-// small: an error costs the places of its pieces, and no strings of its own.
+// A program that trains alone has the code of exchanges, too, so that is small:
+// an error costs the places of its pieces, and no strings of its own.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- RecentNames.h - The newest names of messages -----------------------===//
 //
-// By which a session knows what comes twice. They are many, so each takes 32
-// bytes, in the order in which they came, and is found by lists of those whose
-// hash is the same, the newest first.
+// A session knows by them which messages come twice. They are many, so each
+// takes 32 bytes, in the order in which they came, and is found by lists of
+// names with the same hash, the newest first.
 //
 //===----------------------------------------------------------------------===//
 

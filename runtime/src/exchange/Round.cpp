@@ -1,8 +1,8 @@
 //===- Round.cpp - The round that both sides of a session are in ----------===//
 //
-// One side asks the other for a round, which answers with messages of its own
-// (Ensemble.h). A request is heard at once, whatever the program does, since it
-// ends the program's waits.
+// One side asks the other for a round, and the other answers with messages
+// (Ensemble.h). A request is heard at once, even while the program waits, since
+// it ends the program's waits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,19 +1,20 @@
 //===- Session.h - Messages over a link that may be lost ------------------===//
 //
 // One session for each pair of programs. A posted receive is the sender's
-// credit, so nothing is buffered but numbers; what is sent stays where it is
+// credit, so nothing is buffered but numbers; a sent message stays in its place
 // until it is acknowledged, so a lost link costs no copy. After a link was lost
-// both sides greet again and go on with what each message lacks.
+// both sides greet again and go on with the bytes that each message lacks.
 //
-// What programs do between two failures is a round (Ensemble.h), and a message
-// belongs to one: what comes late from a round that was given up is nobody's.
-// Messages of kControl are of no round; they are small.
+// The work of programs between two failures is a round (Ensemble.h), and a
+// message belongs to one: frames that come late from a round that was given up
+// are dropped. Messages of kControl are of no round; they are small.
 //
 // A wait ends after the patience of its program without progress: bytes that
-// were not there before, or an answer to what was sent. That the peer is alive
-// is none, since its thread says so of a program that hangs.
+// were not there before, or an answer to a message. That the peer is alive is
+// none, since its thread says so of a program that hangs.
 //
-// A peer that sends what no schedule has is told so and ends. A side that
+// A peer that sends a message that no schedule has is told so and ends. A side
+// that
 // does not lead lives on: it gives up the round and waits for another process
 // in the peer's place. A side that leads ends.
 //
@@ -46,19 +47,20 @@ public:
     const hone_engine *engine;
     std::string address, self, peer;
     uint64_t run; ///< the same on both sides
-    /// What must be equal on both sides: a line "name=value" for each. Of many
-    /// parts it is long.
+    /// Values that must be equal on both sides: a line "name=value" for each.
+    /// Of many parts it is long.
     std::shared_ptr<const std::string> equal;
     Patience patience;
-    /// Counts what gives up a round: the peer began anew, or asks for another
-    /// round. A wait ends once it is not `*seen`. Null: nothing does.
+    /// Counts the events that end a round: the peer began anew, or asks for
+    /// another round. A wait ends once it is not `*seen`. Null: nothing does.
     std::atomic<uint64_t> *events = nullptr;
     const uint64_t *seen = nullptr;
     bool mayHalt = false; ///< whether the peer asks for rounds
-    /// Of a peer that is asked for rounds: the session with the one that waits
-    /// for what it says, and is to know that it has met one. Outlives this one.
+    /// Of a peer that is asked for rounds: the session with the program that
+    /// waits for the peer's answers, and is told when the peer has met a
+    /// program. Outlives this one.
     Session *waiting = nullptr;
-    bool outlives = false; ///< a peer that sends what no schedule has
+    bool outlives = false; ///< a peer whose message no schedule has
     bool countsRestarts = true;
     uint64_t payload = kFramePayload; ///< of a frame, at most, on both sides
   };
@@ -81,8 +83,8 @@ public:
   /// Waits for the peer. Errors: as open().
   Status awaitGreeting() { return awaitGreeting(self.patience); }
   Status awaitGreeting(const Patience &patience);
-  /// Waits for what is sent to be acknowledged, as long as patience lasts since
-  /// leave(), and takes leave.
+  /// Waits for acknowledgements of all messages, as long as patience lasts
+  /// since leave(), and takes leave.
   ~Session();
   /// Begins to take leave and does not wait, so that several sessions do so at
   /// the same time. The peer hears which program is `busy`, if that is why.
@@ -98,7 +100,7 @@ public:
                      uint64_t size);
   Status wait(const Transport::Message &message);
   void cancel(const Transport::Message &message);
-  /// Posts a receive and waits; what fails is cancelled.
+  /// Posts a receive and waits; cancels it on an error.
   Status receive(const Transport::Message &message, void *bytes, uint64_t size);
 
   /// Waits until all that was sent is acknowledged. Errors: as wait(); after
@@ -107,7 +109,7 @@ public:
   /// Asks the peer for a round; any other one is over.
   Status halt(const Asked &round);
   /// Waits until the peer's process has heard that, or taken leave: its thread
-  /// hears it whatever it does, so one that does not is not there.
+  /// hears it at any time, so one that does not is not there.
   Status awaitHeard(uint64_t round, const Patience &patience);
   /// Says that a round for which the peer was asked is over. It counts among
   /// the peer's events.
@@ -115,22 +117,22 @@ public:
   /// Says that a program is there for which the peer waits, since this one
   /// waits for it.
   Status tellMet(uint64_t round);
-  /// What the peer asked for last.
+  /// The peer's last request.
   Asked asks();
   /// Says that a round for which the peer asked is over and another one needed.
   /// It counts among the peer's events, unless it has asked for another one.
   Status askAgain(uint64_t round);
   /// Whether the peer has greeted.
   bool isMet();
-  /// Whether the peer refused what this side sent.
+  /// Whether the peer refused a message of this side.
   bool isRefused();
   /// An error of the wait for `what` once the peer's process took leave.
   Status checkThere(const std::string &what);
   /// The program that trains with others and not with this one, or not with
   /// the peer, which has left for that; empty: none.
   std::string whoIsBusy();
-  /// Forgets what came early, and all messages but those of kControl; what
-  /// comes of other rounds is dropped.
+  /// Forgets early messages, and all others but those of kControl; frames of
+  /// other rounds are dropped.
   void beginRound(uint64_t round);
   const std::string &peer() const { return self.peer; }
 
@@ -188,15 +190,15 @@ private:
   /// Why an engine says that it is of no use to try again; ok: it does not.
   Status refusalOf(int number, const char *why) const;
   void greet();
-  /// Until the peer, too, knows in what both differ: it would else wait for a
+  /// Waits until the peer, too, knows the differences: it would else wait for a
   /// program that is gone.
   void tellDifferences();
   void progress() { lastProgress = Clock::now(); }
-  /// The peer sends what no schedule has.
+  /// The peer sent a message that no schedule has.
   void refuse(const Frame &frame, const char *problem);
   /// Tells the peer, and ends the session or gives up the round.
   void refuse(Status why);
-  /// What must be equal, that of every link as well.
+  /// The values that must be equal, those of every link as well.
   std::string allEqual() const;
   /// `asks` for the peer's, which may have been lost.
   void encodeGreeting(bool asks);
@@ -210,8 +212,8 @@ private:
   bool sendPending(bool &hasSent);
   /// Takes one frame, if there is any; false: the link is lost.
   bool receiveNext(int milliseconds);
-  /// Takes what came over an ordered link that is lost for sending: the peer's
-  /// farewell may be among it.
+  /// Takes frames that came over an ordered link that is lost for sending: the
+  /// peer's farewell may be among it.
   void takeRest();
   /// Until the next reminder may be due, in milliseconds.
   int pause();
@@ -223,7 +225,8 @@ private:
   Status tell(const char *channel, uint64_t round, uint64_t number);
   /// Of kControl, of channels that nobody posts a receive for; false: another.
   bool handleAsked(const Frame &frame);
-  /// Asks again for what has not come, offers again what was not taken.
+  /// Asks again for messages that have not come, and offers again those that
+  /// were not taken.
   void remind();
   void queue(FrameKind kind, const MessageName &name, uint64_t offset,
              uint64_t size);
@@ -252,8 +255,7 @@ private:
 
   MessageName nameOf(const Transport::Message &message) const;
   Status problemOf(const Transport::Message &message) const;
-  /// Whether there is still something to wait for `what` for, since `begin`.
-  /// The lock is held.
+  /// Whether to go on waiting for `what`, since `begin`. The lock is held.
   Status goOn(const std::string &what, Clock::time_point begin);
   /// As checkThere(). The lock is held.
   Status problemOfLeave(const std::string &what) const;
@@ -286,11 +288,11 @@ private:
     uint64_t offset, size;
   };
   std::vector<Control> control;
-  std::string digest; ///< of what must be equal
+  std::string digest; ///< of the values that must be equal
   bool isGreeted = false, hasGreeting = false, owesGreeting = false;
   /// Whether the peer's digest is another one, so that both tell all.
   bool tellsAll = false;
-  /// What the peer's process sent that no schedule has; empty: nothing.
+  /// The error of a peer's message that no schedule has; empty: none.
   std::string refusal;
   bool owesRefusal = false;
   bool isKnown = false;   ///< to the peer: this side's greeting

@@ -439,7 +439,7 @@ static Status checkOptions(const Options &options, const Module &module) {
                 "use the program that made the run");
 }
 
-/// Opens the weights, and checks the blocks that come with them.
+/// Opens the weights and checks them.
 static Status openModel(Setup &setup) {
   const Options &options = setup.options;
   HONE_ASSIGN(setup.model, openModelFiles(setup.module, options.weights));
