@@ -1,7 +1,7 @@
 //===- Address.h - Where programs meet, and with which keys ---------------===//
 //
 //   serve=ADDRESS           where this program listens
-//   connect=ADDRESS         where it finds the others, who listen
+//   connect=ADDRESS         where it finds the others, which listen
 //   connect.NAME=ADDRESS    where it finds the program NAME
 //   keys=FOLDER             ca.pem, cert.pem and key.pem of hone-keys
 //   admit=FILE              names of certificates that may connect, one a line

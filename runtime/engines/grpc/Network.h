@@ -60,7 +60,7 @@ private:
   bool begin(const std::string &text, std::string &why);
   bool serve(std::string &why);
   std::shared_ptr<grpc::ServerCredentials> ownCredentials() const;
-  /// That the keys belong to each other, if there are any.
+  /// Checks that the keys belong together, if there are any.
   bool keysFit(std::string &why) const;
   void run();
   static void endAll();

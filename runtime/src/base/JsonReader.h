@@ -4,7 +4,7 @@
 // Errors are sticky: after the first, every call returns false, so a caller may
 // loop and look at status() once. Duplicate keys are the caller's to detect,
 // because only it knows which keys it kept; value() and members() detect them
-// among what they keep.
+// among the keys that they keep.
 //
 //===----------------------------------------------------------------------===//
 

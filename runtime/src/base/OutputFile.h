@@ -5,8 +5,8 @@
 // leaves a half-written file under the final name.
 //
 // A temporary is locked while it is written. The system drops the lock of a
-// process that is killed, so one that can be locked is nobody's: that holds
-// between containers and machines too, where process ids repeat.
+// process that is killed, so a temporary that can be locked has no writer, also
+// between containers and machines, where process ids repeat.
 //
 //===----------------------------------------------------------------------===//
 

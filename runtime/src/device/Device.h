@@ -99,8 +99,8 @@ public:
   /// Memory that a driver has been asked for, in bytes of the device's; 0 where
   /// there is no driver.
   virtual uint64_t allocatedBytes() const { return 0; }
-  /// Of the host's memory, in bytes, what the device has for itself at most:
-  /// buffers of copies, launches on their way.
+  /// Most bytes of the host's memory that the device has for itself: buffers of
+  /// copies, launches on their way.
   virtual uint64_t hostBytes() const { return 0; }
   /// How launches have come to the device, in words; empty where each is a
   /// call.

@@ -48,7 +48,7 @@ public:
 
   /// Of the file.
   uint64_t size() const { return fileBytes; }
-  /// That were written to it so far.
+  /// Bytes written to the file so far.
   uint64_t writtenBytes() const { return written; }
 
   /// Once it is settled: all of it, piece by piece, and the same the other way.

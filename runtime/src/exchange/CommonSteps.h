@@ -2,7 +2,7 @@
 //
 // Of one program, or of several: those of some and those of others make those
 // of all, in whatever order they are put together. So along a chain each
-// program adds its own to what those after it have.
+// program adds its own to the steps of those after it.
 //
 //===----------------------------------------------------------------------===//
 

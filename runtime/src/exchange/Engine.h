@@ -13,8 +13,9 @@ namespace hone::rt {
 Result<const hone_engine *> findEngine(const std::string &folder,
                                        const std::string &name);
 
-/// That the engine `name`, which was found, can use `address`, as far as it can
-/// tell before it meets anybody. `option` said it. Errors: NoEngine;
+/// Checks that the engine `name`, which was found, can use `address`, the value
+/// of `option`, as far as it can tell before it meets a program. Errors:
+/// NoEngine;
 /// NoMeeting with the engine's reason.
 Status checkAddress(const std::string &folder, const std::string &name,
                     const std::string &address, const std::string &option);

@@ -12,7 +12,7 @@
 // once all after it have answered.
 //
 // A program that died and came back is seen by those beside it. The one before
-// it says that the round is over, which goes up to the leader, who asks for
+// it says that the round is over, which goes up to the leader, which asks for
 // another one. A program in a round that is over gives up its waits
 // (isInterrupted), and all meet in beginRound() again. So no process but the
 // dead one ends.
@@ -93,7 +93,7 @@ public:
   /// The next command, which those after this one are told, too. Errors: as
   /// Session::wait; MessageMisfit.
   Result<Command> follow();
-  /// That the command which follow() gave last is done here and in all programs
+  /// Answers that the last command of follow() is done here and in all programs
   /// after this one. Errors: as awaitAnswers().
   Status answer();
   /// Waits until the program before this one knows of all answers. Where it

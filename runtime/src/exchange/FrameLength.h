@@ -23,8 +23,8 @@ namespace hone::rt {
 constexpr uint64_t kFramePayload = 256 * 1024;
 /// Over one that is quick, of an engine that takes so much.
 constexpr uint64_t kMostFramePayload = 896 * 1024;
-/// That one longer than kFramePayload takes, at most. So a link of a megabit a
-/// second has the longest.
+/// The time of a frame longer than kFramePayload, at most. So a link of a
+/// megabit a second has the longest.
 constexpr double kFrameSeconds = 8;
 
 class FrameLength {

@@ -1,8 +1,8 @@
 //===- Greeting.cpp - Two programs learn whether they fit -----------------===//
 //
-// Each side says once for each link which process it is and a digest of what
-// must be equal, and says it again until it has the other's. If the digests
-// differ both tell all, so that they can name the differences.
+// Each side says once for each link which process it is, with a digest of the
+// values that must be equal, and says it again until it has the other's. If the
+// digests differ both tell all, so that they can name the differences.
 //
 //===----------------------------------------------------------------------===//
 

@@ -203,8 +203,8 @@ bool AdapterConfigReader::refuse(const std::string &key, const Json &value,
   return false;
 }
 
-/// Settings of the adapter's origin or beginning, which do not change what it
-/// computes.
+/// Settings of the adapter's origin or beginning, which do not change its
+/// result.
 static bool isHistory(const std::string &key) {
   static constexpr const char *keys[] = {
       "auto_mapping",    "base_model_name_or_path", "eva_config",
@@ -302,7 +302,7 @@ bool AdapterConfigReader::setting(const std::string &key, const Json &value) {
     config.fan_in_fan_out = value.boolean();
     return value.isBool() || refuse(key, value, "true or false");
   }
-  // Which tensors there are says which layers.
+  // The names of the tensors have the layers.
   if (key == "layers_pattern" && isMergeable)
     return true;
   if (key == "layers_to_transform" && !isNeutral(value))

@@ -27,8 +27,8 @@ double loraScale(double lora_alpha, int64_t r, bool use_rslora);
 /// Numbers of modules, by PEFT's keys: see compiler/spec/ModulePattern.h.
 using ModuleNumbers = std::vector<std::pair<std::string, double>>;
 
-/// The part of PEFT's LoraConfig that changes what the adapter computes:
-/// y = W x + s B (A x), s being loraScale().
+/// The part of PEFT's LoraConfig that changes the adapter's result: y = W x + s
+/// B (A x), s being loraScale().
 struct AdapterConfig {
   int64_t r = 8;
   double lora_alpha = 8;
@@ -77,8 +77,8 @@ Result<AdapterConfig> readAdapterConfig(const std::string &directory,
 /// takes fan_in_fan_out and layers_pattern too.
 Result<AdapterConfig> readMergeableConfig(const std::string &directory);
 
-/// That PEFT, too, gives an adapter to each module that the tensor `names`,
-/// which are without peftPrefix, are of: target_modules, exclude_modules and
+/// Checks that PEFT, too, gives an adapter to each module of the tensors
+/// `names`, which are without peftPrefix: target_modules, exclude_modules and
 /// layers_to_transform of `config` name it. Expressions are taken as they are.
 /// Errors: BadData, naming the first that has none.
 Status checkTargets(const std::string &directory, const AdapterConfig &config,

@@ -258,7 +258,7 @@ void CheckpointStore::removeOld(int64_t step, bool namesBest) const {
     CheckpointFields evaluation;
     std::string path =
         directory + "/" + checkpointName(steps[i]) + "/" + TrainerName;
-    // Which one it names is not known now, and may be any.
+    // It may name any checkpoint.
     if (!readTrainer(path, identity, evaluation).isOk())
       return;
     best.push_back(evaluation[BestStep]);

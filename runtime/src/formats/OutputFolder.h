@@ -29,9 +29,9 @@ public:
   /// process has it; CannotCreate, IoError.
   Status claim(const std::string &directory);
 
-  /// That no other run has claimed a folder of this path since: the lock is of
-  /// a file, which may have been removed or moved with its folder. To be called
-  /// before a checkpoint takes the place of others. Errors: FolderInUse.
+  /// Checks that no other run has claimed a folder of this path since: the lock
+  /// is of a file, which may have been removed or moved with its folder. To be
+  /// called before a checkpoint takes the place of others. Errors: FolderInUse.
   Status checkIsOurs() const;
 
   /// Of all the runs that began or resumed in this folder: 16 hex digits.

@@ -1,10 +1,11 @@
 //===- Safetensors.h - Strict reader and streaming writer -----------------===//
 //
-// u64le N | N bytes of JSON | buffer. The reader takes what the reference
-// reader takes, less some stricter rules: no duplicate keys, nesting at most
-// 64, at most 1,000,000 tensors and as many metadata entries, rank at most 64,
-// dimensions and offsets below 2^63 (runtime/README.md has the list). A tensor
-// is NOT promised to be aligned: use convertElements or memcpy, never a cast.
+// u64le N | N bytes of JSON | buffer. The reader takes the files of the
+// reference reader, less some stricter rules: no duplicate keys, nesting at
+// most 64, at most 1,000,000 tensors and as many metadata entries, rank at most
+// 64, dimensions and offsets below 2^63 (runtime/README.md has the list). A
+// tensor is NOT promised to be aligned: use convertElements or memcpy, never a
+// cast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,7 @@ class HeaderLimit {
 public:
   /// The format's own.
   static constexpr uint64_t OfFormat = 100'000'000;
-  /// For metadata, whatever the tensors are.
+  /// For metadata, with any tensors.
   static constexpr uint64_t Least = 1 << 20;
 
   static HeaderLimit ofFormat() { return HeaderLimit(OfFormat); }
@@ -75,7 +76,7 @@ public:
   static HeaderLimit ample(uint64_t needed) {
     return HeaderLimit(std::clamp(8 * needed, Least, OfFormat));
   }
-  /// That for these tensors; `prefixBytes` are before each name.
+  /// The ample limit for these tensors; `prefixBytes` are before each name.
   template <typename Tensors>
   static HeaderLimit of(const Tensors &tensors, uint64_t prefixBytes = 0) {
     uint64_t needed = 0;

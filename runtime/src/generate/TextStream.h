@@ -21,8 +21,8 @@ public:
   explicit TextStream(std::vector<std::string> stops = {})
       : stops(std::move(stops)) {}
 
-  /// Appends bytes, and returns what can be shown now: well-formed UTF-8, with
-  /// U+FFFD for bytes that belong to no character.
+  /// Appends bytes, and returns the text that can be shown now: well-formed
+  /// UTF-8, with U+FFFD for bytes that belong to no character.
   std::string add(std::string_view bytes);
   /// The rest of the text, when nothing more will come.
   std::string finish();

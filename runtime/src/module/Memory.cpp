@@ -102,7 +102,8 @@ void PeakMeter::note(const platform::ResidentMemory &now) {
 
 void PeakMeter::sample() {
   platform::ResidentMemory now = platform::residentMemory();
-  // Not for each step of a run that is beyond it already.
+  // Counts exactly only beyond the plan and earlier peaks, not in each step of
+  // a run that is beyond the plan.
   if (plan && (now.anonymous > std::max(plan->total, highest.anonymous) ||
                now.peak > std::max(plan->resident, highest.peak)))
     now = platform::countResidentMemory().value_or(now);

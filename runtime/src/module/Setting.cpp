@@ -72,7 +72,7 @@ bool Range::has(double number) const {
 }
 
 std::string Range::text() const {
-  // The largest counts are beyond what anybody means.
+  // Nobody means the largest counts.
   bool hasLeast = std::isfinite(least), hasMost = most < 0x1p53;
   if (hasLeast && hasMost && withLeast && withMost)
     return " from " + formatExact(least) + " to " + formatExact(most);

@@ -19,7 +19,7 @@
 
 namespace hone::rt {
 
-/// Which bits of a run a setting changes.
+/// The bits of a run that a setting changes.
 enum class Bits {
   None,
   Run, ///< with another value it is another run

@@ -188,7 +188,7 @@ std::optional<ResidentMemory> countResidentMemory() {
   const uint64_t now = account.bytes("Rss:");
   if (now == 0)
     return std::nullopt;
-  // The mark is as wrong as what it marks.
+  // The mark is as wrong as the values under it.
   const ProcText status("/proc/self/status");
   return ResidentMemory{account.bytes("Anonymous:"),
                         now + status.bytes("VmHWM:") - status.bytes("VmRSS:")};

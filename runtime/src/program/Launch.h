@@ -18,8 +18,8 @@ Result<EnginePlace> placeOf(const Options &options);
 /// How long this program waits for others: --timeout, or until a signal.
 Patience patienceOf(const Options &options);
 
-/// That a launcher, if the engine has one, started as many programs as there
-/// are in `programs`. Errors: NoEngine, NoMeeting.
+/// Checks that a launcher, if the engine has one, started as many programs as
+/// `programs` has. Errors: NoEngine, NoMeeting.
 Status checkLaunch(const Options &options,
                    const std::vector<std::string> &programs);
 

@@ -97,7 +97,8 @@ Status meetOverNetwork(Options &options) {
   return Status::ok();
 }
 
-/// That --connect names programs of `peers`, each once and enough of them.
+/// Checks that --connect names programs of `peers`, each once and enough of
+/// them.
 static Status checkConnect(const Options &options,
                            const std::vector<std::string> &peers) {
   const std::string option = options.connect.spelling();

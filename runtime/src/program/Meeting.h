@@ -14,8 +14,8 @@ namespace hone::rt {
 /// MissingOption, OptionsDisagree, WrongOption.
 Status meetOverNetwork(Options &options);
 
-/// That a program can meet the programs `peers` where options say,
-/// as far as it can be told before anybody is met. It listens from then on.
+/// Checks that a program can meet the programs `peers` at the addresses of the
+/// options, as far as it can tell before it meets one. It listens from then on.
 /// Errors: NoEngine, NoMeeting.
 Status checkMeeting(const Options &options,
                     const std::vector<std::string> &peers);

@@ -186,7 +186,7 @@ struct Options : Section {
   static Result<Options> parse(const std::vector<std::string> &arguments,
                                const Options &defaults);
 
-  /// That batches of `settings` fit those that `compiled` is for. Errors:
+  /// Checks that batches of `settings` fit those of `compiled`. Errors:
   /// OptionsDisagree.
   static Status checkShape(const Settings &settings, const Settings &compiled);
 

@@ -22,7 +22,7 @@
 
 namespace hone::rt {
 
-/// Which of `samples` samples steps read.
+/// The order in which steps read `samples` samples.
 SampleOrder orderOf(const Options &options, uint64_t samples);
 
 /// The memory of ranks beside their plans, in bytes. Errors: NoEngine.

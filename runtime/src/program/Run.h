@@ -216,7 +216,8 @@ private:
   Status forgetOld();
   /// The parameters of a run without a checkpoint: --adapter's, or drawn ones.
   Status initialize();
-  /// That no more steps are completed than were asked for; `place` has them.
+  /// Checks that no more steps are completed than were asked for; `place` has
+  /// them.
   Status checkSteps(const std::string &place) const;
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
   /// there is not replaced.

@@ -11,7 +11,7 @@ namespace hone::rt {
 /// output. A pipe that nobody reads any more is no error. Errors: WriteFailed.
 Status flushOutput();
 
-/// That writing failed with `error`, an errno; 0: not known.
+/// The error of a failed write; `error` is an errno, or 0: not known.
 Status outputFailed(int error);
 
 /// Prints `status`, which is an error, in the words of $HONE_WORDING

@@ -18,7 +18,7 @@
 
 namespace hone::rt {
 
-/// How many tokens, in what time.
+/// Tokens, and their seconds.
 struct Rate {
   uint64_t tokens = 0;
   double seconds = 0;

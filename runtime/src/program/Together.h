@@ -33,8 +33,8 @@ std::string linesOf(const std::map<std::string, std::string> &equal);
 
 /// Checks the options of a program that trains with others, before it reads
 /// anything. A server listens from here on. Errors: NoEngine, NoMeeting;
-/// MissingOption without data for all; OptionsDisagree where a program has what
-/// another one gives it.
+/// MissingOption without data for all; OptionsDisagree where a program has
+/// values that another one gives it.
 Status checkTogether(const Module &module, const Options &options);
 
 /// Begins to greet the programs that `module`'s trains with; null: it is of a

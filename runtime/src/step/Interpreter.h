@@ -1,8 +1,8 @@
 //===- Interpreter.h - Runs a schedule ------------------------------------===//
 //
-// The one loop over items, whatever the method. It knows the order of items and
-// the values that each reads and writes, and nothing of their computation.
-// Kernels run on the device, all else on the host.
+// The one loop over items, for all methods. It knows the order of items and the
+// values that each reads and writes, and nothing of their computation. Kernels
+// run on the device, all else on the host.
 //
 // In a repeat, an item of stage s runs iteration i at tick i + s. The values of
 // iteration i are in slot i mod slots, where a reader of a later stage finds

@@ -24,7 +24,7 @@ namespace hone::rt {
 
 class Ranks {
 public:
-  /// Which step of which schedule messages are of.
+  /// The schedule and step of messages.
   struct Step {
     uint32_t schedule; ///< hone_purpose
     uint64_t completed;

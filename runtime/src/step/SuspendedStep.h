@@ -50,7 +50,7 @@ struct SuspendedStep {
                                      const std::string &place);
 
   /// Whether `program`, in a run of `run`, may go on with it. Errors: OtherRun,
-  /// OtherSuspended, naming what differs; `place` is the file.
+  /// OtherSuspended, naming the differences; `place` is the file.
   Status check(const std::string &place, const CheckpointIdentity &run,
                const std::string &program) const;
 };

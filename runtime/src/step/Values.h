@@ -26,8 +26,8 @@ namespace hone::rt {
 class Values {
 public:
   static constexpr uint32_t maxDepth = 4;
-  /// At most what hone::isScalar calls a scalar: without rows, and the plan
-  /// lets it share its place with no other value of the schedule.
+  /// Bytes of a scalar, at most, as hone::isScalar has it: without rows, and
+  /// the plan lets it share its place with no other value of the schedule.
   static constexpr uint64_t scalarBytes = 64;
 
   /// `arena` is the device's. Allocates the host's memory beside it.
@@ -110,7 +110,7 @@ private:
   /// Empty on a host-visible device, else by place.
   std::vector<Mirror> mirrors;
   std::vector<char> bytes; ///< the mirrors'
-  /// Which mirror, by value and slot, and where a value's begin there.
+  /// The mirror of each value and slot, and the place of a value's first.
   std::vector<uint64_t> mirrorIndex, firstSlots;
   std::vector<CopyOut> fetched; ///< by the next wait, each mirror once
   std::vector<Call> postponed;  ///< in the order of their items

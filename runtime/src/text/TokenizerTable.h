@@ -2,7 +2,7 @@
 //
 // honec writes the table into the weights file, the training binary reads it
 // where it is mapped, at any alignment. The reader checks every offset, id and
-// hash slot once, because the file may be anybody's.
+// hash slot once, because the file may come from anywhere.
 //
 //===----------------------------------------------------------------------===//
 

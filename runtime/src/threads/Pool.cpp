@@ -4,9 +4,9 @@
 // looked: a worker that the system holds up delays nobody. That is why a
 // claim is a compare-and-swap on generation and unclaimed count together; a
 // plain counter would let a late worker swallow an index of the next job.
-// Which indices they are is told after the claim, by the parts that the threads
-// have: as many indices are left in them as are unclaimed or claimed and not
-// yet taken, so a claim always finds its own.
+// A thread takes its indices after the claim, from the parts that the threads
+// have: these hold as many indices as are unclaimed, or claimed and not yet
+// taken, so a claim always finds indices.
 //
 //===----------------------------------------------------------------------===//
 

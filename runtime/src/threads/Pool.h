@@ -6,8 +6,8 @@
 // another. Threads beyond the CPUs sleep, so that too many cost memory and no
 // time.
 // Each thread that has a CPU has a part of the indices and runs it in ascending
-// order: kernels ask the memory for what the next index reads. When its part is
-// empty, it helps others from their ends.
+// order: kernels ask the memory for the data of the next index. When its part
+// is empty, it helps others from their ends.
 //
 //===----------------------------------------------------------------------===//
 
