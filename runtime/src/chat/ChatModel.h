@@ -22,9 +22,9 @@ class ChatModel {
 public:
   ChatModel() = default;
 
-  /// Of the block that buildChatBlock made; `tokenizer` is the model's and
-  /// `place` names the block. Errors: BadTokenizerTable when it is damaged, and
-  /// those of ChatTemplate::parse.
+  /// Opens a block of buildChatBlock; `tokenizer` is the model's and `place`
+  /// names the block. Errors: BadTokenizerTable when it is damaged, and those
+  /// of ChatTemplate::parse.
   static Result<ChatModel> open(std::string_view block,
                                 const Tokenizer &tokenizer,
                                 const std::string &place,

@@ -86,7 +86,7 @@ private:
   const std::string &textOf(const SyntaxNode &node) const {
     return tree.texts[node.text];
   }
-  /// Of the i-th child; undefined when there is none.
+  /// The value of the i-th child; undefined when there is none.
   Value evalChild(const SyntaxNode &node, uint32_t i);
 
   // Statements.
@@ -118,7 +118,8 @@ private:
                const Value &left, const Value &right);
   bool contains(const SyntaxNode &node, const Value &in, const Value &what);
   Value evalDict(const SyntaxNode &node);
-  /// Of two values that are both strings or both numbers: below 0, 0, above.
+  /// Compares two values that are both strings or both numbers: below 0, 0,
+  /// above.
   bool orderOf(const SyntaxNode &node, const Value &left, const Value &right,
                int &order);
 

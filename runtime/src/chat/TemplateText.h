@@ -45,7 +45,8 @@ bool replaceText(std::string_view text, std::string_view from,
 
 enum class LetterCase { Upper, Lower, Capitalize, TitleMethod, TitleFilter };
 
-/// Of ASCII; false for text with other letters, whose tables are not here.
+/// Changes the case of ASCII; false for text with other letters, whose tables
+/// are not here.
 bool changeCase(std::string_view text, LetterCase to, std::string &out);
 
 struct JsonFormat {

@@ -121,15 +121,15 @@ public:
 
   int64_t integer() const { return number; }
   double real() const; ///< of a float
-  /// Of a string; of an undefined value its name.
+  /// The text of a string, or the name of an undefined value.
   const std::string &text() const;
   const List &items() const { return object->items; }
-  /// Of a generator: the first `most` of the items that are left, which go.
+  /// Takes the first `most` items that are left from a generator.
   List take(size_t most = SIZE_MAX) const;
   const Members &members() const { return object->members; }
-  /// Of a dict or a namespace; null when it has no such member.
+  /// A member of a dict or a namespace; null when it has no such member.
   const TemplateValue *find(std::string_view name) const;
-  /// Of a namespace.
+  /// Sets a member of a namespace.
   void setMember(const std::string &name, TemplateValue value);
 
   /// Levels of lists and mappings, 0 for others.

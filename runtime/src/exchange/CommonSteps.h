@@ -23,8 +23,8 @@ public:
   static constexpr size_t kMost = 6;
   using Words = std::array<uint64_t, 2 + kMost>;
 
-  /// Of a program that has saved these, newest first, of the run of this name;
-  /// without any it has the beginning.
+  /// The steps of a program that has saved these, newest first, of the run of
+  /// this name; without any it has the beginning.
   CommonSteps(const std::vector<int64_t> &saved, uint64_t run);
   /// From the words() of another program, or any others.
   explicit CommonSteps(const Words &words);

@@ -26,8 +26,8 @@ struct EnginePlace {
   uint32_t rank = 0, ranks = 1;
 };
 
-/// As the engine `name` says. It may wait until all programs have begun.
-/// Errors: NoEngine, NoMeeting.
+/// The place that the engine `name` tells. It may wait until all programs have
+/// begun. Errors: NoEngine, NoMeeting.
 Result<EnginePlace> findPlace(const std::string &folder,
                               const std::string &name);
 

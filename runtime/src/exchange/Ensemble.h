@@ -66,7 +66,7 @@ public:
   /// Errors: NoThread.
   static Result<std::unique_ptr<Ensemble>> open(About about);
 
-  /// Of all sessions.
+  /// The sum over all sessions.
   Session::Traffic traffic();
 
   bool leads() const { return !before; }

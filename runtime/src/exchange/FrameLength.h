@@ -38,7 +38,7 @@ public:
     uint64_t last = 0;  ///< of it, in the frame before; 0: there is none
   };
 
-  /// Of a link whose frames have a payload of `most` bytes, at most, and take
+  /// For a link whose frames have a payload of `most` bytes, at most, and take
   /// so many `seconds` if they are longer than kFramePayload.
   explicit FrameLength(uint64_t most, double seconds = kFrameSeconds)
       : most(most), seconds(seconds) {

@@ -23,7 +23,7 @@ constexpr uint64_t kLeastRoom = 4096;
 
 class LinkPlan {
 public:
-  /// Of a run of so many programs.
+  /// For a run of so many programs.
   LinkPlan(const hone_engine &engine, uint64_t programs);
 
   /// The payload of frames over a link of a chain whose messages have at most

@@ -39,7 +39,7 @@ private:
   uint32_t listOf(const MessageName &name) const;
   void forget(uint32_t place);
 
-  /// Of each list the place of its newest, counted from 1; 0: it is empty.
+  /// The place of each list's newest name, counted from 1; 0: it is empty.
   std::vector<uint16_t> newest;
   /// Not written, and so not resident, until there are so many.
   std::unique_ptr<Entry[]> entries;

@@ -145,7 +145,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// Of a greeting that tells all, at most; longer ones are cut off.
+  /// The longest greeting that tells all; longer ones are cut off.
   static constexpr uint64_t kMostGreetingBytes = 64 * 1024;
   static constexpr const char *kRemedyIfBusy =
       "wait for its run to end, or start a program of your own";
@@ -223,7 +223,8 @@ private:
   void handleGreeting(const Frame &frame);
   /// A small message of no round, by one of these channels.
   Status tell(const char *channel, uint64_t round, uint64_t number);
-  /// Of kControl, of channels that nobody posts a receive for; false: another.
+  /// Handles a message of kControl on a channel that nobody posts a receive
+  /// for; false: it is another.
   bool handleAsked(const Frame &frame);
   /// Asks again for messages that have not come, and offers again those that
   /// were not taken.
@@ -248,8 +249,8 @@ private:
   bool endsAtOnce() const;
   /// Whether no link has brought the peer's greeting.
   bool isApart() const { return !link || !hasGreeting; }
-  /// Of a thread that ends: why the peer is refused, or that this side has
-  /// gone. Whether it is heard is not waited for.
+  /// The thread's last message: why the peer is refused, or that this side has
+  /// gone. Does not wait until it is heard.
   void sayLast();
   void beginToLeave();
 

@@ -40,7 +40,7 @@ struct AdapterConfig {
   /// Whether the modules are Conv1D, whose weight is [in, out]; A and B are the
   /// same.
   bool fan_in_fan_out = false;
-  /// Of modules whose r or lora_alpha is another one.
+  /// Numbers of modules whose r or lora_alpha is another one.
   ModuleNumbers rank_pattern, alpha_pattern;
   /// Layers whose modules have adapters; empty: all.
   std::vector<int64_t> layers_to_transform;

@@ -34,7 +34,7 @@ public:
   /// called before a checkpoint takes the place of others. Errors: FolderInUse.
   Status checkIsOurs() const;
 
-  /// Of all the runs that began or resumed in this folder: 16 hex digits.
+  /// The name of all runs that began or resumed in this folder: 16 hex digits.
   const std::string &runName() const { return name; }
   /// Where tokenised data is kept.
   std::string dataPath() const { return directory + "/data"; }

@@ -46,7 +46,7 @@ public:
 
 private:
   friend class ReplayWriter;
-  /// Of its first `wanted` steps, or of all. `steps` is how many there are.
+  /// Reads the first `wanted` steps, or all. `steps` is their number.
   static Result<ReplayReader> read(const std::string &path,
                                    const uint64_t *wanted);
   uint64_t recordBytes() const;

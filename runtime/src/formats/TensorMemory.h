@@ -24,7 +24,7 @@ struct TensorMemory {
   std::vector<int64_t> shape; ///< in memory
   Dtype dtype = Dtype::F32;
   MemoryView data;
-  /// Of a matrix: whether files hold it with its rows as columns.
+  /// Whether files hold a matrix with its rows as columns.
   bool transposed = false;
 
   std::vector<int64_t> fileShape() const;

@@ -83,7 +83,7 @@ public:
     bool withGradients = false; ///< gradients that training does not need
     bool accumulates = false;   ///< several batches in a step
   };
-  /// Of the arena.
+  /// The size of the arena.
   uint64_t arenaBytes(Extent extent) const;
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 

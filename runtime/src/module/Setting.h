@@ -105,7 +105,7 @@ enum class MethodKind {
 Methods methodsOf(MethodKind kind);
 /// `value` with each method of `kind`.
 Standards standardsOf(MethodKind kind, const char *value);
-/// Of all methods, after `first` if there is one.
+/// The names of all methods, after `first` if there is one.
 std::vector<std::string> methodNames(const char *first = nullptr);
 
 class Setting {
@@ -124,11 +124,11 @@ public:
 
   std::string key() const;    ///< "train.learning_rate"
   std::string option() const; ///< "learning-rate", "lower-learning-rate"
-  /// As the user of a training program knows it: "--learning-rate", or the key
+  /// Its name for a user of a training program: "--learning-rate", or the key
   /// if it is compiled in.
   std::string spelling() const;
-  /// As the identity of a run knows it: a bound was always part of it, under
-  /// its key.
+  /// Its name in a run's identity: a bound was always part of it, under its
+  /// key.
   std::string identity() const;
 
   /// "an integer greater than 0", "one of adamw, sgd".
@@ -148,8 +148,8 @@ public:
   virtual void appendJson(std::string &out) const = 0;
   /// The text that parse reads back to the bit.
   virtual std::string text() const = 0;
-  /// As a schedule has it, under its name: of a word its place among those
-  /// allowed; nothing of a text.
+  /// Its number in a schedule: of a word its place among those allowed; nothing
+  /// of a text.
   using Number = std::variant<std::monostate, bool, int64_t, double>;
   virtual Number number() const { return {}; }
   /// Null if it is no word.
@@ -165,7 +165,8 @@ protected:
   Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
           const char *help, Readers readBy = {}, Standards standards = {});
   Setting(const Setting &) = delete;
-  /// Of one declaration: only the value, which a subclass has, can differ.
+  /// Both are of one declaration: only the value, which a subclass has, can
+  /// differ.
   Setting &operator=(const Setting &) { return *this; }
   ~Setting() = default;
 };
@@ -316,7 +317,7 @@ public:
 
   /// Adds one; false if `text` is no such number.
   bool add(const std::string &name, const std::string &text);
-  /// Of each: "an integer from 1 to 65536".
+  /// Of each number: "an integer from 1 to 65536".
   std::string expectedNumber() const;
 
   std::string expected() const override {

@@ -171,7 +171,7 @@ struct TrainSettings : MethodSettings {
       "counts the label's words, and evaluations report an accuracy",
       {{"none", "sst2", "rte",
       "cb", "boolq", "wic", "wsc"}}};
-  /// Of a run only if its rates depend on it: see identityOf.
+  /// Part of a run's identity only if its rates depend on it: see identityOf.
   Integer steps{*this, "steps", 0, Bits::None, SetBy::Option,
       "number of updates; 0: epochs decides", counts};
   Integer epochs{*this, "epochs", 1, Bits::None, SetBy::Option,
@@ -289,7 +289,7 @@ struct ExchangeSettings : Section {
       from(1, 64)};
 };
 
-/// Of the program that generates text.
+/// Settings of the program that generates text.
 struct GenerateSettings : Section {
   GenerateSettings() : Section("generate") {}
   GenerateSettings(const GenerateSettings &o) : GenerateSettings() { *this = o; }

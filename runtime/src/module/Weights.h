@@ -45,7 +45,7 @@ public:
 private:
   std::optional<ModelLayout> ofModel;
   SafetensorsFile opened;
-  /// Of `opened`; devices know it, wherever this object goes.
+  /// The file of `opened`; devices know it, wherever this object goes.
   std::unique_ptr<platform::File> handle = std::make_unique<platform::File>();
   std::vector<const void *> addresses;
 };

@@ -56,7 +56,8 @@ public:
   File(const File &) = delete;
   File &operator=(const File &) = delete;
 
-  /// Of a file that is not open. New ones have mode 0666 less the umask.
+  /// Opens a file; this one must be closed. New files have mode 0666 less the
+  /// umask.
   Error open(const std::string &path, Mode mode);
   /// A file without a name in `folder`, for this user alone. An error where
   /// the file system has no such files.

@@ -9,7 +9,7 @@
 
 namespace hone::rt::platform {
 
-/// Of the running program; "" where the system does not tell.
+/// The path of the running program; "" where the system does not tell.
 std::string programPath();
 
 /// The resident memory of this process, in bytes.

@@ -23,7 +23,7 @@ Status readArguments(const std::vector<std::string> &arguments,
                      const std::function<Status(const Setting &)> &check,
                      std::vector<std::string> &given);
 
-/// Of a --chat-date, which may be empty. Errors: WrongOption.
+/// Checks a --chat-date, which may be empty. Errors: WrongOption.
 Status checkChatDate(const std::string &date);
 
 /// A row of --help: the option, its help and its value in brackets.

@@ -19,7 +19,7 @@ namespace hone::rt {
 class BestEvaluation {
 public:
   BestEvaluation() = default;
-  /// By `metric`, "loss" or "accuracy", on the data of this name.
+  /// The best by `metric`, "loss" or "accuracy", on the data of this name.
   BestEvaluation(std::string metric, std::string data)
       : metric(std::move(metric)), data(std::move(data)) {}
 

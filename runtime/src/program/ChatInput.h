@@ -16,7 +16,7 @@ public:
   /// Longest turn, in bytes.
   static constexpr uint64_t LongestTurn = 128 * 1024;
 
-  /// As readSome.
+  /// A function like readSome.
   using Read = std::function<Status(std::string &out, bool &isEnd)>;
   /// Called before each line; `goesOn`: it goes on with a turn.
   using Ask = std::function<void(bool goesOn)>;

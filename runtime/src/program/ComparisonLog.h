@@ -30,7 +30,7 @@ struct MeasuredSteps {
   double mean() const { return sum / double(count); } ///< NaN without steps
 };
 
-/// Of a layer, a kind of matrices or all parameters.
+/// The figures of a layer, a kind of matrices or all parameters.
 struct ComparedGroup {
   std::string name;
   MeasuredSteps cosine = {}, signAgreement = {}, relativeError = {};

@@ -18,7 +18,7 @@ class ModelCard {
 public:
   static constexpr const char *FileName = "README.md";
 
-  /// Of the adapter that `run` leaves in --output.
+  /// The card of the adapter that `run` leaves in --output.
   static std::string render(const Module &module, const Options &options,
                             const Run &run);
 

@@ -151,7 +151,7 @@ struct Options : Section {
 
   bool isGiven(const Setting &setting) const;
 
-  /// Of the program's own those that say something.
+  /// The program's own options whose values are not their defaults.
   std::vector<const Setting *> changed() const;
   /// Whether there is data to evaluate on.
   bool evaluates() const { return !evalData.empty() || evalSplit > 0; }

@@ -21,7 +21,8 @@ namespace hone::rt {
 
 class Predictions {
 public:
-  /// Of `task`; writes nothing without a path. Errors: CannotCreate.
+  /// Opens the file for examples of `task`; writes nothing without a path.
+  /// Errors: CannotCreate.
   static Result<Predictions> open(const std::string &path,
                                   const CandidateFormat *task);
 

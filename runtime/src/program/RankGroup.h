@@ -44,11 +44,11 @@ public:
   Ranks &shared() { return ranks; }
   Session::Traffic traffic() { return others->traffic(); }
 
-  /// Of the first rank, after `completed` steps of `steps`: gives its state to
-  /// all. Errors: as Ensemble::beginRound.
+  /// The first rank calls it after `completed` steps of `steps`: gives its
+  /// state to all. Errors: as Ensemble::beginRound.
   Status lead(Trainer &trainer, uint64_t completed, uint64_t steps);
-  /// Before it saves: that all have its parameters and optimizer's state.
-  /// Errors: RanksDrifted.
+  /// Checks, before the first rank saves, that all have its parameters and
+  /// optimizer's state. Errors: RanksDrifted.
   Status leadSave(Trainables &trainables, uint64_t completed);
   /// All end. Errors: as Ensemble::awaitAnswers.
   Status leadEnd(uint64_t completed);

@@ -101,7 +101,7 @@ public:
   double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
   const ComparedSteps &compared() const { return comparisons.steps(); }
-  /// Of this process; none: it made none.
+  /// The last one of this process; none: it made none.
   const std::optional<Evaluation> &lastEvaluation() const { return evaluated; }
   /// The one before the first step of a new run; none: this process did not
   /// begin it.
@@ -142,7 +142,8 @@ private:
   /// Keeps the name of a run that the program which leads begins or goes on
   /// with, before another one can have a name that this one lacks.
   Status nameRun(const Ensemble::Start &start) const;
-  /// Of a program that follows: --steps, if given, is that of the run.
+  /// In a program that follows, checks that --steps, if given, is that of the
+  /// run.
   Status checkSteps(uint64_t stepsOfRun) const;
   /// The end of a run of several programs.
   Status endTogether();
@@ -196,8 +197,8 @@ private:
   /// The parameters and the files that count on them, of this program; to
   /// validate parameters takes all programs.
   Status saveOwn();
-  /// Of several programs: saves the last whole step, which a wait that ended
-  /// early left as it was, and says so; `status` is why it ended.
+  /// In a run of several programs, saves the last whole step, which a wait that
+  /// ended early left as it was, and says so; `status` is why it ended.
   Status leaveSaved(Status status, Progress &progress);
   /// The traffic since the last step, into `record`.
   void noteTraffic(StepRecord &record);
@@ -211,8 +212,8 @@ private:
   /// Writes the step that runs.
   Status suspend();
   std::string suspendedPath() const;
-  /// Of several programs: removes checkpoints older than the newest that all
-  /// have.
+  /// In a run of several programs, removes checkpoints older than the newest
+  /// that all have.
   Status forgetOld();
   /// The parameters of a run without a checkpoint: --adapter's, or drawn ones.
   Status initialize();

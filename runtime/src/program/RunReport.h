@@ -30,7 +30,7 @@ class Run;
 class RunReport {
 public:
   static constexpr const char *FileName = "report.html";
-  /// Of a whole run's steps, beside one at each checkpoint.
+  /// About so many lines for all steps of a run, beside one at each checkpoint.
   static constexpr uint64_t MostLines = 1000;
   /// The version of the lines' format.
   static constexpr uint64_t Format = 1;

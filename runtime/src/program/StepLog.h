@@ -32,11 +32,11 @@ struct StepRecord {
   double tokensPerSecond = 0;
   uint64_t peakAnonymousBytes = 0;
   uint64_t peakResidentBytes = 0; ///< with the resident pages of mapped files
-  /// Of the parts below the last one, in order; null: there are no parts.
+  /// Rates of the parts below the last one, in order; null: there are no parts.
   const PartRates *partRates = nullptr;
   /// Counted from 0; null: the method selects none.
   const std::vector<uint32_t> *selectedLayers = nullptr;
-  /// Of a program that trains with others; none: it trains alone.
+  /// The traffic of a program that trains with others; none: it trains alone.
   struct Traffic {
     uint64_t sent, received; ///< bytes on the wire since the step before
     double waited;           ///< seconds of them

@@ -47,7 +47,7 @@ public:
   /// adapter, as Device::wait.
   Status write(const Prompt &prompt);
 
-  /// Of the last write(): the text, with --compare that of the adapter.
+  /// The text of the last write(), with --compare that of the adapter.
   const std::string &text() const { return made; }
   /// Tokens of the prompt that were computed, and the text's.
   const Rate &read() const { return promptRate; }

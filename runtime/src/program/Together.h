@@ -28,7 +28,7 @@ constexpr uint64_t exchangeLibraries = 16 << 20;
 /// The values with which all programs must have been compiled and started.
 std::map<std::string, std::string> equalOf(const Module &module,
                                            const Settings &settings);
-/// As Ensemble::About has it.
+/// The lines of `equal`, for Ensemble::About.
 std::string linesOf(const std::map<std::string, std::string> &equal);
 
 /// Checks the options of a program that trains with others, before it reads

@@ -17,7 +17,8 @@
 
 namespace hone::rt {
 
-/// As an entry of a table: little-endian u32 {id, flags, offset, size}.
+/// A token; its entry in a table is little-endian u32 {id, flags, offset,
+/// size}.
 struct AddedToken {
   enum Flag : uint32_t {
     Special = 1,

@@ -47,7 +47,7 @@ public:
     const uint32_t bit = bitOf(left, right, bytes);
     return bits == nullptr || (bits[bit / 8] >> bit % 8 & 1) != 0;
   }
-  /// Of `bytes` * 8 bits, the one of a pair.
+  /// The bit of a pair, among `bytes` * 8.
   static uint32_t bitOf(uint32_t left, uint32_t right, uint32_t bytes);
 
 private:

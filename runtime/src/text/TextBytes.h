@@ -25,7 +25,7 @@ std::string utf8Remedy(const std::string &encoding = "");
 /// The error of such a byte, which is the `offset`-th of the file, from 0.
 Status noTextAt(const std::string &place, char byte, uint64_t offset);
 
-/// Of how a file begins. Errors: DataNotUtf8 for UTF-16.
+/// Checks the beginning of a file. Errors: DataNotUtf8 for UTF-16.
 Status checkBeginning(const std::string &path, std::string_view content);
 
 } // namespace hone::rt

@@ -104,7 +104,7 @@ public:
 
   PreTokenizerKind preTokenizer() const { return kind; }
   const AddedTokens &added() const { return addedTokens; }
-  /// Of UnmergedBorder.
+  /// The pairs of UnmergedBorder.
   JoinedPairs joinedPairs() const { return pairs; }
   bool hasFlag(uint32_t flag) const { return (flags & flag) != 0; }
 
