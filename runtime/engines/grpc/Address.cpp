@@ -14,7 +14,7 @@
 
 namespace hone::grpc_engine {
 
-/// Of a file that somebody names, at most.
+/// Most bytes of a file that an address names.
 static constexpr off_t kMostBytes = 1 << 20;
 
 bool isLocal(const std::string &address) {

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/// Of the OpenSSL that gRPC brings; null: it brings another library.
+/// In the OpenSSL that gRPC brings; null: it brings another library.
 extern "C" __attribute__((weak)) int OPENSSL_init_crypto(uint64_t options,
                                                          const void *settings);
 /// OPENSSL_INIT_NO_ATEXIT.
@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 /// Parts of a model are at most so many.
 static constexpr size_t kMostSlots = 64;
-/// Of a name that the other side gives.
+/// Most bytes of a name that the other side gives.
 static constexpr size_t kMostName = 128;
 /// For the last frames to leave, when the process ends.
 static constexpr milliseconds kMostLeave{300};

@@ -71,7 +71,7 @@ struct World {
   std::vector<char> names; ///< kNameBytes each, by rank
   int passed = 0;          ///< names of others that are here
   MPI_Request passing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  /// Of closed links: MPI has them still.
+  /// Buffers of closed links: MPI still has them.
   std::vector<Buffer> abandoned;
   std::vector<hone_link *> links;
   /// The link whose thread looks for frames to any link; null: none.
@@ -452,8 +452,8 @@ HONE_EXPORTED int hone_exchange_place(uint32_t *rank, uint32_t *ranks,
   return 0;
 }
 
-/// Of memory that is the engine's alone, for each other program that mpirun
-/// started, and more for each that there is a link to; and of a plan.
+/// The engine's own memory, more for each other program that mpirun started and
+/// for each link, and its part of a plan.
 static constexpr uint64_t kBytes = 11 << 18, kProgramBytes = 6 << 10,
                           kLinkBytes = 12 << 10, kPlanBytes = 4 << 20;
 /// Messages of up to 64 KiB Open MPI sends over TCP unasked, and keeps all that

@@ -296,7 +296,7 @@ Status ModelSession::suspend(const std::string &rows, const TimedPause &pause) {
                               trainer->offloaded());
 }
 
-/// Of all that a step reads of a caller's rows.
+/// The digest of all that a step reads of a caller's rows.
 static std::string digestOf(const hone_rows &rows) {
   Sha256 hash;
   for (const int32_t *each : {rows.ids, rows.targets, rows.sequence_starts})

@@ -74,7 +74,7 @@ TemplateValue TemplateInterpreter::join(const SyntaxNode &node,
   return makeString(node, std::move(out));
 }
 
-/// Of a mapping, lists of two.
+/// The items of a mapping, as lists of two.
 TemplateValue TemplateInterpreter::pairs(const SyntaxNode &node,
                                          const Value &dict,
                                          Value::ListKind kind) {
@@ -585,7 +585,7 @@ TemplateValue TemplateInterpreter::removeEnd(const SyntaxNode &node,
   return object;
 }
 
-/// Of isdigit, isalpha and isspace.
+/// Computes isdigit, isalpha and isspace.
 TemplateValue TemplateInterpreter::isAll(const SyntaxNode &node,
                                          const std::string &text,
                                          TemplateMethod method) {

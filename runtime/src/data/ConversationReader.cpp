@@ -70,7 +70,7 @@ static bool readRole(JsonReader &reader, ChatTurn &turn) {
                     shortened(name, 64) + "\"");
 }
 
-/// Of a content: each takes about 600 bytes as a template sees it.
+/// Most parts of a content: each takes about 600 bytes as a template sees it.
 static constexpr size_t MostParts = 256;
 
 /// The texts of [{"type": "text", "text": ...}].
@@ -127,7 +127,7 @@ static bool readContent(JsonReader &reader, const std::string &key,
                     describe(kind));
 }
 
-/// Of a conversation's calls and tools: each value takes about 250 bytes.
+/// Most values of a conversation's calls and tools: each takes about 250 bytes.
 static constexpr uint64_t MostTreeValues = 4096;
 
 static bool isListOfObjects(const Json &value) {

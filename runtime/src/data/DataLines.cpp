@@ -188,8 +188,8 @@ Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
   return Status(code, path + ":" + std::to_string(lineNumber), problem, remedy);
 }
 
-/// Of an array or an object only the kind: as a tree it would take a hundred
-/// times its bytes, and no key asks for one.
+/// Reads only the kind of an array or an object: as a tree it would take a
+/// hundred times its bytes, and no key asks for one.
 static bool readScalar(JsonReader &reader, Json &value) {
   Json::Kind kind;
   if (!reader.peek(kind))

@@ -393,7 +393,7 @@ static std::string alpacaPrompt(const DataLine &line) {
   return out + "### Response:";
 }
 
-/// As LLaMA-Factory does: the input in a line of its own.
+/// Makes turns as LLaMA-Factory does: the input in a line of its own.
 static void makeTurns(DataLine &line) {
   line.turns.resize(2);
   line.turns[0].role = ChatRole::User;
@@ -556,7 +556,7 @@ static std::string describeExamples(const CandidateFormat &task,
          " candidates each, " + each;
 }
 
-/// As the file has it: the format names keys, which a table has as columns.
+/// Names the format in the file's words: keys, or columns of a table.
 static std::string describeIn(const std::string &path, DataFormat format) {
   static constexpr std::string_view InJson = "JSON with";
   const std::string text = describe(format);

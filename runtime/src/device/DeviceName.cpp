@@ -20,7 +20,7 @@ Status DeviceName::missing(int number, size_t count) {
                 "see train --list-devices");
 }
 
-/// As a spec has it, rounded up.
+/// A size as in a spec, rounded up.
 static std::string describeMebibytes(uint64_t bytes) {
   char text[32];
   const uint64_t hundredths = (bytes * 100 + (1 << 20) - 1) >> 20;

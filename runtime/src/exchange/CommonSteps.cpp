@@ -6,7 +6,7 @@
 
 namespace hone::rt {
 
-/// Of the first word, above the number of steps.
+/// Bits of the first word, above the number of steps.
 static constexpr uint64_t kCount = 0xff, kOfSeveralRuns = 0x100,
                           kHasCheckpoint = 0x200;
 

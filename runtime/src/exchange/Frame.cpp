@@ -153,7 +153,7 @@ static constexpr uint64_t kBeforeCrc = 2, kAfterCrc = kBeforeCrc + 4;
 static constexpr uint64_t kFixed = kAfterCrc + 8 + 8; // run and channel
 static_assert(kFrameHeader == kFixed + 4 * 10 + 2 * 5);
 
-/// Of all but the CRC, in a frame of `size` bytes.
+/// The checksum of all but the CRC, in a frame of `size` bytes.
 static uint32_t checksumOf(const char *bytes, uint64_t size) {
   return crc32c(bytes + kAfterCrc, size - kAfterCrc, crc32c(bytes, kBeforeCrc));
 }

@@ -19,7 +19,7 @@ using Chain = std::array<uint8_t, 8>;
 
 /// More than any run's identity takes.
 static constexpr uint64_t LongestLine = 1 << 20;
-/// As many as directions have names.
+/// As many as there are names of directions.
 static constexpr uint64_t MostCoefficients = 1 << 11;
 
 static Chain chainBehind(const Chain *before, const void *bytes,

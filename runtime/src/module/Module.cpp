@@ -34,7 +34,7 @@ static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
   return product;
 }
 
-/// Of trained and remembered values; none for another type.
+/// The type of trained and remembered values; none for another one.
 static std::optional<Dtype> dtypeOf(uint32_t dtype) {
   switch (dtype) {
   case HONE_F64:

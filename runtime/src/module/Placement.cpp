@@ -73,7 +73,7 @@ PlacedModule::PlacedModule(const hone_module &compiled, uint32_t number)
   placed.placement_count = 0;
 }
 
-/// Of the vectors in `all`, and the overhead of an allocation.
+/// The bytes of the vectors in `all`, with the overhead of an allocation.
 template <typename Item>
 static uint64_t bytesOf(const std::vector<std::vector<Item>> &all) {
   constexpr uint64_t chunk = 32;

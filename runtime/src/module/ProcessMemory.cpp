@@ -34,9 +34,9 @@ static constexpr uint64_t HeaderBytes = 100;
 static constexpr uint64_t NodeBytes = 32 + ChunkBytes;
 /// The names in an adapter's file have a prefix.
 static constexpr uint64_t PrefixBytes = 24;
-/// Of a part: its settings as they were compiled in and as the run has them, 9
-/// KiB each, and those that programs compare and a run is known by, as text. 72
-/// to 83 KiB were seen.
+/// Memory of a part: its settings as they were compiled in and as the run has
+/// them, 9 KiB each, and those that programs compare and a run is known by, as
+/// text. 72 to 83 KiB were seen.
 static constexpr uint64_t PartBytes = 96 * 1024;
 /// A value of JSON in a tree.
 static constexpr uint64_t JsonBytes = 150;

@@ -85,7 +85,8 @@ std::string Range::text() const {
   return out;
 }
 
-/// Of a number that is not finite. C's names have a sign that says nothing.
+/// The name of a number that is not finite. C's names have a sign without a
+/// meaning.
 static const char *nameOf(double value) {
   return std::isnan(value) ? "NaN" : value < 0 ? "-infinity" : "infinity";
 }

@@ -33,7 +33,7 @@ namespace hone::rt::platform {
 
 static Error errorOf(int number) { return {number, std::generic_category()}; }
 
-/// Of a call that returns -1 when it fails.
+/// The error of a call that returns -1 when it fails.
 static Error resultOf(int returned) {
   return returned == 0 ? Error() : errorOf(errno);
 }

@@ -7,7 +7,8 @@
 
 namespace hone::rt {
 
-/// Of a line that is too long only the end is kept, which says if it goes on.
+/// Keeps only the end of a line that is too long, which says if the line goes
+/// on.
 Status ChatInput::nextLine(std::string &line, bool &isEnd, bool &isTooLong) {
   line.clear();
   for (;;) {

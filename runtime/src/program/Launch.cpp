@@ -86,8 +86,8 @@ Patience patienceOf(const Options &options) {
           [] { return stopRequested() != ExitCode::Success; }};
 }
 
-/// Of MPI's end, which begins while the process exits, so this one stays. A
-/// signal takes nothing from a run that is over.
+/// Watches MPI's end, which begins while the process exits, so it is never
+/// deleted. A signal takes nothing from a run that is over.
 static Watch *ofEnd = nullptr;
 
 static Result<EnginePlace> launched(const Options &options) {

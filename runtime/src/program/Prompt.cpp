@@ -63,7 +63,7 @@ static Status readStandardInput(std::string &out) {
   return Status::ok();
 }
 
-/// Of the file `path`, or of standard input for "-".
+/// Reads the file `path`, or standard input for "-".
 static Result<PromptText> readFile(const std::string &path) {
   PromptText text;
   if (path == "-") {
@@ -111,7 +111,7 @@ static Status readIds(const Words &words, const ModuleConfig &config,
   return Status::ok();
 }
 
-/// Of text without a template.
+/// Encodes text without a template.
 static Status encodeText(const Tokenizer &tokenizer, const PromptText &text,
                          bool parse, int64_t capacity, Prompt &prompt) {
   PromptIds sink(uint64_t(capacity), &text);

@@ -17,7 +17,7 @@
 namespace hone::rt {
 
 static constexpr double mib = 1024 * 1024;
-/// Of the table for browsers without scripts.
+/// Columns of the table for browsers without scripts.
 static constexpr int allColumns = 7;
 
 void RunReport::Stretch::add(double value) {
@@ -197,7 +197,7 @@ void RunReport::sample(uint64_t step, uint64_t index, const std::string &source,
   write();
 }
 
-/// Of each layer the mean, the least and the greatest of each measure.
+/// Writes the mean, the least and the greatest of each measure for each layer.
 void RunReport::compared(uint64_t step, const ComparedSteps &found) {
   if (!file.isOpen() || found.count == 0)
     return;

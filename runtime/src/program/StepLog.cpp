@@ -248,7 +248,7 @@ Status StepLog::step(const StepRecord &record) {
   return write(text.data(), int(text.size()));
 }
 
-/// As JSON, which has no infinity.
+/// Appends a number as JSON, which has no infinity.
 static void appendNumber(char *out, size_t size, double number) {
   if (std::isfinite(number))
     snprintf(out, size, "%.17g", number);

@@ -33,7 +33,7 @@ Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(parentDirectory(platform::programPath()), options.exchange);
 }
 
-/// Of all schedules.
+/// The longest message to or from `peer` in all schedules.
 static uint64_t longestMessage(const Module &module, const std::string &peer) {
   uint64_t longest = 0;
   for (uint32_t i = 0; i < module.abi().schedule_count; ++i)

@@ -26,8 +26,8 @@ static uint32_t firstOfChannel(const hone_schedule &schedule, uint32_t index) {
   return isExchange(item) ? first : index;
 }
 
-/// By item that calls: where its results begin, after its arguments. A value is
-/// made once, by the first item in the table that has it.
+/// For each item that calls, where its results begin, after its arguments. A
+/// value is made once, by the first item in the table that has it.
 static std::vector<uint32_t> firstResults(const hone_schedule &schedule) {
   std::vector<bool> isMade(schedule.value_count);
   for (uint32_t i = 0; i < schedule.setting_count; ++i)

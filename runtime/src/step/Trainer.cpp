@@ -444,7 +444,7 @@ Trainer::evaluate(const SampleSource &data, uint64_t batchSize,
 }
 
 namespace {
-/// Of a program that has its data from another one.
+/// The source of a program that has its data from another one.
 struct NoSamples final : SampleSource {
   uint64_t sampleCount() const override { return 0; }
   uint64_t targetCount() const override { return 0; }

@@ -217,7 +217,7 @@ Status TaskReader::readRow(TaskExample &example, bool &more) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// As the text that names it.
+/// Reads a label as the text that names it.
 bool TaskReader::readLabel(JsonReader &reader, std::string &text) {
   const uint64_t start = reader.lastValue();
   Json::Kind kind;

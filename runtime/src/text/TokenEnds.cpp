@@ -8,7 +8,7 @@
 
 namespace hone::rt {
 
-/// Of the one that has the byte at `at`.
+/// The end of the character that has the byte at `at`.
 size_t TokenEnds::endOfCharacter(size_t at) const {
   for (++at; at < text.size() && isUtf8Continuation(text[at]);)
     ++at;

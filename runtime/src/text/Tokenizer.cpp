@@ -330,7 +330,8 @@ private:
   /// Drops text that is no longer needed from the window's beginning.
   void slide();
 
-  /// Of byte `at` of the window, in the normalized text and in the given one.
+  /// The place of the window's byte `at` in the normalized text, and below in
+  /// the given one.
   size_t normalizedAt(size_t at) const {
     return size_t(std::max<ptrdiff_t>(ptrdiff_t(at) - origin, 0));
   }

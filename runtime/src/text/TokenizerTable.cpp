@@ -60,7 +60,7 @@ static std::vector<uint32_t> hashTokens(const TokenizerDefinition &from) {
   return slots;
 }
 
-/// Of two merges of one pair the later wins, as in a map filled in order. Empty
+/// The later of two merges of one pair wins, as in a map filled in order. Empty
 /// when pairs collide too often.
 static std::vector<uint32_t> hashMerges(const TokenizerDefinition &from) {
   const uint32_t count = slotsFor(from.merges.size()), mask = count - 1;

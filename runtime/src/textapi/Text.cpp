@@ -25,7 +25,7 @@ public:
 };
 } // namespace
 
-/// Of an array that `function` got as NULL with a size.
+/// The error of an array that `function` got as NULL with a size.
 static Status missing(const char *function) {
   return Status(ErrorCode::MissingOption, function,
                 "expects a text and ids but got NULL",
