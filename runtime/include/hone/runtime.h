@@ -373,7 +373,7 @@ typedef struct hone_placement {
 typedef struct hone_module {
   uint32_t struct_size; /* sizeof(hone_module) when it was compiled */
   uint32_t abi_version;
-  /* JSON: what was compiled. Keys: "model", "lora", "train", "target",
+  /* JSON: the compiled configuration. Keys: "model", "lora", "train", "target",
      "plan", "weights" (layout, source_hash). See runtime/README.md. */
   const char *config;
   int64_t max_rows;
