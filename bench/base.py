@@ -123,7 +123,7 @@ def measure_step(arguments, folder, data):
 
 
 def identity(arguments, bin_dir):
-    """By name, what a run must have in common with the one it goes on with."""
+    """By name, the values that a run must share with the one that it goes on with."""
     values = {f"--{key}": str(value) for key, value in vars(arguments).items()
               if key not in ("build", "threads", "folder")}
     tools = hashlib.sha256()
@@ -164,7 +164,7 @@ def prepare(arguments, bin_dir, folder):
     if steps := steps_there(folder, stamp, wanted):
         return steps
     folder.mkdir(parents=True, exist_ok=True)
-    # Before all else, so that what is interrupted is known for its own.
+    # Before all else, so that an interrupted run is known for its own.
     stamp.write_text(json.dumps({"run": wanted, "steps": None}))
     train, _ = write_data(arguments.data or standard_text(), folder)
     compile_program(arguments, bin_dir, folder)

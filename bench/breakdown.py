@@ -76,7 +76,7 @@ class Machine:
                            * 1e9})
 
     def best(self, name):
-        """Of the run's measurements the best one: what disturbs makes slower."""
+        """Of the run's measurements the best one: disturbances only make it slower."""
         return max(rates[name] for rates in self.rates)
 
 
@@ -199,7 +199,7 @@ def main():
     print(f"written: {path}")
     for program in programs:
         shutil.rmtree(program.folder, ignore_errors=True)
-    # Weights are large; what else was prepared still needs them.
+    # Weights are large; other prepared programs still need them.
     if not any(folder.glob("*/*/made-from.json")):
         for program in programs:
             shutil.rmtree(program.weights.parent, ignore_errors=True)

@@ -21,7 +21,7 @@ def run_checked(arguments):
 
 
 def run_main(main):
-    """Runs a program's main(); what fails is one line."""
+    """Runs a program's main(); a failure is one line."""
     try:
         sys.exit(main())
     except (RuntimeError, OSError) as error:  # an OSError names its path

@@ -182,8 +182,8 @@ class Runner:
                 word: peer.framework.words[word].says
                 for word in name.split()[1:]}}
             try:
-                # What compiles keeps memory from it: the second start finds
-                # its results on disk.
+                # Compilers keep memory from it: the second start finds their
+                # results on disk.
                 self.start(peer)
                 peer.stop()
                 self.start(peer)

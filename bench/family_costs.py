@@ -4,8 +4,8 @@ The plan says what each op asks for (operations, bytes, weights made panels of,
 launches), the profile how long its kernel took. A family is an op with one kind
 of operands, see passes/plan/StepCounts.h; its costs are those four factors, none
 negative, with which the relative errors of its kernels have the smallest squares.
-A kernel of two ops is its first one's: what the second adds is little, and seldom
-a kernel of its own.
+A kernel of two ops is its first one's: the second adds little, and is seldom a
+kernel of its own.
 """
 
 import collections
@@ -60,8 +60,8 @@ def least_squares(equations):
 
 
 def step_seconds(profile, counted):
-    """Of the ops of a plan whose families a profile has, and of what is beside
-    kernels; see MachineCosts::seconds in passes/plan."""
+    """Of the ops of a plan whose families a profile has, and of the step's time
+    beside kernels; see MachineCosts::seconds in passes/plan."""
     known = [(profile["families"].get(op["family"]), op) for op in counted]
     return profile["step_seconds"] + sum(
         costs[term] * op[asked] for costs, op in known if costs

@@ -106,8 +106,8 @@ class HoneProgram:
         return kernel_seconds(profile["kernels"]), profile["seconds"]
 
     def profile(self, threads, data):
-        """Where the time of one more run goes, as the program writes it, what
-        the plan says of its kernels, and what the machine can do beside it."""
+        """The profile of one more run, as the program writes it, the plan's
+        counts of its kernels, and the machine's rates beside it."""
         path = self.folder / "profile.json"
         gflops = FmaProbe(self.bin_dir).measure(threads)
         run_checked(self.command(threads, data) + ["--profile", path])

@@ -1,7 +1,7 @@
 """line.py PID PID RATE DELAY: a line between the network namespaces of two processes.
 
 The ends are 10.9.0.1 and 10.9.0.2, named line0. A second carries RATE bytes each way, and
-all that is sent is DELAY milliseconds late; whatever follows is under way meanwhile. It needs
+all that is sent is DELAY milliseconds late; later bytes are under way meanwhile. It needs
 root and /dev/net/tun, and no kernel's own shaping. Prints a line when it is there.
 """
 

@@ -68,7 +68,7 @@ def compile_program(config, bin_dir, folder, sequence, keys, steps):
 
 
 class ProfiledProgram:
-    """A program to learn from, and what was seen of its steps."""
+    """A program to learn from, and the profiles of its steps."""
 
     def __init__(self, program, data, threads):
         self.program, self.data, self.threads = program, data, threads
@@ -154,7 +154,7 @@ class Learner:
                 each.run()
 
     def profile(self):
-        """The object of a machine profile, of what was run since forget();
+        """The object of a machine profile, of the runs since forget();
         RuntimeError if the machine was busy."""
         costs = FamilyCosts()
         for each in self.programs:

@@ -33,8 +33,8 @@ METHODS = [
     "fgd:train.learning_rate=1e-3",
     "fgd:train.learning_rate=3e-3,train.directions=4",
 ]
-# What trains, and each optimizer of it. Lion's rate is a tenth of AdamW's, within its paper's
-# three to ten times; the other rates are not tuned.
+# The trained part, and each optimizer of it. Lion's rate is a tenth of AdamW's, within its
+# paper's three to ten times; the other rates are not tuned.
 OPTIMIZERS = {
     "adapters": [
         "backprop:train.optimizer=adamw,train.learning_rate=3e-3",

@@ -1,8 +1,8 @@
-"""What else the machine did while a contestant ran, as its kernel counts it.
+"""The machine's other load while a contestant ran, as its kernel counts it.
 
-Time stolen by the hypervisor counts as somebody else's. What the kernel cannot
-see, such as a slower clock or a cache that is shared with other machines, is not
-in it.
+Time stolen by the hypervisor counts as somebody else's. A slower clock, or a
+cache that is shared with other machines, is not in it: the kernel cannot see
+these.
 """
 
 import os

@@ -78,8 +78,8 @@ class PeerProgram:
         return self.worker.ask({"steps": count})
 
     def run(self, contestant):
-        """One repetition. The high-water mark begins anew before it: what the
-        set-up needed does not count."""
+        """One repetition. The high-water mark begins anew before it: memory of
+        the set-up does not count."""
         w = self.workload
         pid = self.worker.pid
         reset_high_water(pid)

@@ -1,4 +1,4 @@
-"""The peers: their environments, and what the words of a variant's name mean.
+"""The peers: their environments, and the meaning of the words in a variant's name.
 
 A variant is a framework and words, as in `torch bfloat16 compiled budget-0`.
 Each word sets options of the framework's worker; a caption says what it does.
@@ -24,7 +24,7 @@ class Word:
 
 @dataclasses.dataclass(frozen=True, eq=False)  # by identity: it has a dict
 class Framework:
-    """A library with a worker; `check` is what an environment must import."""
+    """A library with a worker; an environment must be able to import `check`."""
     name: str
     check: str
     words: dict

@@ -103,7 +103,8 @@ def far_apart(link, out):
 
 
 def commands(options, folder, name, link, out):
-    """Of a run in `out`, each with the cores it has; and what carries their messages."""
+    """Of a run in `out`, each with its cores; and the command that carries their
+    messages."""
     program = folder / name
     data = ["--data", folder / "data.jsonl", "--steps", options.steps, "--save-every", 0]
     common = ["--timeout", 300, "--threads", 1]

@@ -27,7 +27,7 @@ def read_status(pid):
 
 
 def reset_high_water(pid):
-    """Lets VmHWM begin again at what is resident now."""
+    """Lets VmHWM begin again at the memory that is resident now."""
     pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 

@@ -137,7 +137,7 @@ def start_workers(arguments, folder):
 
 
 def measure(cases, workers, rounds):
-    """All rounds of all cases; what fails once leaves."""
+    """All rounds of all cases; a case that fails once leaves."""
     for case in cases:
         for _ in range(rounds):
             for name in list(workers):

@@ -59,7 +59,7 @@ def _roofline(profile):
                     profile["bytes_per_second"], profile.get("pairs_per_second"))
 
 
-# What a step consists of: the first op of a kernel says where it belongs.
+# The parts of a step: the first op of a kernel says where it belongs.
 PARTS = {"weights": ("lora_linear", "linear"), "loss": ("linear_cross_entropy",),
          "attention": ("attention",),
          "adapters' gradients": ("lora_parameter", "lora_inner", "parameter")}
@@ -95,7 +95,7 @@ def parts_cells(profile):
 
 def profile_rows(profile, shown=12):
     """Milliseconds of a step for each block, then for the longest kernels, and
-    what they reach: against the FMA peak and what the threads read of memory."""
+    their rates: against the FMA peak and the threads' reads of memory."""
     total, steps = profile["seconds"], profile["steps"]
     blocks, kernels = collections.Counter(), collections.Counter()
     for (block, kernel), seconds in kernel_seconds(profile["kernels"]).items():
@@ -191,7 +191,7 @@ def describe_cpu(machine):
 
 
 def peer_caption(frameworks, bullet=""):
-    """Versions of each framework, and what the words of variants mean."""
+    """Versions of each framework, and the meaning of the words of variants."""
     lines = []
     for name, about in frameworks.items():
         versions = ", ".join(f"{package} {version}" for package, version

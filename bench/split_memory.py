@@ -79,7 +79,8 @@ parts:
 
 @functools.cache
 def engine_bytes():
-    """Resident bytes that gRPC's engine adds to the plan of one of two programs, whatever they train."""
+    """Resident bytes that gRPC's engine adds to the plan of one of two programs, the same for all
+    models."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         run_checked(["hone-make-model", ROOT / "test/reliability/Inputs/small.json", "-o", folder / "model"])

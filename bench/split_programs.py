@@ -9,7 +9,7 @@ from children import end_with_parent
 
 @contextlib.contextmanager
 def serving(out, folder, both=()):
-    """`out/server`, which trains in `folder` with options `both`, and what the client is started with."""
+    """`out/server`, which trains in `folder` with options `both`, and the client's options."""
     socket = folder / "socket"
     common = ["--timeout", 3600, *both]  # a large step on two cores takes longer than the default
     log = folder / "server.log"  # a pipe that nobody reads would fill
@@ -27,7 +27,8 @@ def serving(out, folder, both=()):
 
 
 def train_together(out, folder, client, both=()):
-    """Trains `out/client` and `out/server` in `folder`: what each prints, by name.
+    """Trains `out/client` and `out/server` in `folder`; returns each one's output,
+    by name.
 
     `client` and `both` are options of the client and of both programs.
     """

@@ -53,7 +53,7 @@ class WorkerProcess:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # what it said before it went is its answer
+            pass  # its last words are its answer
         return self.receive()
 
     @property

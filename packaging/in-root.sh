@@ -2,7 +2,7 @@
 set -eu
 say() { printf 'try: %s\n' "$*"; }
 
-# Every file but what apt and dpkg keep for themselves, and this folder.
+# Every file but the records of apt and dpkg, and this folder.
 files() {
   find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /try \
     -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""manual_page.py TOOL PAGE: a page of man, of what TOOL --help prints.
+"""manual_page.py TOOL PAGE: a page of man, made from the output of TOOL --help.
 
 A tool with commands has a section for each.
 """
@@ -28,7 +28,7 @@ def block(text):
 
 
 def rows(text):
-    """(name, text) of each row of two columns; what goes on is indented further."""
+    """(name, text) of each row of two columns; continued lines are indented further."""
     joined = re.sub(r"\n {6,}(?=\S)", "  ", text)
     return [(row[1], re.sub(r" {2,}", " ", row[2]))
             for row in re.finditer(r"^ {2,4}(\S.*?) {2,}(\S.*)$", joined, re.M)]
@@ -44,7 +44,8 @@ def options(text):
 
 
 def sections(text):
-    """What the help begins with, as "about", and what follows usage: and so on."""
+    """The sections of the help: its beginning, as "about", the text after
+    "usage:", and so on."""
     parts = re.split(r"^(usage|commands|options): *", text, flags=re.M)
     return dict(zip(["about"] + parts[1::2], [parts[0]] + parts[2::2]))
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Check that every `Example:` in TableGen descriptions parses and verifies, and
-that what is printed of it, also in the generic form, is the same module.
+that its printed text, also in the generic form, is the same module.
 
   check_examples.py HONE_OPT FOLDER...
 
-An example is a ```mlir block or a `one-liner` after the word `Example:`. What
-it leaves out is supplied: ops stand in a block, or, if they are of the tile
-dialect or below it, in a function whose arguments are the values that they do not define;
-attributes stand on a module. A line of `...` stands for nothing. Prints each
-failure as FILE:LINE and exits with 1 if there is one.
+An example is a ```mlir block or a `one-liner` after the word `Example:`. Missing parts
+are supplied: ops stand in a block, or, if they are of the tile dialect or below it, in a
+function whose arguments are the values that they do not define; attributes stand on a
+module. A line of `...` stands for nothing. Prints each failure as FILE:LINE and exits
+with 1 if there is one.
 """
 
 import os
@@ -119,7 +119,7 @@ def main():
                     failures += 1
                     line = source.count("\n", 0, match.start()) + 1
                     print(f"{path}:{line}: example is not valid\n{output}")
-                # Every example must have been seen, whatever its form.
+                # Every example must have been seen, in either form.
                 written = len(re.findall(r"^ *Example:", source, re.M))
                 found = len(EXAMPLE.findall(source))
                 if written != found:

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-# What an op that computes may be: with derivatives, made by derivations, or of
+# The kinds of ops that compute: with derivatives, made by derivations, or of
 # entries in which nothing trains.
 KINDS = {"Hone_DifferentiableOp", "Hone_DerivedOp", "Hone_UntrainedOp"}
 # Passes here ask interfaces, never which op of a model they have; those that

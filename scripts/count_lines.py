@@ -4,8 +4,8 @@
   count_lines.py [COMMIT [COMMIT]]
 
 Counts lines that are neither blank nor comment, after clang-format-22, in files
-of the languages below outside test/ and docs/. What git does not track is not
-counted; without a commit, HEAD is. Docstrings are comments.
+of the languages below outside test/ and docs/. Files that git does not track
+are not counted; without a commit, HEAD is. Docstrings are comments.
 """
 
 import ast

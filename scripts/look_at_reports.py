@@ -17,7 +17,7 @@ WIDTHS = (400, 1280)
 
 
 def look(browser, page, width, prefix):
-    """What is wrong with a page, and what it has."""
+    """The faults of a page, and its contents."""
     tab = browser.new_page(viewport={"width": width, "height": 900})
     wrong, loaded = [], []
     tab.on("pageerror", lambda error: wrong.append(str(error)))

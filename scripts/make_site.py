@@ -51,7 +51,7 @@ def as_markdown_has_it(text):
 
 
 def stage(page, pages):
-    """Copies a page, with its links changed to what the site has."""
+    """Copies a page, with its links changed to the site's."""
     text = (ROOT / page).read_text()
 
     def moved(match):

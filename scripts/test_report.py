@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Say what a run of lit did: where its time went, what was skipped and why.
+"""Report a run of lit: where its time went, which tests were skipped and why.
 
   test_report.py REPORT.xml UNIT_FOLDER COUNTS
 
@@ -33,8 +33,8 @@ class Test:
         return self.folder[0] if self.is_unit else "/".join(self.folder)
 
     def why_skipped(self, programs):
-        """lit does not keep what a GoogleTest said, so it is asked again, which
-        takes no time."""
+        """lit does not keep a GoogleTest's reason, so the test is asked again,
+        which takes no time."""
         if not self.is_unit:
             return self.reason
         name = f"--gtest_filter={'/'.join(self.folder[1:])}.{self.case}"

@@ -84,7 +84,7 @@ struct PlacementDescription {
 };
 
 struct ModuleDescription {
-  /// What the constant is called that points to all of it.
+  /// The name of the constant that points to all of it.
   std::string symbol = "hone_compiled_module";
   std::string config; ///< JSON, see hone_module::config
   int64_t maxRows = 0;

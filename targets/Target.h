@@ -40,7 +40,7 @@ struct TargetRequest {
   static TargetRequest parse(llvm::StringRef text);
 };
 
-/// What a program is made of beside generated code.
+/// The parts of a program beside generated code.
 struct LinkRequest {
   std::string object; ///< empty: none
   /// Static archives, in link order.
@@ -59,7 +59,7 @@ class Target {
 public:
   virtual ~Target() = default;
 
-  /// What a spec says to get this target, with the defaults resolved: a full
+  /// The request of a spec for this target, with the defaults resolved: a full
   /// triple or the name of a target without one, and a CPU.
   virtual TargetRequest request() const = 0;
   /// The same for people: "x86_64-pc-linux-gnu:znver5".
@@ -79,14 +79,15 @@ public:
   /// its programs, see numerics::kLossColumns.
   virtual int64_t lossColumns() const { return numerics::kLossColumns; }
 
-  /// What it is thought to do in a second, where nobody has measured it.
+  /// An estimate of its rates, where nobody has measured it.
   virtual MachineProfile profile() const { return {}; }
 
   /// Whether it multiplies operands that are rounded to bfloat16, see
   /// `tile.product`.
   virtual bool hasBFloat16Products() const { return false; }
 
-  /// Whether these are also the faster ones for what is bfloat16 already.
+  /// Whether these are also the faster ones for operands that are bfloat16
+  /// already.
   virtual bool prefersBFloat16Products() const { return false; }
 
   /// Whether kernels are functions of the program. Otherwise they are text for
@@ -121,8 +122,8 @@ public:
   /// Whether its system loads libraries into programs of any origin.
   virtual bool hasSharedLibraries() const { return true; }
 
-  /// Makes a program of what `emit` wrote. It is written whole or not at all;
-  /// the error holds what the linker printed.
+  /// Makes a program of the object that `emit` wrote. It is written whole or
+  /// not at all; the error holds what the linker printed.
   virtual llvm::Error link(const LinkRequest &request) const = 0;
 };
 

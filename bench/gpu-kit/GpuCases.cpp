@@ -3,12 +3,12 @@
 // gpu-cases [--device N] [--seconds N] [--texts FOLDER] RESULTS.jsonl CASE...
 //
 // Runs the launches of each file (test/gpu/ptx/CaseFile.h) and compares all
-// memory after each with what the machine left there: every byte, written or
-// not. A difference is told, and put right before the next launch, so that
-// each launch is judged by itself. Where kernels have matrix units, numbers
-// must be near a reference's. RESULTS gets a line for each case, at once.
-// Where ptxas's code of a text lies beside its case, HASH.sm_90.cubin, that is
-// loaded. FOLDER, which must be there, gets each text: HASH.ptx.
+// memory after each with the machine's: every byte, written or not. A
+// difference is told, and put right before the next launch, so that each launch
+// is judged by itself. Where kernels have matrix units, numbers must be near a
+// reference's. RESULTS gets a line for each case, at once. Where ptxas's code
+// of a text lies beside its case, HASH.sm_90.cubin, that is loaded. FOLDER,
+// which must be there, gets each text: HASH.ptx.
 //
 // A kernel that ends its context, or never ends, takes a child process along:
 // another goes on with the next case. Exit codes: 0 all passed, 1 not all, 2
@@ -42,7 +42,7 @@ using hone::ptx::CaseRecords;
 
 namespace {
 
-/// What memory holds that nobody has written: NaN in all float types.
+/// The byte of unwritten memory: NaN in all float types.
 constexpr unsigned char kNobody = 0xff;
 /// Launches of a case, or buffers with numbers that are far, that are told.
 constexpr size_t kToldLaunches = 5;
@@ -57,7 +57,7 @@ struct Allocation {
 class CaseRun {
 public:
   /// ptxas's code for devices of `capability` may be in `folder`, and texts go
-  /// to `texts`: paths with what ends them, or nothing.
+  /// to `texts`: paths with their separator, or nothing.
   CaseRun(const CudaDriver &driver, Stream *stream, int capability,
           std::string folder, std::string texts)
       : driver(driver), stream(stream), capability(capability),
@@ -70,7 +70,7 @@ public:
   std::string problem;
   uint64_t launches = 0, wrongLaunches = 0, bytes = 0;
   uint64_t nearNumbers = 0; ///< that were compared with a reference
-  double worst = 0;         ///< distance, by what is allowed
+  double worst = 0;         ///< distance over the allowed one
   Sha256 found;             ///< all that the device had after each launch
 
 private:
@@ -218,7 +218,7 @@ void CaseRun::launch(CaseRecords &records) {
     check(driver.synchronize(stream), what.c_str());
 }
 
-/// What differs, as words of 4 bytes, which most kernels write.
+/// Prints the differences, as words of 4 bytes, which most kernels write.
 void CaseRun::tell(const Allocation &allocation, uint32_t id,
                    const std::string &got) {
   const std::string &expected = allocation.expected;
@@ -486,7 +486,7 @@ static constexpr const char *kNoTime = "there was no time left for it";
     line = describe(request.cases[i], run.problem, &run, taken.count());
     if (write(out, line.data(), line.size()) != ssize_t(line.size()))
       _exit(4);
-    // What a context has failed at, it fails at for ever.
+    // A context that has failed once fails for ever.
     if (cuda.synchronize(stream) != kSuccess)
       _exit(0);
   }

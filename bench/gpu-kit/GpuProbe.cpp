@@ -80,7 +80,7 @@ static Result<Opened> openDevice(int number) {
   return opened;
 }
 
-/// Seconds of `work` and what it queued, the least of three.
+/// Seconds of `work` and of the launches that it queued, the least of three.
 template <typename Work>
 static Result<double> timed(const Opened &opened, Work work) {
   const CudaDriver &driver = opened.driver;
@@ -166,8 +166,8 @@ static Status probe(const Opened &opened) {
   return Status::ok();
 }
 
-/// What a context takes, with everything else that is not free: nobody else is
-/// to use the device.
+/// The memory of a context, with everything else that is not free: nobody else
+/// is to use the device.
 struct Taken {
   size_t stackBytes = 0;
   double mebibytes = 0;

@@ -21,9 +21,9 @@ using namespace hone;
 
 static constexpr std::string_view kName = "hone-repeats-1\n";
 static constexpr size_t kBlock = 32;
-/// A shorter repeat costs about what gzip makes of it.
+/// A shorter repeat costs about as much as gzip's code for it.
 static constexpr size_t kLeast = 48;
-/// gzip sees what is nearer.
+/// gzip sees nearer repeats.
 static constexpr size_t kNear = 32 * 1024;
 static constexpr uint64_t kMost = uint64_t(1) << 32;
 static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
@@ -48,7 +48,7 @@ static bool takeNumber(std::string_view &from, uint64_t &number) {
 
 namespace {
 
-/// Where blocks of what has passed were, by their hash; the last one of equals.
+/// The places of earlier blocks, by their hash; the last one of equals.
 class KnownBlocks {
 public:
   explicit KnownBlocks(std::string_view bytes)

@@ -1,8 +1,8 @@
 //===- LongRepeats.h - What an archive has had before ---------------------===//
 //
 // gzip sees 32 KiB back, and the programs of a kit have much in common that
-// lies megabytes apart: the runtime, tables, kernels. What repeats such is
-// replaced by where it was, and gzip has the rest.
+// lies megabytes apart: the runtime, tables, kernels. A repeat of such is
+// replaced by its earlier place, and gzip has the rest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@ namespace hone {
 /// are more than 4 GiB.
 std::optional<std::string> shortenRepeats(std::string_view bytes);
 
-/// What became `shortened`; nothing if that is no result of shortenRepeats.
+/// The bytes that became `shortened`; nothing if that is no result of
+/// shortenRepeats.
 std::optional<std::string> restoreRepeats(std::string_view shortened);
 
 } // namespace hone

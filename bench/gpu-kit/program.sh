@@ -1,8 +1,8 @@
 # program.sh - what a line of `programs` says, for the scripts beside. They set
 # `lists`, `shared` and `source`.
 
-# What torch_peer.py trains: activations, weights and adapters in bfloat16. A layer
-# keeps its input for its backward, or what BUDGET has room for.
+# The training of torch_peer.py: activations, weights and adapters in bfloat16. A
+# layer keeps its input for its backward, or as much as BUDGET has room for.
 spec() { # MODEL BATCH TOKENS [BUDGET]
   local residuals=mesp
   [ -z "${4-}" ] || residuals="planned, memory_budget: $4"

@@ -18,7 +18,7 @@ import statistics
 import sys
 import time
 
-# What each variant asks of the worker.
+# The worker's options for each variant.
 VARIANTS = {
     "eager": {},
     "captured": {"capture": True},
@@ -157,7 +157,7 @@ def answer(request, versions):
     child = os.fork()
     if child == 0:
         os.close(here)
-        os.dup2(2, 1)  # what libraries print is no answer
+        os.dup2(2, 1)  # libraries' output is no answer
         with os.fdopen(there, "w") as out:
             def send(message):
                 out.write(json.dumps(message) + "\n")
@@ -200,7 +200,7 @@ def serve():
     import peft
     import torch
     import transformers
-    import torch_worker  # noqa: F401: what children need is imported once
+    import torch_worker  # noqa: F401: imported once for all children
 
     versions = {"torch": torch.__version__, "peft": peft.__version__,
                 "transformers": transformers.__version__}

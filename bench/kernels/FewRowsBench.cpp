@@ -3,8 +3,9 @@
 // Usage: hone-bench-rows [ROWS...]. Prints a JSON line for each number of rows
 // and kind of weight: GFLOP/s of the projections of an MLP, forward and
 // backward, on one thread, and their share of the roofline: the FMA peak, or
-// what one core can read, if that is less. Both are measured between every two
-// repetitions. A run goes through more weights than the last-level cache holds.
+// the rate at which one core reads, if that is less. Both are measured between
+// every two repetitions. A run goes through more weights than the last-level
+// cache holds.
 //
 //===----------------------------------------------------------------------===//
 

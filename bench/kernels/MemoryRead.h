@@ -1,7 +1,7 @@
 //===- MemoryRead.h - Reading memory as fast as one core does -------------===//
 //
-// In order and with as many loads in flight as there are registers: what a
-// product with one row, which does little else, can be measured against.
+// In order and with as many loads in flight as there are registers. A product
+// with one row does little else, and can be measured against it.
 //
 //===----------------------------------------------------------------------===//
 

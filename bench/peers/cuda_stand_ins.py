@@ -28,8 +28,8 @@ def output_of(*command):
 
 
 def symbols(kind, libraries):
-    """(name, version) of what the libraries define or lack; some have no
-    version."""
+    """(name, version) of the symbols that the libraries define or lack; some
+    have no version."""
     found = set()
     for library in libraries:
         for line in output_of("nm", "-D", f"--{kind}-only",

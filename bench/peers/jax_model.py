@@ -54,7 +54,7 @@ class Model:
         self.scale = options["alpha"] / options["rank"]
 
     def load(self):
-        """The base's weights: what is outside of layers, and the layers'."""
+        """The base's weights: those outside of layers, and the layers'."""
         tensors = read_tensors(self.folder)
         prefix = "model.layers."
         names = {name.removeprefix(prefix + "0.") for name in tensors

@@ -1,7 +1,7 @@
 """JAX on the processor: one step, compiled ahead of its first call.
 
-The state is donated. What memory_analysis() says of the program, its arguments
-included, stands beside what it takes.
+The state is donated. The program's memory by memory_analysis(), its arguments
+included, stands beside its use.
 """
 
 import itertools

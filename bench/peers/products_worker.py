@@ -3,7 +3,7 @@
 Requests and numbers are those of ../kernels/ProductsBench.cpp. In float32
 torch.mm is MKL's, in bfloat16 oneDNN's; zentorch's op is the one that its
 backend of torch.compile puts in place of aten's. Results go where the last ones
-went, and what a library keeps of a weight is made before anything is timed.
+went, and a library's own form of a weight is made before anything is timed.
 """
 
 import json

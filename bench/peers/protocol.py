@@ -2,9 +2,9 @@
 
 The worker sends {"ready": versions}; for each {"steps": N} it answers
 {"seconds": [...], "losses": [...]}, with "planned" beside them if the library
-says how many bytes it plans to take; at end of input it leaves. What fails is
-{"failed": message}, and its traceback goes to stderr. So does whatever else a
-library prints, or it would break the lines.
+says how many bytes it plans to take; at end of input it leaves. A failure is
+{"failed": message}, and its traceback goes to stderr. So does other output of a
+library, or it would break the lines.
 """
 
 import json

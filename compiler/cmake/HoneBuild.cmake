@@ -155,7 +155,7 @@ foreach(name HonePrecompiled HoneTargetsPrecompiled HoneTestsPrecompiled)
   string(REPLACE Hone "" header ${name})
   hone_precompile_mlir(${name} ${header}.h)
 endforeach()
-# What libraries of the compiler's half have; a folder may set another.
+# The precompiled header of the compiler's libraries; a folder may set another.
 set(HONE_LIBRARIES_PRECOMPILED HonePrecompiled)
 
 # hone_optimize(LEVEL FILES...): of a release of the compiler's half, or of tests.
@@ -198,8 +198,8 @@ function(hone_tool name)
 endfunction()
 
 # Machines other than this one to build the runtime for. Clang compiles for all
-# of them and ar packs any ELF object; what may be missing is the machine's C++
-# library, which Debian has in g++-<machine>.
+# of them and ar packs any ELF object; only the machine's C++ library may be
+# missing, which Debian has in g++-<machine>.
 include(CheckCXXSourceCompiles)
 set(HONE_CROSS_TRIPLES "")
 foreach(triple aarch64-linux-gnu)
@@ -249,7 +249,7 @@ else()
 endif()
 
 # hone_cross_flags(TRIPLE): FLAGS, LAUNCHER and SYSTEM of a cross triple. SYSTEM is
-# CMake's name of what the programs run on.
+# CMake's name of the programs' system.
 function(hone_cross_flags triple)
   set(FLAGS --target=${triple} PARENT_SCOPE)
   set(LAUNCHER "" PARENT_SCOPE)
@@ -349,7 +349,7 @@ endfunction()
 function(hone_unit_test name)
   cmake_parse_arguments(ARG "WITHOUT_LLVM" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  # A test's time is that of what it calls, and of being compiled.
+  # A test spends its time in the code that it calls, and in being compiled.
   hone_optimize(0 ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} gtest gtest_main
                         Threads::Threads)

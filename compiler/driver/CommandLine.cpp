@@ -94,8 +94,8 @@ static Status takeOutputError() {
 }
 
 namespace {
-/// While it lives, a standard stream goes to memory: LLVM's parser writes there
-/// what it finds, in its own words.
+/// While it lives, a standard stream goes to memory: LLVM's parser writes its
+/// messages there, in its own words.
 class HeldStream {
 public:
   HeldStream(int stream, llvm::raw_ostream &writer)

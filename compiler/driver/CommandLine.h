@@ -15,12 +15,12 @@ namespace hone {
 /// pipe, only the write fails. Output is checked at exit.
 void beginTool();
 
-/// What goes to standard output is checked when the tool ends: 74, unless the
-/// reader of a pipe has gone, which had enough. beginTool() calls it.
+/// Standard output is checked when the tool ends: 74, unless the reader of a
+/// pipe has gone, which had enough. beginTool() calls it.
 void checkOutputAtExit();
 
-/// Signals wait while one of these lives: for what would go on writing when the
-/// tool is gone, such as a linker.
+/// Signals wait while one of these lives: for a child that would go on writing
+/// when the tool is gone, such as a linker.
 class SignalsWait {
 public:
   SignalsWait();

@@ -5,7 +5,7 @@
 using namespace hone;
 using llvm::StringRef;
 
-/// What stands in `text` between `before` and the next `after`.
+/// The text between `before` and the next `after`.
 static StringRef between(StringRef text, StringRef before, StringRef after) {
   const size_t begin = text.find(before);
   if (begin == StringRef::npos)
@@ -14,7 +14,7 @@ static StringRef between(StringRef text, StringRef before, StringRef after) {
   return text.take_front(text.find(after));
 }
 
-/// What an option takes whose type LLVM says in `said`.
+/// The kind of value that an option takes; LLVM names its type in `said`.
 static std::string expectationOf(StringRef said) {
   if (said.contains("uint argument"))
     return "expects a whole number from 0 to " + std::to_string(UINT32_MAX) +
@@ -27,7 +27,7 @@ static std::string expectationOf(StringRef said) {
   return "expects another value than ";
 }
 
-/// What LLVM says of an option that it knows.
+/// LLVM's complaint about an option that it knows, in our words.
 static std::string problemOf(StringRef said) {
   if (said.starts_with("requires a value"))
     return "expects a value but got none";

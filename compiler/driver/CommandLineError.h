@@ -18,9 +18,9 @@ Status commandLineError(llvm::StringRef command, llvm::StringRef usage,
                         llvm::StringRef said);
 
 /// Of the arguments of `command` (without the tool's name): none may be empty,
-/// since an empty text would stand for a default that nobody asked for. What
-/// follows the first that is no option is another program's if `passesOn`, and
-/// so is what follows `--`. Errors: WrongOption.
+/// since an empty text would stand for a default that nobody asked for.
+/// Arguments after `--` are another program's, and with `passesOn` those after
+/// the first that is no option, too. Errors: WrongOption.
 Status checkEmptyArguments(const std::string &command,
                            const std::vector<std::string> &arguments,
                            bool passesOn);

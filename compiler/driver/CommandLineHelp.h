@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// The help of a tool or a command, of what LLVM's parser `said`: its rows, in
+/// The help of a tool or a command, made from LLVM's own, `said`: its rows, in
 /// the columns of all our programs. Other text is returned unchanged.
 std::string commandLineHelp(llvm::StringRef said);
 

@@ -1,7 +1,7 @@
 //===- Compile.cpp - From a spec to a training binary ---------------------===//
 //
-// compile() at the end reads as the table of contents: which programs there
-// are, what each is compiled to (CompilePhases.h), and where that is written.
+// compile() at the end reads as the table of contents: the programs, the phases
+// of each (CompilePhases.h), and the files that are written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ static Status emitFile(CompileSession &session, const Compiled &program,
   return Status::ok();
 }
 
-/// What a program writes a model with, if its result is one.
+/// The blocks from which a program writes its result, if that is a model.
 static Result<std::vector<WeightBlock>>
 modelBlocks(const Compiled &program, const WeightIndex &tensors) {
   const Spec &spec = program.planned.spec;
@@ -147,7 +147,7 @@ static void noteOtherMachine(const CompileRequest &request,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the programs of a model are made of beside its IR.
+/// The inputs of a model's programs beside its IR.
 struct ModelInputs {
   std::vector<std::string> archives; ///< to link with
   ModelSources sources;
@@ -197,7 +197,7 @@ static Result<ModelInputs> findInputs(CompileSession &session, const Spec &spec,
   return inputs;
 }
 
-/// What the compiler itself makes of `program`, with what is printed of it.
+/// Lowers `program`, and prints its plan or IR if asked to.
 static Status lowerAndPrint(CompileSession &session, Compiled &program) {
   const CompileRequest &request = session.request;
   HONE_TRY(lowerProgram(session, program));
@@ -295,7 +295,7 @@ static std::vector<std::string> endsOf(const Spec &spec) {
   return ends;
 }
 
-/// What makes each program: its folder, and how the model is cut.
+/// A request for each program: its folder, and how the model is cut.
 static std::vector<CompileRequest>
 requestsOfPrograms(const CompileRequest &request, const Spec &spec) {
   std::vector<CompileRequest> parts;
@@ -373,7 +373,7 @@ Status hone::compile(const CompileRequest &request) {
   for (const std::string &note : spec.notes)
     llvm::errs() << "note: " << note << "\n";
   if (request.selfCheck)
-    spec.train.modules = 1; // what is checked is of the whole model
+    spec.train.modules = 1; // the whole model is checked
   const bool isCut = spec.hasPrograms() && !request.selfCheck;
   const bool isPipeline = isCut && spec.train.modules > 1;
   const std::vector<std::string> names = spec.programs();

@@ -15,7 +15,7 @@
 namespace hone {
 
 enum class Artifact { Mlir, Llvm, Assembly, Object, Binary };
-/// What a binary does, and what it is called in its folder.
+/// The purpose of a binary, and its name in its folder.
 enum class Program { Train, Generate };
 inline std::string nameOf(Program program) {
   return program == Program::Generate ? "generate" : "train";
@@ -80,7 +80,7 @@ Status compile(const CompileRequest &request);
 struct LoadedProgram {
   std::string name; ///< as a part of the spec; empty: it has all of the model
   LoadedModule module;
-  /// What the plan thinks of a step of one batch, by block: seconds.
+  /// The plan's estimate of a step of one batch, by block: seconds.
   std::map<std::string, double> blockSeconds;
 };
 

@@ -87,8 +87,8 @@ static void setOptions(StepOptions &options, const CompileRequest &request,
       request.stepOptions); // which says what is wrong
 }
 
-/// What decides what crosses between programs: not the program itself, nor
-/// tiles.
+/// The options that decide which values cross between programs: not the program
+/// itself, nor tiles.
 static std::string seamOf(const StepOptions &options, const Planned &planned) {
   StepOptions own;
   own.copyOptionValuesFrom(options);
@@ -204,7 +204,7 @@ static Status checkDerivatives(CompileSession &session,
   return report.status(imported.spec.model);
 }
 
-/// What `residuals: planned` stands for.
+/// Settles `residuals: planned`.
 static Result<Planned> plan(CompileSession &session, const SettledSpec &settled,
                             const Imported &imported, Program program) {
   Planned planned{program, imported.spec, {}};

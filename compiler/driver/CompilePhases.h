@@ -1,8 +1,8 @@
 //===- CompilePhases.h - One program through the phases -------------------===//
 //
-// Each phase is a function of what the phases before it returned. The plan and
-// the description are read from the placed module: lowering erases what they
-// read.
+// Each phase is a function of the results of the phases before it. The plan and
+// the description are read from the placed module, since lowering erases their
+// sources.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ namespace hone {
 /// all programs at once, so those that are derived alike need it once.
 using Seams = std::set<std::string>;
 
-/// What all stages of one run of the compiler share.
+/// State that all stages of one run of the compiler share.
 struct CompileSession {
   CompileSession(const CompileRequest &request, Seams &seams);
   ~CompileSession();
@@ -47,16 +47,16 @@ struct CompileSession {
 
 /// A model and its loss, after phase Import.
 struct Imported {
-  Spec spec; ///< with what the model decided
+  Spec spec; ///< with the model's decisions
   ModelIdentity identity;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::optional<WeightIndex> tensors; ///< if they were to be found
 };
 
-/// What the passes from phase Derive on do.
+/// The choices for the passes from phase Derive on.
 struct Planned {
   Program program;
-  Spec spec; ///< with what the plan decided
+  Spec spec; ///< with the plan's decisions
   std::optional<PlannedStep> step;
 };
 

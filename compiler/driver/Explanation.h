@@ -17,7 +17,7 @@ struct Explanation {
   llvm::StringRef title, text;
 };
 
-/// A group of kinds: `prefix` is what their codes begin with.
+/// A group of kinds: their codes begin with `prefix`.
 struct ExplanationGroup {
   llvm::StringRef prefix, title;
 };

@@ -1,7 +1,7 @@
 //===- PassRun.h - Passes run with a reproducer ---------------------------===//
 //
-// The meaning of a failed pass depends on who wrote the module: one from a
-// user's .mlir file may be wrong, one from an importer may not.
+// The meaning of a failed pass depends on the author of the module: a user's
+// .mlir file may be wrong, an importer's module may not.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- PhaseTimes.h - Where a compilation's time goes ---------------------===//
 //
-// What `honec --timing` prints after the passes of each phase.
+// The lines of `honec --timing` after the passes of each phase.
 //
 //===----------------------------------------------------------------------===//
 

@@ -117,7 +117,7 @@ static bool runSilently(ModuleOp module,
 }
 
 ModuleOp PlanJudge::derive(const StepPlan &plan, const StepOptions &planned) {
-  // What one height of tiles asks for and the next asks for again, with about
+  // Derived modules that are kept for the next height of tiles, with about
   // 2,048 layers in all: a deep model's modules are large.
   const auto mostKept = static_cast<size_t>(
       std::clamp<int64_t>(2048 / std::max<int64_t>(layers, 1), 1, 64));
@@ -229,7 +229,7 @@ bool PlanJudge::findSizes(const StepPlan &plan) {
 }
 
 static std::string inMebibytes(int64_t bytes) {
-  // Rounded up: a budget of what is printed must be enough.
+  // Rounded up: the printed number must be enough as a budget.
   int64_t hundredths = llvm::divideCeil(bytes * 100, int64_t(1) << 20);
   std::string fraction = std::to_string(hundredths % 100);
   return std::to_string(hundredths / 100) + "." +
@@ -314,7 +314,7 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
 Result<PlannedStep> PlanSearch::find() {
   bool hasResident = request.resident.isBytes();
   bool hasMemory = request.memory.isBytes();
-  // Both budgets as one: what is mapped counts as far as it exceeds the
+  // Both budgets as one: mapped memory counts as far as it exceeds the
   // difference.
   int64_t budget =
       hasMemory ? request.memory.bytes() : request.resident.bytes();

@@ -24,8 +24,8 @@ struct PlannedStep {
   StepPlan plan;
   int64_t layers; ///< that have a forward and a backward apart
   bool streams;   ///< hone-stream-weights runs
-  /// What finding it took: plans that were placed, and of those lowered for the
-  /// size of a thread's scratch and of tables.
+  /// Numbers of plans that the search placed, and of those that it also lowered
+  /// for the size of a thread's scratch and of tables.
   int64_t placed = 0, sized = 0;
   /// The largest train.selection_ratio with which there is a plan, if that was
   /// to be found.
@@ -35,13 +35,13 @@ struct PlannedStep {
   int64_t smallestBytes = 0;
 };
 
-/// What a plan may be, from the spec.
+/// The limits of a plan, from the spec.
 struct PlanRequest {
   rt::Settings settings;      ///< of methods
   const rt::Budget &memory;   ///< see MemoryPlan::budgeted
   const rt::Budget &resident; ///< Bytes, or nothing is asked for
   bool mayRound;   ///< block inputs and inner values may be kept in bfloat16
-  bool mayOffload; ///< what layers leave may rest in a file
+  bool mayOffload; ///< the residuals of layers may rest in a file
   enum class Streaming { Never, Always, Planned } streaming;
   /// Where the budgets are from, for messages.
   std::string memoryPlace, residentPlace;
@@ -58,7 +58,7 @@ struct PlanRequest {
 ///  * no budget: the smallest peak among plans whose time is at most 1.05 times
 ///    that of `residuals: mesp`.
 ///
-/// `options` are those of the spec; what the plan decides is ignored.
+/// `options` are those of the spec; those that the plan decides are ignored.
 /// Errors: Usage for a budget that no plan keeps, naming the smallest that one
 /// does.
 Result<PlannedStep> planStep(mlir::ModuleOp module, const PlanRequest &request,

@@ -1,7 +1,7 @@
 //===- Registration.cpp - The one list of what the tools know -------------===//
 //
-// What the tools parse, and nothing "to be safe": registering everything costs
-// start-up time and hides missing dependentDialects.
+// Only what the tools parse, and nothing "to be safe": registering everything
+// costs start-up time and hides missing dependentDialects.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// Dialects that a model, or the IR of any phase, may be written in, with what
-/// is needed to translate them to LLVM IR.
+/// Dialects that a model, or the IR of any phase, may be written in, with the
+/// interfaces that translate them to LLVM IR.
 void registerDialects(mlir::DialectRegistry &registry);
 
 /// Every pass and pipeline, by its flag: hone's, and the few of MLIR's that

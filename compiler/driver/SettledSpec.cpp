@@ -79,8 +79,8 @@ static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
           "x86-64-v4, features: [+avx512bf16]}");
 }
 
-/// How long a text may be, and what ends it; the rest of the spec becomes that
-/// of a model without training.
+/// Settles the length of a text, and its ends; the rest of the spec becomes
+/// that of a model without training.
 static Status settleGeneration(SettledSpec &settled) {
   Spec &spec = settled.spec;
   const HuggingFaceModel *model = settled.model.get();

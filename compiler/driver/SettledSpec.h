@@ -35,7 +35,7 @@ struct SettledSpec {
 /// UnknownTarget, naming the key that is wrong; TargetLacksProducts.
 Result<SettledSpec> settleSpec(Spec given, Program program);
 
-/// `spec` with what the model decided.
+/// `spec` with the model's decisions.
 Spec settleModel(Spec spec, rt::LoraSettings lora, rt::WeightSettings weights);
 
 /// `spec` with the ranges of its parts, if it has any, as they are written in
@@ -45,7 +45,7 @@ Spec settleParts(Spec spec, int64_t layers);
 /// `spec` with the ratio that was planned, if that was to be found.
 Spec settlePlan(Spec spec, std::optional<double> selectionRatio);
 
-/// `spec` with what a program that was compiled for `target` computes with;
+/// `spec` with the arithmetic of a program that was compiled for `target`;
 /// `rounding`: see describeRounding.
 Spec settleProgram(Spec spec, const Target &target, std::string rounding);
 

@@ -19,7 +19,7 @@ public:
                llvm::cl::cat(category),
                llvm::cl::desc("short for --set target=...")) {}
 
-  /// What they override, in order.
+  /// Their overrides, in order.
   std::vector<SpecOverride> overrides() const {
     std::vector<SpecOverride> found(set.begin(), set.end());
     if (target.getNumOccurrences())

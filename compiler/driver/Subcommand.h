@@ -16,8 +16,8 @@ public:
   /// Whether it was given; known after parsing.
   explicit operator bool() const { return bool(command); }
 
-  /// Before parsing: of the command that argv[1] names, help shows only what is
-  /// its own.
+  /// Before parsing: help shows only the own options of the command that
+  /// argv[1] names.
   void showOwnHelp(int argc, char **argv) {
     if (argc > 1 && llvm::StringRef(argv[1]) == command.getName())
       llvm::cl::HideUnrelatedOptions(category, command);

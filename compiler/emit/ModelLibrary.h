@@ -24,11 +24,11 @@ inline constexpr const char *libraryFunctions[] = {
     "hone_evaluate",      "hone_write_adapter", "hone_close",
     "hone_generate",      "hone_tokenize",      "hone_detokenize"};
 
-/// What the files and symbols of a library are called.
+/// The names of a library's files and symbols.
 struct ModelLibrary {
   std::string name; ///< of letters, digits and _
 
-  /// After the folder, with _ for what C names cannot have.
+  /// Named after the folder, with _ for characters that C names cannot have.
   static ModelLibrary inFolder(llvm::StringRef folder);
 
   std::string archive() const { return "lib" + name + ".a"; }

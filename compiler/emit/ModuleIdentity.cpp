@@ -13,7 +13,7 @@
 using namespace hone;
 using namespace mlir;
 
-/// What a person can compare: names are for the digest.
+/// True for values that a person can compare: names are for the digest.
 static bool isFigure(Attribute attribute) {
   return !isa<StringAttr, SymbolRefAttr, TypeAttr>(attribute);
 }

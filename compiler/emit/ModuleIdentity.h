@@ -1,8 +1,7 @@
 //===- ModuleIdentity.h - What decides the numbers of a compiled module ---===//
 //
 // Read from the IR and not from specs and configurations, so that nothing is
-// forgotten: whatever a new key or family changes in the mathematics, it
-// changes there.
+// forgotten: a new key or family that changes the mathematics changes the IR.
 //
 //===----------------------------------------------------------------------===//
 

@@ -76,7 +76,7 @@ static uint64_t arenaBytes(ModuleOp module, unsigned placement) {
                       HoneDialect::getFewerArenaBytesAttrName(), placement);
 }
 
-/// What a run that uses the region needs of the arena: all of it, or more where
+/// Bytes that a run which uses the region needs: the whole arena, or more where
 /// the region is after it.
 static uint64_t regionEnd(ModuleOp module, StringRef name,
                           unsigned placement = 0) {
@@ -102,7 +102,7 @@ describePlacements(ModuleOp module, const OffsetTable &offsets) {
   return placements;
 }
 
-/// What optimizers keep beside theta.
+/// The states that optimizers keep beside theta.
 static std::vector<SlotDescription> describeStates(ModuleOp module) {
   std::vector<SlotDescription> states;
   for (RegionOp region : module.getOps<RegionOp>())
@@ -167,7 +167,8 @@ hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
   return description;
 }
 
-/// What a run is apart from its settings and data, which the runtime knows.
+/// The identity of a run without its settings and data, which the runtime
+/// knows.
 static std::string identityJson(const ModelIdentity &model,
                                 const std::string &layout,
                                 const std::string &sourceHash) {

@@ -40,8 +40,8 @@ describeWeights(const ParameterTable &parameters);
 std::vector<ScheduleDescription> describeSchedules(mlir::ModuleOp module,
                                                    const OffsetTable &offsets);
 
-/// The JSON that is embedded in the binary, with what the keys of `spec` stand
-/// for; its keys are documented in runtime/README.md.
+/// The JSON that is embedded in the binary, with the settled values of `spec`;
+/// its keys are documented in runtime/README.md.
 std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                              const ParameterTable &parameters,
                              const MemoryPlan &plan,

@@ -37,7 +37,7 @@ static constexpr const char *kTemporary = ".tmp-";
 
 namespace {
 
-/// What programs know of a weights file.
+/// The facts that programs know of a weights file.
 struct PackedWeights {
   std::string digests; ///< see ModuleDescription
   uint64_t bytes = 0;
@@ -122,10 +122,10 @@ static Status writeLibrary(ProgramFolder &folder,
   return link(folder, library.shared(), request, times);
 }
 
-/// What honec left in `folder` that was killed while it wrote, by the name of
-/// the file that it was to be, or had been, with the sign that follows it: no
-/// process has the number that ends the name, and nobody has written it for a
-/// minute, as one on another machine would.
+/// Files that a honec which was killed while it wrote has left in `folder`, by
+/// the name that they were to have, or had, with the sign that follows it. No
+/// process has the number that ends such a name, and the file was not written
+/// for a minute: a process on another machine would write it.
 static std::multimap<std::string, std::string>
 findAbandoned(const std::string &folder) {
   namespace fs = llvm::sys::fs;

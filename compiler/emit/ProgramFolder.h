@@ -14,8 +14,8 @@
 
 namespace hone {
 
-/// A program of a folder: its module, lowered, and what that says of itself,
-/// but for the weights.
+/// A program of a folder: its lowered module, and the module's description,
+/// without the weights.
 struct FolderProgram {
   std::string name;
   mlir::ModuleOp module;

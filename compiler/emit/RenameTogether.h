@@ -26,7 +26,7 @@ struct Rename {
 
 /// Makes each `from` durable and renames it to its `to`, in order. If one
 /// cannot be, each `to` is again the file that it was, or absent if it was
-/// absent; what is left of `from` stays for the caller to remove. Signals wait
+/// absent; the rest of `from` stays for the caller to remove. Signals wait
 /// meanwhile; SIGKILL between two renames leaves the old file aside, as
 /// "<to>.old-<pid>", for the next writeFolder to remove.
 /// Errors: CannotCreate, IoError.

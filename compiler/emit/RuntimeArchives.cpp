@@ -1,7 +1,7 @@
 //===- RuntimeArchives.cpp - The half that every training binary shares ---===//
 //
-// main() comes first, the core last: a linker takes from an archive only what
-// it already misses, and no archive needs one in front of it.
+// main() comes first, the core last: a linker takes from an archive only the
+// symbols that it already misses, and no archive needs one in front of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 using namespace hone;
 
-/// What brings the archives for `toolchain`; empty: this machine.
+/// The command that brings the archives for `toolchain`; empty: this machine.
 static std::string remedy(llvm::StringRef toolchain) {
   if (toolchain.empty())
     return "give its folder with --runtime-dir";

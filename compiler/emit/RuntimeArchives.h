@@ -16,7 +16,7 @@
 
 namespace hone {
 
-/// What the archives are linked for.
+/// The kind of file that the archives are linked into.
 enum class RuntimeUse { Program, ProgramWithTasks, Library };
 
 /// Paths of the runtime's archives for Target::toolchain() below `folder`, in

@@ -39,7 +39,7 @@ private:
   void describeRepeat(RepeatOp repeat, ItemDescription &item) const;
   /// Where the input of a batch is that `op` exchanges.
   hone_piece pieceOf(Operation *op, NamedAttribute input) const;
-  /// False for what is no item: settings, reports, ends of bodies.
+  /// False for an op that is no item: settings, reports, ends of bodies.
   bool describe(Operation *op, ItemDescription &item);
 
   const Schedule &schedule;

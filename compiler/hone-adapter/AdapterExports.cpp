@@ -1,8 +1,8 @@
 //===- AdapterExports.cpp - Adapters for llama.cpp and MLX ----------------===//
 //
 // Both programs compute one scale for all modules from few numbers of the file,
-// so what they would compute is what is checked: an adapter that they would
-// scale otherwise is refused.
+// and this computes it as they do: an adapter that they would scale otherwise
+// is refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +83,7 @@ static Status notInFormat(const std::string &place, const std::string &problem,
 static constexpr const char *mergeInstead =
     "merge it into a model, and convert that";
 
-/// What neither format has, of a model of `family`.
+/// Refuses parts that neither format has, of a model of `family`.
 static Status checkPlain(const PeftAdapter &adapter, const Family &family) {
   if (!adapter.saved().empty()) {
     const SavedTensor &first = adapter.saved().front();
@@ -328,8 +328,8 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
 // MLX
 //===----------------------------------------------------------------------===//
 
-/// mlx-lm adapts `keys` in the last `num_layers` layers, and keeps what the
-/// file does not have as it begins: without effect.
+/// mlx-lm adapts `keys` in the last `num_layers` layers. Adapters that the file
+/// lacks stay as they begin: without effect.
 static Result<std::string> mlxConfig(const PeftAdapter &adapter,
                                      const BaseModel &model) {
   HONE_ASSIGN(int64_t layers, layersIn(model));

@@ -16,12 +16,12 @@ struct ExportRequest {
   rt::Dtype dtype = rt::Dtype::F32;
 };
 
-/// What was written, for a person.
+/// A summary of the written file, for a person.
 struct ExportSummary {
   uint64_t modules = 0;
   int64_t rank = 0;
   double scale = 0; ///< of B A, as the other program will compute it
-  std::string note; ///< what could not be checked, or ""
+  std::string note; ///< the facts that could not be checked, or ""
 
   /// Says so of `output`; the note goes to the standard error stream.
   void print(const std::string &output) const;

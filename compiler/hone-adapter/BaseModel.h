@@ -35,7 +35,7 @@ public:
   void load(uint64_t first, uint64_t count, double *values) const;
   /// The number that stands for element `index` of a matrix in groups.
   unsigned packed(uint64_t index) const;
-  /// Lets go of what load() read.
+  /// Lets go of the bytes that load() read.
   void release(uint64_t first, uint64_t count) const;
 };
 
@@ -60,8 +60,8 @@ public:
   /// its family has it, else whether the files have no head. Errors: BadConfig.
   Result<bool> tiesEmbeddings() const;
 
-  /// The table that a tied head has, and what the files leave out before it:
-  /// the name of the model's body where they are of the body alone.
+  /// The table that a tied head has, and the prefix that the files leave out
+  /// before it: the name of the model's body where they are of the body alone.
   struct TiedTable {
     std::string name, leftOut;
   };
@@ -90,8 +90,8 @@ private:
   std::optional<Quantization> groups;
 };
 
-/// config.json's integer `key`, or 0. Errors: BadData for what is no integer
-/// from 1 to 2^31 - 1.
+/// config.json's integer `key`, or 0. Errors: BadData for a value that is no
+/// integer from 1 to 2^31 - 1.
 Result<int64_t> sizeIn(const BaseModel &model, const char *key);
 
 } // namespace hone

@@ -54,7 +54,7 @@ static std::string text(const rt::ModuleNumbers &pattern) {
   return "{" + llvm::join(items, ", ") + "}";
 }
 
-/// What the parts of one adapter have alike, by its key.
+/// The settings that all parts of one adapter must share, by their keys.
 static std::vector<std::pair<std::string, std::string>>
 settingsOf(const rt::AdapterConfig &config) {
   auto truth = [](bool is) { return is ? "true" : "false"; };

@@ -1,6 +1,6 @@
 //===- MergeModel.cpp - A model with an adapter in its weights ------------===//
 //
-// What becomes of each tensor is decided, and checked, before the first byte is
+// The fate of each tensor is decided, and checked, before the first byte is
 // written. Chunks are computed on all cores and written in order.
 //
 //===----------------------------------------------------------------------===//
@@ -34,14 +34,14 @@ using llvm::StringRef;
 using rt::Dtype;
 using rt::Json;
 
-/// What is computed before it is written.
+/// Elements that are computed before they are written.
 static constexpr uint64_t chunkElements = 64 * UpdatedMatrix::pieceElements;
 
 static constexpr const char *indexName = "model.safetensors.index.json";
 
 namespace {
 
-/// What becomes of a tensor of the output.
+/// A tensor of the output, and how it is made.
 struct Output {
   enum Kind {
     Copied,  ///< byte for byte
@@ -87,8 +87,9 @@ private:
   Status writeTensor(rt::SafetensorsWriter &writer, const rt::TensorInfo &to);
   Status writeMatrix(rt::SafetensorsWriter &writer, const rt::TensorInfo &to,
                      const Output &output);
-  /// How much of the update of `name` is left in what was `written` as `kind`,
-  /// and `asIf` that were quantised as the request says.
+  /// Reports how much of the update of `name` survives in the tensor that was
+  /// `written` as `kind`, and in one (`asIf`) that is quantised as the request
+  /// says.
   void reportSurvival(const std::string &name, const std::string &kind,
                       const Survival &written, const Survival &asIf);
   Status writeFloats(rt::SafetensorsWriter &writer, const rt::SafetensorsFile &,
@@ -113,7 +114,8 @@ private:
   bool isTied = false;
   std::optional<BaseModel::TiedTable> tiedTable;
   bool untiesHead = false;
-  /// What names of the files get: with a head they are of more than the body.
+  /// The prefix that names of the files get: with a head they are of more than
+  /// the body.
   std::string prefix;
   int64_t vocabulary = 0; ///< 0: config.json does not say
   MergeReport report;
@@ -242,7 +244,7 @@ Status Merger::checkMeasured(const BaseMatrix &matrix,
 
 std::vector<std::string> Merger::names() const {
   std::vector<std::string> names = model.weights().names();
-  if (untiesHead) { // whatever they held of it was not read
+  if (untiesHead) { // the files' own head was not read
     llvm::erase_if(names, [](StringRef name) {
       return name.starts_with((StringRef(headModule) + ".").str());
     });

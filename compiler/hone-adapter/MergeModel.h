@@ -17,7 +17,8 @@ struct MergeRequest {
   std::optional<rt::Dtype> dtype;
   /// A matrix in groups is written in groups.
   bool keepsGroups = false;
-  /// Measures float matrices as if they were stored so, beside what is written.
+  /// Measures float matrices as if they were stored so, beside the written
+  /// form.
   std::optional<Grouping> measured;
 };
 

@@ -1,8 +1,8 @@
 //===- PeftAdapter.h - An adapter as updates of weights -------------------===//
 //
-// What PEFT wrote, by module: W + scale B A, or a whole tensor where the
-// adapter has one (modules_to_save, bias). Nothing is read before it is
-// checked; what does not fit a model is found where the model is.
+// PEFT's updates by module: W + scale B A, or a whole tensor where the adapter
+// has one (modules_to_save, bias). Nothing is read before it is checked; a
+// module that does not fit a model is found where the model is.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 //===- RoundedStore.cpp - Doubles as elements of a file -------------------===//
 //
-// A double is first rounded to odd with more bits than the result has: what is
-// inexact ends in a one, which is no tie. The second rounding then is right.
+// A double is first rounded to odd with more bits than the result has: an
+// inexact one ends in a one, which is no tie. The second rounding then is
+// right.
 //
 //===----------------------------------------------------------------------===//
 

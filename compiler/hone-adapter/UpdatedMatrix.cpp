@@ -13,7 +13,7 @@ using namespace hone;
 using rt::Dtype;
 
 //===----------------------------------------------------------------------===//
-// What survives
+// Survival
 //===----------------------------------------------------------------------===//
 
 void Survival::add(double d, double s, bool isChanged) {

@@ -1,8 +1,8 @@
 //===- UpdatedMatrix.h - A matrix with its adapter added ------------------===//
 //
 // W + scale B A, or with DoRA each of its rows at the length that is its
-// magnitude, in double, element by element, and what of it is left when it
-// is stored in few bits. Pieces are independent of each other, so no number of
+// magnitude, in double, element by element, and the part of the update that
+// survives in few bits. Pieces are independent of each other, so no number of
 // threads changes a byte.
 //
 //===----------------------------------------------------------------------===//
@@ -19,13 +19,13 @@
 
 namespace hone {
 
-/// What storing W + d instead of W changed, beside the update d that was
-/// asked for: s = Q(W + d) - Q(W).
+/// The change of the stored matrix, s = Q(W + d) - Q(W), beside the update d
+/// that was asked for.
 ///
 /// survives() is the length of s along d in lengths of d, <s, d> / <d, d>: 1
-/// is all of it, 0 none, and what rounding adds in other directions does not
-/// count. That is error(), |s - d| / |d|: rounding is noise to the update, and
-/// can be many times its size while all of it survives.
+/// is all of it, 0 none, and the part that rounding adds in other directions
+/// does not count. That is error(), |s - d| / |d|: rounding is noise to the
+/// update, and can be many times its size while all of it survives.
 struct Survival {
   double dd = 0, sd = 0, ee = 0;      ///< <d, d>, <s, d>, |s - d|^2
   uint64_t changed = 0, elements = 0; ///< stored numbers that are others
@@ -48,8 +48,8 @@ public:
   static constexpr uint64_t pieceElements = 1 << 14;
 
   /// `update` may be null. With `isTransposed` the matrix is [in, out].
-  /// `factors` are DoRA's of this update: what an earlier call left there, or
-  /// empty, which costs a pass over the matrix. Errors: as PeftAdapter::read.
+  /// `factors` are DoRA's of this update: an earlier call's, or empty, which
+  /// costs a pass over the matrix. Errors: as PeftAdapter::read.
   static Result<UpdatedMatrix> create(BaseMatrix base,
                                       const PeftAdapter &adapter,
                                       const LowRankUpdate *update,
@@ -59,8 +59,8 @@ public:
   const BaseMatrix &base() const { return matrix; }
   bool isUpdated() const { return rank > 0; }
 
-  /// What a piece is stored as, `to` being of `dtype`. False if a number that
-  /// was finite is not any more.
+  /// Stores a piece to `to`, which is of `dtype`. False if a number that was
+  /// finite is not any more.
   bool store(uint64_t first, uint64_t count, rt::Dtype dtype, char *to,
              Survival *survival) const;
 

@@ -26,7 +26,7 @@ const auto dtypes = cl::values(clEnumValN(Dtype::F32, "float32", "4 bytes"),
 enum class Bits { None = 0, Four = 4, Eight = 8 };
 enum class Group { Of32 = 32, Of64 = 64, Of128 = 128 };
 
-/// What every command has that takes a model.
+/// The options of every command that takes a model.
 struct Command : Subcommand {
   Command(const char *name, const char *help, const char *output,
           const char *outputHelp)

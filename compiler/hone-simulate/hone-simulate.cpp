@@ -116,7 +116,7 @@ struct Given {
   std::string value;
 };
 
-/// What options say of a program's times.
+/// A program's times, from the options.
 struct GivenTimes {
   std::optional<std::string> profile; ///< its path; none: the plan's estimate
   double speed = 1;
@@ -126,7 +126,8 @@ using Profiles = std::map<std::string, Profile>; ///< by path
 
 } // namespace
 
-/// What `option` gives each program: by its name, or else without one.
+/// The values of `option` for each program: given by its name, or else without
+/// one.
 static Result<std::vector<std::optional<Given>>>
 givenTo(const std::vector<std::string> &programs,
         const cl::list<std::string> &option) {
@@ -223,7 +224,8 @@ static Result<std::vector<std::string>> programNames(const Spec &spec,
   return std::move(names);
 }
 
-/// What the plan estimates, by the launches of a step of one batch.
+/// Takes times from the plan's estimates, by the launches of a step of one
+/// batch.
 static Status estimate(const std::vector<LoadedProgram> &loaded,
                        SimulationRequest request,
                        std::vector<SimulatedProgram> &programs) {

@@ -33,7 +33,7 @@ static Status cannotStart(const std::string &path, int error) {
       "check that programs may run from its file system, or set HONE_CACHE");
 }
 
-/// What the program does with a write to a closed pipe is its own affair.
+/// The program decides by itself how it takes a write to a closed pipe.
 static void restoreWriteSignals() {
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);

@@ -14,9 +14,9 @@ namespace hone {
 Status becomeProgram(const std::string &path,
                      const std::vector<std::string> &arguments);
 
-/// Runs the program and waits. A signal to end goes to the program, which says
-/// what follows from it. Returns its exit code, 128 + N if signal N ended it.
-/// Errors: CannotRead.
+/// Runs the program and waits. A signal to end goes to the program, which
+/// reports it. Returns its exit code, 128 + N if signal N ended it. Errors:
+/// CannotRead.
 Result<int> runProgram(const std::string &path,
                        const std::vector<std::string> &arguments);
 
@@ -24,8 +24,8 @@ struct ProgramOutput {
   int code = 0; ///< as runProgram() has it
   std::string text;
 };
-/// The same, with what it writes to standard output; what it says to people
-/// is dropped. Errors: CannotRead.
+/// The same, and returns its standard output; its standard error is dropped.
+/// Errors: CannotRead.
 Result<ProgramOutput> captureProgram(const std::string &path,
                                      const std::vector<std::string> &arguments);
 

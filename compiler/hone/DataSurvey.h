@@ -1,7 +1,7 @@
 //===- DataSurvey.h - A data file as a model's tokens ---------------------===//
 //
-// Reads a file exactly as train will, before anything is compiled: a length is
-// chosen by what is in it.
+// Reads a file exactly as train will, before anything is compiled: its samples
+// decide the length.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ struct DataReading {
   bool skipUnusable = false; ///< --skip-unusable
 
   std::vector<std::string> options() const;
-  /// What `options`, of train, say of it.
+  /// The reading that `options`, of train, ask for.
   static DataReading among(llvm::ArrayRef<std::string> options);
 };
 
@@ -89,7 +89,7 @@ public:
   }
 
 private:
-  /// What the tokenizer is a view of, which does not move.
+  /// The text that the tokenizer is a view of; it does not move.
   struct Text {
     std::string table, chat;
     std::optional<rt::Tokenizer> tokenizer;

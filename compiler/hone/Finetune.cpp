@@ -1,7 +1,7 @@
 //===- Finetune.cpp - From a model and data to a run ----------------------===//
 //
-// What was chosen is written to the output before anything else, so that the
-// same command goes on with the same run whatever the machine has free then.
+// The choices are written to the output before anything else, so that the same
+// command goes on with the same run, however much memory is free then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ struct Chosen {
 };
 } // namespace
 
-/// A line of what is printed before the run.
+/// Prints a line before the run.
 static void say(const char *label, const std::string &text) {
   llvm::outs() << llvm::formatv("{0,-13}{1}\n", label, text);
 }
@@ -76,7 +76,7 @@ static void sayLengths(const Chosen &chosen) {
                     lengths.percentile(0.99), lengths.longest()));
 }
 
-/// What follows `name` in `options`, options of train.
+/// The value after `name` in `options`, options of train.
 static std::optional<std::string>
 valueOf(const std::vector<std::string> &options, StringRef name) {
   std::optional<std::string> found;
@@ -174,7 +174,7 @@ static int64_t lengthOf(const RunChoice &choice,
   return optionOf(options, "--max-seq-length", length);
 }
 
-/// What `overrides` say of it, as the spec will have it.
+/// The chat template of `overrides`, as the spec will have it.
 static std::string chatTemplateOf(const std::vector<SpecOverride> &overrides) {
   std::string found = "model";
   for (const SpecOverride &each : overrides)
@@ -202,7 +202,7 @@ static Result<Chosen> choose(const std::string &modelFolder,
     for (StringRef line : linesOf(survey.data().notes()))
       say("", line.str());
   }
-  // Whether they go together is seen with what is chosen beside them.
+  // Whether they go together is checked later, with the choices beside them.
   if (const Result<Spec> asked = readSpec(modelFolder, overrides); asked.isOk())
     for (const std::string &note : asked.value().notes)
       llvm::errs() << "note: " << note << "\n";
@@ -289,8 +289,8 @@ static const rt::Json &placementFor(const rt::Json &plan, int64_t rows) {
   return *smallest;
 }
 
-/// What the plan that was made says of the whole run with `options`, of train.
-/// Without `data` the run goes on, and nothing is said of its time.
+/// Prints the plan's estimates for the whole run with `options`, of train.
+/// Without `data` the run goes on, and its time is left out.
 static void sayPlan(const rt::Json &plan, const Spec &spec,
                     const std::optional<DataFacts> &data,
                     const std::vector<std::string> &options) {
@@ -368,8 +368,8 @@ static void removeRunFolder(const std::string &output) {
   llvm::sys::fs::remove(output); // only when it is empty
 }
 
-/// The same command, given again, says nothing new: what it sets is in the spec
-/// already. Errors: OptionsDisagree for another value, and as readSpec.
+/// The same command, given again, says nothing new: its settings are in the
+/// spec already. Errors: OptionsDisagree for another value, and as readSpec.
 static Status checkOverrides(const Spec &spec, const std::string &path,
                              const std::vector<SpecOverride> &overrides) {
   HONE_ASSIGN(const Spec asked, readRunSpec(path, overrides));
@@ -383,8 +383,8 @@ static Status checkOverrides(const Spec &spec, const std::string &path,
 }
 
 /// That train has the options in `arguments`, which are its own, and reads
-/// their values: said before anything is compiled. What goes together it knows
-/// itself. Errors: WrongOption.
+/// their values, before anything is compiled. Train itself knows which go
+/// together. Errors: WrongOption.
 static Status checkArguments(const Spec &spec,
                              const std::vector<std::string> &arguments) {
   rt::Options known = rt::Options::defaults(spec);
@@ -535,7 +535,8 @@ Result<RunSource> hone::sourceOf(const std::string &path) {
   }
   HONE_ASSIGN(const ModelFacts model, ModelFacts::read(path));
   run.source = {model.folder, {}, {Program::Generate}};
-  // What depends on the memory that is free now would compile anew each day.
+  // Choices that depend on the memory that is free now would compile anew each
+  // day.
   for (const ChosenKey &chosen : chooseRun(model, {}, Machine::read()).keys)
     if (chosen.key == "weights.dtype" || chosen.key == "train.max_seq_length")
       run.source.overrides.emplace_back(chosen.key, "hone", chosen.value);

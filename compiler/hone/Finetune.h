@@ -11,7 +11,8 @@
 
 namespace hone {
 
-/// What finetune leaves beside the adapter, and every later command reads.
+/// The spec that finetune leaves beside the adapter, and every later command
+/// reads.
 inline constexpr const char *kRunSpec = "hone.yaml";
 
 struct FinetuneRequest {

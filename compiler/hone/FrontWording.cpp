@@ -62,7 +62,7 @@ static const Words ofData = {
     {"compile a model with", "use a model with"},
 };
 
-/// Of a program that generates text from `source`. What generates may change:
+/// Of a program that generates text from `source`. Its section may change:
 /// training reads nothing of it.
 static Words ofTexts(StringRef source) {
   std::string spec = source.str();

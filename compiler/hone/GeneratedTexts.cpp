@@ -85,7 +85,7 @@ Result<unsigned> hone::addGeneratedTexts(const std::string &folder,
       if (said.code > 128)
         return written; // a signal: the person wants an end
       if (said.code != 0)
-        break; // too long for what was compiled
+        break; // too long for the program
       texts[isAfter] = llvm::StringRef(said.text).rtrim('\n').str();
     }
     if (texts[0].empty() && texts[1].empty())

@@ -45,8 +45,8 @@ Result<std::string> hone::reportOf(const std::string &run) {
 // The form of a line
 //===----------------------------------------------------------------------===//
 
-/// What a value is, a letter each: n a number or null, s a text, b a truth,
-/// l a list of numbers, v what a step's line has of its steps, o an object.
+/// The kinds of a value, a letter each: n a number or null, s a text, b a
+/// truth, l a list of numbers, v a number or three of them, o an object.
 static bool isOf(char letter, const Json &value) {
   const auto isNumbers = [](const Json &list) {
     return list.isArray() && llvm::all_of(list.array(), [](const Json &item) {
@@ -144,7 +144,7 @@ static bool isKnown(llvm::ArrayRef<Json> values) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a browser without scripts shows of a run.
+/// The figures of a run that a browser without scripts shows.
 struct RunFigures {
   double firstLoss = 0, lastLoss = 0, firstEval = 0, lastEval = 0;
   uint64_t steps = 0, evals = 0;
@@ -240,7 +240,7 @@ private:
   }
   Status copy(const rt::ReportEntry &line) {
     row.begin(line.kind, line.step);
-    // What follows the kind and the step is as it was.
+    // The line after the kind and the step stays as it was.
     StringRef rest = line.values;
     rest = rest.drop_front(rest.find(',') + 1);
     const size_t next = rest.find(',');
@@ -297,7 +297,7 @@ Status hone::joinReports(const std::vector<std::string> &runs,
   HONE_TRY(file.write(rt::reportHead(std::to_string(runs.size()) + " runs")));
   Joined joined(file);
   for (size_t i = 0; i < runs.size(); ++i)
-    // Runs of one name are told apart by what was typed.
+    // Runs of one name are told apart by their paths as typed.
     HONE_TRY(joined.add(pages[i].first, named[pages[i].second] > 1
                                             ? runs[i]
                                             : pages[i].second));

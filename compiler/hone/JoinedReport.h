@@ -13,8 +13,8 @@ namespace hone {
 Result<std::string> reportOf(const std::string &run);
 
 /// Writes a page with the data of the reports of `runs`. Nothing of them is
-/// believed: what is no line that train writes is left out and counted.
-/// Errors: CannotRead for what is no report, CannotCreate where `output` is
+/// believed: lines that train does not write are left out and counted. Errors:
+/// CannotRead for a file that is no report, CannotCreate where `output` is
 /// another file than such a page, WriteFailed.
 Status joinReports(const std::vector<std::string> &runs,
                    const std::string &output);

@@ -1,6 +1,6 @@
 //===- LongSamples.h - What a length leaves out ---------------------------===//
 //
-// Said before anything is compiled: what is not seen is not learnt.
+// Printed before anything is compiled: tokens that are not seen are not learnt.
 //
 //===----------------------------------------------------------------------===//
 

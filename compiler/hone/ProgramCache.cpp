@@ -25,7 +25,7 @@ using llvm::StringRef;
 using rt::Json;
 namespace platform = rt::platform;
 
-/// What says that a folder is whole, and what its programs hash to.
+/// The file that marks a folder as whole, and has the hashes of its programs.
 static constexpr const char *kManifest = "manifest.json";
 /// Held while a folder is made.
 static constexpr const char *kLock = "lock";
@@ -241,7 +241,7 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
     return status;
   }
   platform::removeFile((temporary + "/" + kLock).c_str());
-  // What has the name is damaged, or was made meanwhile and is the same.
+  // The folder of that name is damaged, or was made meanwhile and is the same.
   if (!read(programs))
     llvm::sys::fs::remove_directories(programs.folder);
   if (platform::Error error = platform::rename(temporary, programs.folder)) {

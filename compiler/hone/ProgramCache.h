@@ -1,10 +1,10 @@
 //===- ProgramCache.h - Compiled programs that are found again ------------===//
 //
-// A folder for each content: what was compiled, by which compiler, for which
-// processor. It is made under another name and renamed when it is whole, and
-// its programs are hashed before they are used again, so that what an
-// interrupted compilation or a disk has left is never taken. The weights beside
-// them are checked by the program itself.
+// A folder for each combination of model and spec, compiler, and processor. It
+// is made under another name and renamed when it is whole, and its programs are
+// hashed before they are used again, so that the remains of an interrupted
+// compilation, or a disk's errors, are never used. The weights beside them are
+// checked by the program itself.
 //
 //===----------------------------------------------------------------------===//
 

@@ -56,7 +56,7 @@ namespace {
 /// How weights are stored.
 struct Storage {
   const char *dtype;
-  double bytes; ///< of a number, with what a group of them shares
+  double bytes; ///< of a number, with its part of what a group shares
 };
 
 /// Makes a choice, one rule after another.

@@ -1,7 +1,8 @@
 //===- RunChoice.h - A spec for a model, its data and this machine --------===//
 //
-// The rules are pure: what they know is in their arguments. Users who disagree
-// edit the spec that renderSpec() writes, which says why each value stands.
+// The rules are pure: all their knowledge is in their arguments. Users who
+// disagree edit the spec that renderSpec() writes, which says why each value
+// stands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,7 @@ struct RunChoice {
   uint64_t longer = 0; ///< samples that are longer than chosen
 };
 
-/// What 99 % of the samples need, as a max_seq_length is chosen.
+/// The max_seq_length that holds 99 % of the samples, rounded as it is chosen.
 int64_t usualLength(const SampleLengths &lengths);
 
 /// The rules:

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What programs are made from: a spec file, or a model folder alone.
+/// The source of programs: a spec file, or a model folder alone.
 struct ProgramSource {
   std::string spec; ///< a file or a model folder
   std::vector<SpecOverride> overrides;

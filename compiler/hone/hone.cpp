@@ -203,8 +203,8 @@ struct DataCommand : Command {
   }
 };
 
-/// Runs `generate` of a run's folder, a spec or a model; what follows on the
-/// command line is the program's own.
+/// Runs `generate` of a run's folder, a spec or a model; the rest of the
+/// command line is the program's.
 struct GenerateCommand : Command {
   GenerateCommand(const char *name, const char *help,
                   std::vector<std::string> first)

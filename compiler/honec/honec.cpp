@@ -149,7 +149,7 @@ static Artifact artifactOf(Emit emit) {
   }
 }
 
-/// Which programs are written, and as what.
+/// Sets which programs are written, and in which form.
 static void setEmission(CompileRequest &request, Emit emit) {
   request.artifact = artifactOf(emit);
   request.library = emit == Emit::Library || emit == Emit::GeneratingLibrary;

@@ -119,7 +119,7 @@ static void adapt(LinearOp op, const AdapterShape &own, bool isDora) {
 }
 
 namespace {
-/// What of a block trains where a layer runs it.
+/// The trained parts of a block, where a layer runs it.
 struct Trained {
   std::vector<AdapterShape> adapters; ///< of its linear ops, in order
   std::vector<bool> itself;           ///< of its parameters, in order

@@ -20,8 +20,8 @@ namespace hone {
 
 /// Where lora.modules_to_save names the head of `model` or the embedding whose
 /// table it reads, or weights.untie asks for it, gives the head a weight of its
-/// own: copies of the two train apart, as in PEFT, and one that is frozen stays
-/// what it was.
+/// own: copies of the two train apart, as in PEFT, and a frozen one stays
+/// unchanged.
 void untieTrained(mlir::ModuleOp module, const HuggingFaceModel &model,
                   const Spec &spec);
 

@@ -242,7 +242,7 @@ void ConfigReader::takeDropout(llvm::ArrayRef<StringRef> keys) {
 }
 
 //===----------------------------------------------------------------------===//
-// What every family has
+// Keys of every family
 //===----------------------------------------------------------------------===//
 
 std::optional<Quantization> ConfigReader::quantization() {

@@ -52,10 +52,10 @@ public:
   /// Probabilities of dropout, which Transformers applies in training alone.
   /// Hone trains without: one that is not zero is noted.
   void takeDropout(llvm::ArrayRef<llvm::StringRef> keys);
-  /// What a user should know of a config.json that is accepted.
+  /// Notes for the user on a config.json that is accepted.
   const std::vector<std::string> &notes() const { return noteList; }
 
-  /// What MLX wrote of the weights, if anything.
+  /// The quantization that MLX wrote of the weights, if any.
   std::optional<Quantization> quantization();
   /// Settings that no family may change: one element type, no code of the
   /// model's own.

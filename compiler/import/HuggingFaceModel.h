@@ -1,8 +1,8 @@
 //===- HuggingFaceModel.h - A model directory, understood -----------------===//
 //
-// A family (families/) reads its config.json and builds its blocks. What the
-// rest of the compiler must know of a model follows from the built module; here
-// is only what the module does not say.
+// A family (families/) reads its config.json and builds its blocks. The rest of
+// the compiler reads the built module; here are only the facts that the module
+// does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,17 +51,16 @@ public:
   std::string targetModule;          ///< see Family::targetModule
   std::string hubName; ///< "Qwen/Qwen2.5-0.5B"; empty: not in the file
   std::optional<Quantization> quantization; ///< of the files' weights
-  /// What the names of tensors begin with where the files are of the model with
-  /// its head, and do not where they are of the base model alone:
-  /// "transformer.".
+  /// The prefix of the tensors' names where the files are of the model with its
+  /// head, such as "transformer."; files of the base model alone lack it.
   std::string baseModelPrefix;
-  /// What a user should know of the file: dropout that is left out.
+  /// Notes for the user on the file: dropout that is left out.
   std::vector<std::string> notes;
-  /// What the files may hold although the model does not read it.
+  /// Tensors that the files may hold although the model does not read them.
   std::vector<std::string> redundantTensors;
 
-  /// What the files call the tensor `name`: the embedding's table for the
-  /// weight of a head that is tied to it.
+  /// The files' name of the tensor `name`: the embedding's table for the weight
+  /// of a head that is tied to it.
   std::string sourceOf(const std::string &name) const {
     return tiesEmbeddings && name == headWeight ? embeddingModule + ".weight"
                                                 : name;

@@ -1,6 +1,6 @@
 //===- ModelBuilder.h - hone IR in the words of a model -------------------===//
 //
-// What families write their blocks with. Every op's location is the name of
+// Families write their blocks with it. Every op's location is the name of
 // its Hugging Face module or tensor, relative to the layer.
 //
 //===----------------------------------------------------------------------===//

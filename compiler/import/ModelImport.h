@@ -21,8 +21,8 @@ namespace hone {
 
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The spec's, with what the model itself says: in adapter_config.json's
-  /// words, without "all-linear".
+  /// The spec's, completed from the model: in adapter_config.json's words,
+  /// without "all-linear".
   rt::LoraSettings lora;
 };
 
@@ -50,8 +50,8 @@ Result<ImportedModel> parseModel(mlir::MLIRContext &context, const Spec &spec);
 /// Makes a model that trains as a whole one that does not train.
 void freeze(mlir::ModuleOp module);
 
-/// What every id and target of `module` is below: ids index the tables of
-/// embeddings, targets the rows of heads.
+/// The bound below which every id and target of `module` is: ids index the
+/// tables of embeddings, targets the rows of heads.
 int64_t vocabularySize(mlir::ModuleOp module);
 
 } // namespace hone

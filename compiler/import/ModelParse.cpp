@@ -56,8 +56,8 @@ static std::string nameOf(Type element) {
                             : "float32";
 }
 
-/// Every parameter has the element type that the spec computes in, and what
-/// blocks take and give has the spec's own.
+/// Every parameter must have the element type that the spec computes in, and
+/// arguments and results of blocks the spec's own.
 static Status checkElementTypes(const Spec &spec, ModuleOp module) {
   Type expected = activationType(spec, module.getContext());
   Status status = Status::ok();
@@ -95,7 +95,8 @@ static bool trainsItself(ModuleOp module) {
 }
 
 namespace {
-/// What all hone.lora_linear of a file have in common; rank 0: there are none.
+/// The adapter that all hone.lora_linear of a file share; rank 0: there are
+/// none.
 struct WrittenAdapter {
   int64_t rank = 0;
   double scale = 0;
@@ -104,7 +105,7 @@ struct WrittenAdapter {
 };
 } // namespace
 
-/// Which modules are exceptions is what a spec for Hugging Face models says.
+/// Only a spec for a Hugging Face model names modules that are exceptions.
 static Result<WrittenAdapter> findAdapter(const Spec &spec, ModuleOp module) {
   WrittenAdapter adapter;
   Status status = Status::ok();
@@ -134,7 +135,7 @@ static Result<WrittenAdapter> findAdapter(const Spec &spec, ModuleOp module) {
   return adapter;
 }
 
-/// What the spec says of the adapter is what the file has.
+/// The spec's adapter must be the file's.
 static Status checkAdapter(const Spec &spec, ModuleOp module,
                            const WrittenAdapter &adapter) {
   const rt::LoraSettings &lora = spec.lora;

@@ -56,7 +56,7 @@ static Status groupMisfit(const Spec &spec, StorageAttr storage,
       "use smaller groups if they divide it, or weights.dtype bfloat16");
 }
 
-/// What trains is float, in the model's files too.
+/// Trained parameters must be float, in the model's files too.
 static Status checkTrained(ModuleOp module, const Spec &spec,
                            const HuggingFaceModel *model) {
   if (!model || !model->quantization)

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// `spec.generate` with what its zeros stand for, for a model of `positions`
-/// positions, 0 if it does not say. Errors: SpecDisagreesWithModel.
+/// `spec.generate` with values in the place of its zeros, for a model of
+/// `positions` positions, 0 if it does not say. Errors: SpecDisagreesWithModel.
 Result<rt::GenerateSettings> settleGenerateSettings(const Spec &spec,
                                                     int64_t positions);
 

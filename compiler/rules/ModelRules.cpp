@@ -86,7 +86,8 @@ static Status refuse(const Spec &spec, const rt::Setting &setting,
                 remedy);
 }
 
-/// What LayerParts::cut found; its errors are of layers that share a prefix.
+/// Takes the result of LayerParts::cut; its errors are of layers that share a
+/// prefix.
 static Status takeCut(FailureOr<LayerParts> found, const Spec &spec,
                       const rt::Setting &setting, LayerParts &cut) {
   if (failed(found))

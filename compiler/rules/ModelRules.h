@@ -28,7 +28,7 @@ Status checkKernels(mlir::ModuleOp derived, const Spec &spec,
 /// Errors: Usage, naming the key.
 Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
 
-/// What a user should know of a selection that leaves layers out which train
+/// Notes for the user on a selection that leaves layers out which train
 /// nothing; after checkLayers.
 std::vector<std::string> notesOnLayers(mlir::ModuleOp imported,
                                        const Spec &spec);

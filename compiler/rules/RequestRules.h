@@ -18,8 +18,8 @@ namespace hone {
 /// OptionsDisagree.
 Status checkRequest(const CompileRequest &request);
 
-/// That a device is not asked for what processors alone do. Errors:
-/// OptionsDisagree.
+/// Checks that a device is not asked for options that only processors have.
+/// Errors: OptionsDisagree.
 Status checkDevice(const CompileRequest &request, const Spec &spec,
                    Program program, const Target &target);
 

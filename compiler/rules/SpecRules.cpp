@@ -65,7 +65,7 @@ static void settle(Spec &spec) {
       spec, [&](const std::string &key) { return spec.given.count(key) > 0; });
 }
 
-/// Above a part that is alone there is one with what it leaves.
+/// Adds a part with the other layers above a part that is alone.
 static void addPartAbove(Spec &spec) {
   if (spec.parts.size() == 1 && !spec.parts[0].layers.empty() &&
       spec.parts[0].part != "upper")
@@ -226,7 +226,7 @@ static Status checkModules(const Spec &spec) {
   return checkModuleCuts(spec);
 }
 
-/// Checks which parts are programs, and what those exchange.
+/// Checks which parts are programs, and their exchanges.
 static Status checkPrograms(const Spec &spec) {
   if (!spec.hasPrograms()) {
     for (const rt::Setting *setting : spec.exchange.members())
@@ -387,7 +387,7 @@ static std::string methodsOf(const Spec &spec) {
   return text;
 }
 
-/// That a method reads what `spec` says of training.
+/// Checks that the method reads each key of training in `spec`.
 static Status checkReaders(const Spec &spec) {
   // Tiles of rows are planned for every method, and none is no task to read.
   auto isStandard = [&](const rt::Setting &setting) {
@@ -421,7 +421,7 @@ static Status settleElementTypes(Spec &spec) {
     bool isAdapter = value == &spec.lora.dtype;
     if (!isAdapter && isStoredSmaller)
       continue;
-    // What trains may be held in what bfloat16 is computed in.
+    // Trained parameters may be float32, the type that bfloat16 is computed in.
     if (!isAdapter && spec.lora.none && isBFloat16 && spec.given.count(key) &&
         *value == "float32")
       continue;
@@ -487,7 +487,7 @@ static Status checkWeights(const Spec &spec) {
   return Status::ok();
 }
 
-/// What products multiply.
+/// Checks the element types that products multiply.
 static Status checkProducts(const Spec &spec) {
   const std::string &dtype = spec.train.compute_dtype;
   const bool isBFloat16 = dtype == "bfloat16";
@@ -514,7 +514,7 @@ static Status checkProducts(const Spec &spec) {
   return Status::ok();
 }
 
-/// What only a plan reads.
+/// Checks the keys that only a plan reads.
 static Status checkPlanned(const Spec &spec) {
   for (const char *key : {"train.memory_budget", "train.resident_budget"})
     if (spec.given.count(key) && spec.train.residuals != "planned")

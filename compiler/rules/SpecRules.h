@@ -1,6 +1,6 @@
 //===- SpecRules.h - Rules between the keys of a spec ---------------------===//
 //
-// What one key says of another: which go together, and what follows from them.
+// Which keys go together, and the values of others that follow from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@ namespace hone {
 /// No spec has more bytes.
 constexpr size_t mostSpecBytes = 1 << 16;
 
-/// Checks that `text` is what a person writes, before a parser of YAML sees it.
-/// Errors: Usage, naming `place`.
+/// Checks that `text` is text as a person writes it, before a parser of YAML
+/// sees it. Errors: Usage, naming `place`.
 Status checkSpecText(llvm::StringRef text, const std::string &place);
 
 /// Checks `spec` after every key is set, and sets defaults that follow from

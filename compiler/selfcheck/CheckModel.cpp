@@ -61,8 +61,8 @@ static void cutVocabulary(Value table) {
     table.setType(type.clone({kVocabulary, type.getDimSize(1)}));
 }
 
-/// What derivatives take for constant depends on frozen parameters alone, so
-/// that differences of the loss do, too.
+/// Makes values that derivatives take for constant depend on frozen parameters
+/// alone, so that they are constant in differences of the loss, too.
 static void holdDetached(ModuleOp module) {
   module.walk([](Operation *op) {
     if (!op->hasTrait<Detached>())
@@ -177,7 +177,7 @@ std::vector<int32_t> selfcheck::integersOf(InputOp input, int64_t vocabulary,
   return values;
 }
 
-/// What makes the factors of a norm, and of DoRA's lengths, 1; else 0.
+/// 1 for the factors of a norm and for DoRA's lengths; else 0.
 static double centerOf(ParameterOp op) {
   for (Operation *user : op->getUsers()) {
     if (auto norm = dyn_cast<RmsNormOp>(user))
@@ -232,7 +232,7 @@ CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
   }
 }
 
-/// What is multiplied by it keeps its size.
+/// An activation that is multiplied by it keeps its size.
 std::vector<float> CheckValues::random(const Parameter &parameter,
                                        const Source &source) const {
   RandomNumbers numbers(source.name);

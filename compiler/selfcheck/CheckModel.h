@@ -1,7 +1,7 @@
 //===- CheckModel.h - The user's model, small enough to check -------------===//
 //
 // Cut from the imported module and not built from a smaller configuration: so
-// what is checked are the user's own blocks, adapters and storages, and .mlir
+// the checks are of the user's own blocks, adapters and storages, and .mlir
 // models are no special case.
 //
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,7 @@ constexpr int64_t kLayersOfAKind = 2;
 /// and the rows of a batch. Widths stay. Does nothing without an entry @loss.
 void shrink(mlir::ModuleOp module);
 
-/// What shrink() leaves, for people.
+/// A description of the model after shrink(), for people.
 std::string describeModel();
 
 /// Every float of `module` becomes f64, and every parameter is stored as that.
@@ -79,8 +79,8 @@ public:
 private:
   struct Source {
     std::string name; ///< of the first layer's tensor with these values
-    double center;    ///< what values are around: factors of norms, near 1
-    double scale;     ///< what their product is multiplied by
+    double center;    ///< the mean of values: factors of norms, near 1
+    double scale;     ///< the factor of their product
   };
   std::vector<float> random(const Parameter &parameter,
                             const Source &source) const;

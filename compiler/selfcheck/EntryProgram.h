@@ -54,10 +54,10 @@ public:
 
   /// On the host's processor, or the device that the kernels are for.
   void run(int64_t rows, rt::Pool &pool);
-  /// On any device, with memory of its own for this run. `scratchBytes`: what
-  /// its threads have together, see hone_frame::thread_scratch.
+  /// On any device, with memory of its own for this run. `scratchBytes`: those
+  /// of all its threads, see hone_frame::thread_scratch.
   void run(int64_t rows, rt::Device &device, uint64_t scratchBytes);
-  /// What was compiled.
+  /// The compiled module.
   const hone_module &compiled() const { return *loaded; }
   /// Of a thread.
   uint64_t threadBytes() const { return loaded->thread_bytes; }

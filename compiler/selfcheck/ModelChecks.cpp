@@ -58,7 +58,7 @@ public:
                               const std::vector<double> &theta,
                               const std::vector<double> &gradient,
                               rt::Pool &pool);
-  /// Of what `estimate` is made of, with what the gradient says of it.
+  /// Compares the terms of `estimate` with the gradient's value of them.
   llvm::Error compareEstimates(const ModelCheckRequest &request,
                                ModelProgram &program,
                                const std::vector<double> &theta,

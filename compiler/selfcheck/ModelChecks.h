@@ -1,7 +1,7 @@
 //===- ModelChecks.h - The gradient of the whole, small model -------------===//
 //
-// Checks of single ops do not see how adjoints are put together, what
-// is recomputed for them, nor every kernel as it is compiled for training.
+// Checks of single ops do not see how adjoints are put together, nor
+// recomputation, nor every kernel as it is compiled for training.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,7 @@
 
 namespace hone::selfcheck {
 
-/// What a cotangent goes through, where that is not the backward of every
-/// layer.
+/// The way of a cotangent, where that is not the backward of every layer.
 enum class Route {
   Exact,           ///< layers that are not selected, exactly
   Identity,        ///< or unchanged
@@ -35,16 +34,16 @@ struct ModelCheckRequest {
   const Target &target;
   const Target *reference; ///< null: `target` is the reference
   std::string residuals;   ///< of every layer, as in hone-derive-backward
-  /// What methods have of the model beside its gradient, each once.
+  /// The estimates that methods have beside the gradient, each once.
   std::vector<GradientCheck::Kind> estimates;
   std::string computeType; ///< of `stored`, for people: "bfloat16"
-  /// Of each tensor's gradient, relative: what roundings in it may add up to.
+  /// The largest sum of roundings in a tensor's gradient, relative.
   double limit;
   std::vector<Route> routes = {}; ///< of selections and parts, each once
 };
 
 /// Appends checks: of each layer's gradient against differences of the loss,
-/// and of what methods estimate with and select, in f64; of each layer's
+/// and of the estimates and selections of methods, in f64; of each layer's
 /// gradient in the user's types against f64, and on the target against the
 /// reference. An error if a module cannot be derived or the target's code
 /// cannot be run.

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::selfcheck;
 
-/// Leaves `entry` and what it calls.
+/// Leaves `entry` and its callees.
 static void keepOnly(EntryOp entry) {
   auto module = entry->getParentOfType<ModuleOp>();
   for (EntryOp other : llvm::make_early_inc_range(module.getOps<EntryOp>()))

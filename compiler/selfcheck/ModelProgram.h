@@ -10,7 +10,7 @@
 
 namespace hone::selfcheck {
 
-/// Of the slope: what differences leave.
+/// The error that differences leave in the slope.
 constexpr double kDifferenceLimit = 1e-6;
 constexpr double kStep = 1.6e-5;
 
@@ -23,7 +23,7 @@ struct Outcome {
 /// Adds an entry to a module with the entry @loss, which is taken out then.
 using Derive = llvm::function_ref<mlir::FailureOr<EntryOp>(EntryOp loss)>;
 
-/// What a method has of the model, as a program with its weights.
+/// A method's entries of the model, as a program with its weights.
 class ModelProgram {
 public:
   static llvm::Expected<ModelProgram> build(mlir::ModuleOp model, Derive derive,

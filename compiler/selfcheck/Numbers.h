@@ -21,14 +21,13 @@ inline double norm(llvm::ArrayRef<double> a) { return std::sqrt(dot(a, a)); }
 /// The larger of two errors; a NaN stays.
 inline double larger(double a, double b) { return b <= a ? a : b; }
 
-/// Where a function is taken, and by what it is multiplied there.
+/// A point at which a function is taken, and the factor of its value there.
 struct Sample {
   double at, weight;
 };
 
-/// Of which the weighted sum is the function's derivative at 0: two central
-/// differences, the second with half the step, so that what is left of their
-/// error is O(step^4).
+/// Samples whose weighted sum is the function's derivative at 0: two central
+/// differences, the second with half the step, so that the error is O(step^4).
 inline std::array<Sample, 4> derivativeSamples(double step) {
   return {{{step, -1 / (6 * step)},
            {-step, 1 / (6 * step)},

@@ -26,7 +26,7 @@ using namespace hone::selfcheck;
 
 /// Of |u| |Jv|. Sums are of up to some ten thousand terms, in f64.
 static constexpr double kIdentityLimit = 1e-12;
-/// Of the same: what differences leave.
+/// Of the same: the error that differences leave.
 static constexpr double kDifferenceLimit = 1e-7;
 static constexpr double kStep = 2e-3;
 /// How far from zero operands are: an activation may have a kink there, which
@@ -41,7 +41,7 @@ struct Place {
   Type type;
 };
 
-/// An operand with a derivative, and what its cotangent is by each alternative.
+/// An operand with a derivative, and its cotangent by each alternative.
 struct Active {
   unsigned operand;
   Place value, direction;
@@ -80,7 +80,7 @@ private:
   /// With operand `index` of each op moved by `step` times its direction, and
   /// tangents along that direction alone.
   void run(size_t index, double step, rt::Pool &pool);
-  /// Of the op's value with what it is given from above.
+  /// Of the op's value with its cotangent.
   double product(const OpCase &op) const {
     return dot(read(op.cotangent), read(op.result));
   }

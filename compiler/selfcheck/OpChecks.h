@@ -1,9 +1,9 @@
 //===- OpChecks.h - Each op's derivatives, at the model's widths ----------===//
 //
-// J v is what the tangent that an op builds computes, J' u what its adjoint
-// computes, both compiled, in f64. <u, J v> = <J' u, v> to rounding, whatever
-// is wrong with anything else; which of the two is wrong, if they disagree, a
-// difference of the op's own values tells.
+// J v is the result of the tangent that an op builds, J' u that of its adjoint,
+// both compiled, in f64. <u, J v> = <J' u, v> to rounding, even if other ops
+// are wrong. If the two disagree, a difference of the op's own values tells
+// which is wrong.
 //
 //===----------------------------------------------------------------------===//
 

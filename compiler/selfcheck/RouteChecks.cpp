@@ -49,7 +49,7 @@ public:
   bool isOfWholeLoss() const { return !selects() || route == Route::Exact; }
   std::string describe() const;
 
-  /// What the entry takes beside the scale.
+  /// The entry's arguments beside the scale.
   std::vector<std::vector<int32_t>> arguments() const;
   llvm::Error compareWithDifferences(CheckValues::Tensors weights,
                                      const std::vector<double> &theta,
@@ -69,7 +69,7 @@ private:
   SmallVector<LayerNumbers> numbers;
   int64_t layers = 0;               ///< that may be selected
   std::vector<std::string> leftOut; ///< prefixes of all but the lowest
-  std::vector<int64_t> widths;      ///< of what these return
+  std::vector<int64_t> widths;      ///< of their results
   std::vector<std::string> blocks;  ///< that stand in for others
 };
 

@@ -1,7 +1,7 @@
 //===- RouteChecks.h - Gradients that do not go through every layer -------===//
 //
-// What selections and parts derive beside the plain backward: blocks that pass
-// a cotangent on where a layer is left out, without its gradients or unchanged.
+// Selections and parts derive blocks beside the plain backward: they pass a
+// cotangent on where a layer is left out, without its gradients or unchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +12,9 @@
 
 namespace hone::selfcheck {
 
-/// Appends a check for each layer: that what trains on `route` has the gradient
-/// of the loss that it stands for, and all else none. `gradient` is that of the
-/// whole model at theta. An error if the route cannot be derived or run.
+/// Appends a check for each layer: that parameters which train on `route` have
+/// the gradient of the route's loss, and all others none. `gradient` is that of
+/// the whole model at theta. An error if the route cannot be derived or run.
 llvm::Error checkRoute(Route route, const ModelCheckRequest &request,
                        const CheckValues &values,
                        const ParameterTable &parameters,

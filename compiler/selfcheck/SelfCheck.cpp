@@ -56,7 +56,7 @@ static Status checkSize(ModuleOp shrunk, const Spec &spec) {
       "if these widths are right, check narrower layers of the family");
 }
 
-/// What roundings may add up to in a tensor of the gradient, relative. The
+/// The largest sum of roundings in a tensor of the gradient, relative. The
 /// order of sums decides on which side many numbers are rounded, so targets
 /// differ by as much. A wrong sign is an error of about one.
 static double limitOf(const Spec &spec) {
@@ -67,7 +67,7 @@ static double limitOf(const Spec &spec) {
   return isRounded ? 0.3 : 1e-4;
 }
 
-/// What methods have beside the gradient, each once.
+/// The estimates that methods have beside the gradient, each once.
 static std::vector<GradientCheck::Kind> estimatesOf(const Spec &spec) {
   std::vector<GradientCheck::Kind> estimates;
   auto add = [&](const std::string &name) {
@@ -84,7 +84,7 @@ static std::vector<GradientCheck::Kind> estimatesOf(const Spec &spec) {
   return estimates;
 }
 
-/// What selections and parts derive for the methods of `spec`.
+/// The routes that selections and parts derive for the methods of `spec`.
 static std::vector<Route> routesOf(const Spec &spec) {
   std::vector<Route> routes;
   for (const rt::MethodSettings *method : spec.methods()) {

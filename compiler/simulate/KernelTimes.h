@@ -17,7 +17,7 @@ struct KernelTimes {
   double stepSeconds = 0;      ///< of a step, beside launches and waits
 };
 
-/// What `train --profile` wrote.
+/// The file that `train --profile` wrote.
 class Profile {
 public:
   /// Errors: as readJsonFile; BadJson for a file without a run's figures.

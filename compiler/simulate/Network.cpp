@@ -218,7 +218,7 @@ std::optional<Network::Frame> Network::take(Session &session, uint32_t from,
 
 void Network::askFor(const Frame &announced, double time) {
   Frame request{FrameKind::Credit, announced.message};
-  request.bytes = 0; // as of what announced it
+  request.bytes = 0; // as of its announcement
   request.isRequest = true;
   sessionOf(announced.to(), announced.from()).requests.push_back(request);
   begin(announced.to(), time);

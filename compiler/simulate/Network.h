@@ -39,8 +39,8 @@ struct Link {
   uint64_t window = 0;
   /// Open MPI over TCP: a frame beyond the window only announces itself, and
   /// leaves as a whole when the receiver has asked for it, in its turn on the
-  /// way out. And nothing wakes a program for what comes: it looks for it after
-  /// an eighth of the time for which its link was quiet. At a look the
+  /// way out. And a frame that comes wakes no program: each looks for frames
+  /// after an eighth of the time for which its link was quiet. At a look the
   /// frames that were asked for leave first, and announced ones are asked for
   /// then.
   bool isMpi = false;
@@ -74,8 +74,8 @@ public:
   void postSend(const Key &key, uint64_t size, double time);
   void postReceive(const Key &key, uint64_t size, double time);
 
-  /// When a wait for that side of a posted message is over; none: not by what
-  /// has happened so far.
+  /// When a wait for that side of a posted message is over; none: it is not
+  /// decided yet.
   std::optional<double> endOf(const Key &key, bool isSent) const;
   /// Whether the two sides have posted different sizes.
   bool misfits(const Key &key) const;
@@ -117,7 +117,7 @@ private:
   private:
     bool isBack() const { return kind != rt::FrameKind::Data; }
   };
-  /// What a session has to send.
+  /// A session's frames to send.
   struct Session {
     explicit Session(const Link &link) : lengths(link.payload) {}
 
@@ -170,7 +170,7 @@ private:
   void sendControl(rt::FrameKind kind, const Key &key, double time);
   /// Lets the next frame of `program` out, if it is free.
   void begin(uint32_t program, double time);
-  /// What leaves next, if anything may at `time`.
+  /// The frame that leaves next, if one may at `time`.
   std::optional<Frame> take(Session &session, uint32_t from, uint32_t to,
                             double time);
   std::optional<Frame> takeWhole(Session &session, uint32_t from, uint32_t to,

@@ -1,6 +1,6 @@
 //===- Prediction.h - What a simulation says, for people ------------------===//
 //
-// A step is what lies between the ends of two steps of the run's second half,
+// A step's time is that between the ends of two steps of the run's second half,
 // on average: pipelines are full by then.
 //
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,7 @@ struct Prediction {
 Prediction predict(const std::vector<SimulatedProgram> &programs,
                    const std::vector<SimulatedRun> &runs);
 
-/// `assumed` is a line that says of what.
+/// `assumed` is a line with the assumptions.
 std::string table(const Prediction &prediction, const std::string &assumed);
 std::string json(const Prediction &prediction);
 /// A bar for each program, over the last `shown` steps at most.

@@ -71,7 +71,8 @@ private:
   friend Program;
   /// Waits for the first turn of `program`, and runs it.
   void runOnThread(Program &program);
-  /// Lets `program` run until it waits for what is not there, or ends.
+  /// Lets `program` run until it waits for a message that is not there, or
+  /// ends.
   void letRun(Program &program);
   /// The calling program waits for its turn.
   void giveBack(Program &program);

@@ -15,15 +15,14 @@ struct Unit {
 };
 } // namespace
 
-/// What strtod reads beside digits (spaces, signs, hexadecimal, nan) is no
-/// number here.
+/// Spaces, signs, hexadecimal and nan, which strtod reads, are no numbers here.
 static bool isDecimal(const std::string &text) {
   const char first = text.empty() ? 0 : text[0];
   return (isdigit(static_cast<unsigned char>(first)) || first == '.') &&
          text.find_first_of("xX") == std::string::npos;
 }
 
-/// `range` is what `least` and `most` are in words.
+/// `range` is `least` and `most` in words.
 static Result<double> read(const std::string &option, const std::string &text,
                            std::initializer_list<Unit> units, double least,
                            double most, const char *range,

@@ -50,7 +50,7 @@ private:
   Status open();
   /// Tells those after it, as Ensemble does.
   Status lead();
-  /// Waits for what the one before it tells, and gives it on.
+  /// Waits for the message of the program before it, and passes it on.
   Status follow();
   Status step(uint64_t completed);
   rt::Transport::Message command(const std::string &peer, bool isSent) const {
@@ -141,8 +141,8 @@ Status Simulated::follow() {
 Status Simulated::step(uint64_t completed) {
   const rt::Hyperparameters hyperparameters{module.config(), request.steps};
   rt::Trainer::StepResult result;
-  // What a rank does beside kernels, all do at the same time, and nobody's
-  // waits for another's.
+  // All ranks do their work beside kernels at the same time, and no rank waits
+  // for another's.
   if (request.areRanks)
     program.compute(own.stepSeconds);
   if (!leads())

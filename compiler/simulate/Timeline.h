@@ -9,7 +9,7 @@ namespace hone::simulate {
 
 enum class Activity {
   Computing,
-  Waiting, ///< for what another program sends
+  Waiting, ///< for another program's message
   Sending, ///< until what was sent is acknowledged
 };
 constexpr unsigned kActivities = 3;

@@ -1,6 +1,6 @@
 //===- VirtualTransport.h - Messages of a program in virtual time ---------===//
 //
-// Numbers, and whatever else is small, do arrive, since items depend on them.
+// Small messages, such as numbers, do arrive, since items depend on them.
 // Of hidden states and gradients only the time does.
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@
 
 namespace hone::simulate {
 
-/// What small messages on their way say.
+/// The contents of small messages on their way.
 using Payloads = std::map<Network::Key, std::string>;
 
 class VirtualTransport final : public rt::Transport {

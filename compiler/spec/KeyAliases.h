@@ -12,8 +12,8 @@ namespace hone {
 
 struct KeyAlias {
   const char *alias; ///< as it is written, with its section
-  const char *key;   ///< what it stands for
-  /// What `true` stands for where the key is no truth; `false` is the default.
+  const char *key;   ///< its full name
+  /// The value of `true` where the key is no truth; `false` is the default.
   const char *whenTrue = nullptr;
 };
 

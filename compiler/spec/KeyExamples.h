@@ -1,9 +1,9 @@
 //===- KeyExamples.h - A spec for each key --------------------------------===//
 //
 // Of keys that all methods have; a method has those of its own (Method.h). Each
-// sets its key to a value that changes something, beside what the key needs. A
-// test compiles them all, and fails for a key that has none. The model has 24
-// layers.
+// sets its key to a value that changes something, and the keys that this one
+// needs. A test compiles them all, and fails for a key that has none. The model
+// has 24 layers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,7 @@
 using namespace hone;
 using llvm::StringRef;
 
-/// What --help-spec begins with: all that most specs set.
+/// The first keys of --help-spec: all that most specs set.
 static constexpr const char *usualKeys[] = {
     "model",           "weights.dtype",       "lora.r",
     "lora.lora_alpha", "lora.target_modules", "train.learning_rate",

@@ -21,11 +21,11 @@ namespace hone {
 /// As a spec writes it; empty: there is none.
 std::string defaultOf(const rt::Setting &setting);
 
-/// What a spec may say, with one part, which is called NAME.
+/// The settings of a spec with one part, which is called NAME.
 rt::Settings settingsOfSpecs();
 
 /// The settings that are described. Those of a part which are as of train are
-/// not: what is said of train holds for them.
+/// left out: train's descriptions hold for them.
 std::vector<const rt::Setting *> describedSettings(const rt::Settings &all);
 
 /// Of all keys, in no order.

@@ -62,7 +62,7 @@ static constexpr Bounds ofCosts = {
 static Status readNumber(const rt::Json &value, const std::string &path,
                          const std::string &name, const Bounds &bounds,
                          double &number) {
-  // Nothing is within bounds of what is no number.
+  // A NaN is within no bounds.
   if (!value.isNumber() ||
       !(value.number() >= bounds.least && value.number() <= bounds.most))
     return wrong(path, name, bounds.expected);

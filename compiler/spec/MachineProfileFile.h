@@ -1,6 +1,6 @@
 //===- MachineProfileFile.h - Measured rates of a machine -----------------===//
 //
-// What `./dev bench --profile FILE` writes and `target.profile` names:
+// The file that `./dev bench --profile FILE` writes and `target.profile` names:
 // {"flops_per_second": 4.75e11, "bfloat16_flops_per_second": 9e11,
 // "other_flops_per_second": 2.1e11, "bytes_per_second": 6e10,
 // "fills_per_second": 3e10}; a machine without bfloat16 products leaves theirs
@@ -20,10 +20,10 @@
 
 namespace hone {
 
-/// Errors: as MappedFile::open, Json::parse; BadProfile for what is not such an
-/// object of numbers, or has another key: rates are positive, costs of families
-/// not negative, and times of a step that follow from them finite. What the
-/// file may leave out and does is that of `rates`.
+/// Errors: as MappedFile::open, Json::parse; BadProfile for text that is not
+/// such an object of numbers, or has another key: rates are positive, costs of
+/// families not negative, and times of a step that follow from them finite.
+/// Optional keys that the file leaves out are those of `rates`.
 Result<MachineCosts> readProfile(const std::string &path,
                                  MachineProfile rates = {});
 

@@ -7,7 +7,8 @@
 using namespace hone;
 using llvm::StringRef;
 
-/// Paths of modules are short, and so is what compiles a key: it recurses.
+/// Paths of modules are short. Keys must be, too, since their compiler
+/// recurses.
 static constexpr size_t longestKey = 256;
 
 static std::string expressionOf(StringRef key) {

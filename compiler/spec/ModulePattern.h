@@ -6,8 +6,8 @@
 // layer, "layers\.[0-3]\..*" all of four layers, and
 // "^model.layers.0.mlp.up_proj" one.
 //
-// Keys are what Python's expressions and POSIX's have in common, in which no
-// key takes time out of proportion: . [] | () * + ? ^ $ and escaped
+// Keys are of the subset that Python's expressions and POSIX's share, in which
+// no key takes time out of proportion: . [] | () * + ? ^ $ and escaped
 // punctuation.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ namespace hone {
 
 class ModulePattern {
 public:
-  /// What is wrong with `key`; empty: nothing.
+  /// The problem of `key`; empty: none.
   static std::string problemOf(llvm::StringRef key);
 
   /// Of a key without a problem.
@@ -45,7 +45,7 @@ public:
   /// is 882.
   static constexpr size_t mostKeys = 4096;
 
-  /// What is wrong with how many there are; empty: nothing.
+  /// The problem of their number; empty: none.
   static std::string problemOf(const rt::ModuleNumbers &numbers);
 
   /// Of keys without a problem.

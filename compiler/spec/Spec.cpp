@@ -269,8 +269,8 @@ static std::vector<std::string> keysOfWord(const Spec &spec, StringRef word) {
   return keys;
 }
 
-/// What `name` is short for on a command line, where a key's last word is
-/// enough. An alias stays one: it is said, and its value may be another.
+/// The full name of `name` on a command line, where a key's last word is
+/// enough. An alias stays one: messages name it, and its value may be another.
 static std::string fullName(const Spec &spec, StringRef name) {
   if (name.contains('.') || isSection(spec, name))
     return name.str();
@@ -338,7 +338,7 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
   for (rt::Setting *setting : spec.all())
     if (setting->key() == name) {
       std::string &giver = spec.given[name];
-      if (StringRef(giver).starts_with("--")) // what `hone` chose gives way
+      if (StringRef(giver).starts_with("--")) // choices of `hone` give way
         return error(ErrorCode::RepeatedKey, keyNode, name,
                      giver + " sets the key, too", "remove one of the two");
       giver = option;

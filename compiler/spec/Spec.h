@@ -30,20 +30,20 @@ struct Spec : rt::Settings {
   /// Of parts that are programs, which one's is compiled; empty: there are
   /// none.
   std::string program;
-  /// What the user should know of how it was read.
+  /// Notes for the user on how it was read.
   std::vector<std::string> notes;
 
   /// Where the value of `key` is from, for messages: "spec.yaml: target.triple"
   /// or "--target=native: target.triple".
   std::string placeOf(const std::string &key) const;
 
-  /// What the model is called: the name of its directory or file.
+  /// The name of the model: that of its directory or file.
   std::string modelName() const;
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
-  /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.
+  /// The factor of B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.
   double loraScale() const;
   /// Whether products multiply bfloat16, see hone.rounded_products. Known when
   /// train.bfloat16_products is not auto.

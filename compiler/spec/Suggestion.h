@@ -1,7 +1,7 @@
 //===- Suggestion.h - "did you mean ...?" ---------------------------------===//
 //
-// What every place that refuses an unknown word offers instead: the nearest
-// known one, or all of them when the word is no slip of the hand.
+// Wherever an unknown word is refused, the message offers the nearest known
+// one, or all of them when the word is no slip of the hand.
 //
 //===----------------------------------------------------------------------===//
 

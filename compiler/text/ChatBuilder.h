@@ -16,8 +16,8 @@ namespace hone {
 /// The block of the model in `modelDir`, or an empty string when it has no
 /// chat template: chat_template.jinja, else chat_template of
 /// tokenizer_config.json, of several the one called "default". With the name of
-/// a preset it is that, whatever the folder has; `tokenizer` is the block of
-/// the model's tokenizer then. Errors: BadTokenizer, BadChatTemplate,
+/// a preset it is that, even if the folder has another; `tokenizer` is the
+/// block of the model's tokenizer then. Errors: BadTokenizer, BadChatTemplate,
 /// UnsupportedChatTemplate; TokenizerMisfit for a preset whose special tokens
 /// the tokenizer lacks; WrongOption for one that does not exist.
 Result<std::string> buildChatBlock(const std::string &modelDir,

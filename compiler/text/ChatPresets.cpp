@@ -1,7 +1,7 @@
 //===- ChatPresets.cpp - Chat templates for models without one ------------===//
 //
-// The formats of well-known models, with what an answer is marked. Tools are
-// refused: each model that has them writes them in its own way.
+// The formats of well-known models, with their marks around an answer. Tools
+// are refused: each model that has them writes them in its own way.
 //
 //===----------------------------------------------------------------------===//
 

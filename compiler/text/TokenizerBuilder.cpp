@@ -3,8 +3,8 @@
 // Byte-level vocabularies spell bytes with printable characters; the table
 // holds the bytes themselves, so nothing is spelled at training time.
 //
-// Vocabulary and merges are read value by value, and what nobody asks for is
-// passed over: memory is a small multiple of the file, whatever is in it.
+// Vocabulary and merges are read value by value, and unknown keys are passed
+// over: memory is a small multiple of the file, whatever is in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -216,8 +216,9 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
   return Status::ok();
 }
 
-/// What tokenizer_config.json repeats, or adds. Transformers takes it over what
-/// tokenizer.json says, but for how special tokens are normalized.
+/// Adds the tokens that tokenizer_config.json repeats, or adds. Transformers
+/// prefers them to those of tokenizer.json, but for how special tokens are
+/// normalized.
 Status TokenizerBuilder::addToSettings(const Json &list,
                                        const std::string &file) {
   std::map<int64_t, const Json *> sorted;

@@ -1,6 +1,6 @@
 //===- TokenizerBuilder.h - From a model folder to a tokenizer table ------===//
 //
-// Training binaries read the table. The rules for what a folder means are in
+// Training binaries read the table. The meaning of a folder's files is in
 // runtime/README.md, section Data.
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 //===- ModelConfig.h - The files beside a model's weights -----------------===//
 //
-// What a written model takes over from the one that it was made of.
+// A written model takes these over from the one that it was made of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,10 @@
 
 namespace hone {
 
-/// Names of what a model's folder may have beside weights and config.json: how
-/// text becomes tokens, how it is meant to speak, its licence. Other files are
-/// not copied: one may be a link to anything, or another form of the weights,
-/// which would be stale.
+/// Names of files that a model's folder may have beside weights and
+/// config.json: how text becomes tokens, how it is meant to speak, its licence.
+/// Other files are not copied: one may be a link to anything, or another form
+/// of the weights, which would be stale.
 llvm::ArrayRef<const char *> modelCompanions();
 
 struct ConfigChanges {

@@ -20,8 +20,8 @@ struct ModelSources {
 Result<WeightIndex> findTensors(const Spec &spec, const HuggingFaceModel *model,
                                 llvm::ArrayRef<Parameter> pretrained);
 
-/// `tensors` with what else the model's folder has; `hash` is not known yet.
-/// Ids of tokens are below `vocabSize`, unless it is 0. Errors:
+/// `tensors` with the other sources in the model's folder; `hash` is not known
+/// yet. Ids of tokens are below `vocabSize`, unless it is 0. Errors:
 /// TokenizerMisfit; those of buildTokenizerTable and buildChatBlock.
 Result<ModelSources> findSources(WeightIndex tensors, const Spec &spec,
                                  int64_t vocabSize);

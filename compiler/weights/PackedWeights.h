@@ -13,9 +13,9 @@
 
 namespace hone {
 
-/// Writes the weights file `to` as `manifest` wants it, the path of what
-/// describeWeights() made. Every tensor is a function of `seed`, its name and
-/// its place in the manifest alone. On all CPUs. Errors: CannotRead, BadJson;
+/// Writes the weights file `to` as `manifest` wants it, the path of a file from
+/// describeWeights(). Every tensor is a function of `seed`, its name and its
+/// place in the manifest alone. On all CPUs. Errors: CannotRead, BadJson;
 /// CannotCreate also where the disk lacks the room, before anything is written;
 /// WriteFailed.
 Status writePackedWeights(const std::string &manifest, uint64_t seed,

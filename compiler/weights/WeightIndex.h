@@ -24,8 +24,8 @@ struct ExpectedTensor {
   std::optional<rt::Dtype> dtype = {}; ///< absent: any float
 };
 
-/// What the files must hold for `model`; `isPacked`: a grouped parameter as the
-/// three tensors that MLX makes of a matrix.
+/// Tensors that the files must hold for `model`; `isPacked`: a grouped
+/// parameter as the three tensors that MLX makes of a matrix.
 std::vector<ExpectedTensor> expectedTensors(llvm::ArrayRef<Parameter> model,
                                             bool isPacked);
 
@@ -43,11 +43,11 @@ public:
   static Result<WeightIndex> open(const std::string &path);
 
   /// From now on a tensor that no file has under its name is looked for under
-  /// what follows `prefix` in it, too.
+  /// its name without `prefix`, too.
   void setBasePrefix(std::string prefix) { basePrefix = std::move(prefix); }
 
-  /// From now on tensors of `module` are those of `other`, whatever the files
-  /// hold: of a head, those of the embedding that it is tied to.
+  /// From now on tensors of `module` are those of `other`, even if the files
+  /// have their own: of a head, those of the embedding that it is tied to.
   void setSource(std::string module, std::string other) {
     tiedModule = std::move(module) + ".";
     sourceModule = std::move(other) + ".";

@@ -1,7 +1,7 @@
 //===- WeightManifest.h - A weights file that is yet to be made -----------===//
 //
-// What a program wants to find in its weights, so that a file of random ones
-// can be made where it runs: nobody has to carry gigabytes to a benchmark.
+// The tensors that a program wants in its weights, so that a file of random
+// ones can be made where it runs: nobody has to carry gigabytes to a benchmark.
 //
 //===----------------------------------------------------------------------===//
 

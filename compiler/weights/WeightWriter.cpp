@@ -28,14 +28,14 @@
 using namespace hone;
 using rt::Dtype;
 
-/// What asks for the tensors, in messages.
+/// The name, in messages, of the program that asks for the tensors.
 static constexpr const char *asker = "the compiled model";
 static constexpr const char *tokenizerName = "hone.tokenizer";
 static constexpr const char *chatName = "hone.chat";
-/// What one thread encodes at a time, from and to its cache; a multiple of
-/// every group.
+/// Elements that one thread encodes at a time, from and to its cache; a
+/// multiple of every group.
 static constexpr uint64_t pieceElements = 1 << 14;
-/// What is encoded before it is written.
+/// Elements that are encoded before they are written.
 static constexpr uint64_t chunkElements = 256 * pieceElements;
 
 static Dtype fileDtype(mlir::Type element) {
@@ -48,7 +48,7 @@ static Dtype fileDtype(mlir::Type element) {
 
 namespace {
 
-/// What becomes one tensor of the file.
+/// A part of a parameter that becomes one tensor of the file.
 struct Part {
   const Parameter *parameter;
   enum { Numbers, Scales, Biases } kind; ///< the order of storedTensors()
@@ -73,7 +73,7 @@ struct Source {
   void release(uint64_t first, uint64_t count) const;
 };
 
-/// Sums over the squares of values and of what quantising them changed.
+/// Sums over the squares of values and of their errors by quantisation.
 struct Squares {
   double values = 0, errors = 0;
 };
@@ -114,7 +114,7 @@ private:
 
 } // namespace
 
-/// What is said of the first such number from `next` on, as a float32.
+/// The error for the first such number from `next` on, as a float32.
 static Status notFinite(const Source &source, uint64_t next) {
   const WeightIndex::Entry &entry = source.entry;
   const rt::TensorInfo &tensor = *entry.tensor;
@@ -272,7 +272,7 @@ void StoredRows::release() const {
   source.entry.file->release(*source.entry.tensor);
 }
 
-/// Of `values`, with what `groups` make of them.
+/// Of `values`, against those that `groups` encode.
 static Squares compare(const float *values, const Quantizer &quantizer,
                        const QuantizedGroups &groups) {
   std::vector<float> restored(groups.scales.size() * quantizer.groupSize());

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// What quantisation did to one tensor.
+/// The error of quantisation in one tensor.
 struct QuantizationError {
   std::string tensor;
   StorageAttr storage;

@@ -15,7 +15,7 @@ cp "$here"/{config.json,spec.yaml,train.jsonl,dev.jsonl} "$work"
 cd "$work"
 PATH=$build/bin:$PATH
 
-# What a pre-trained model would bring: MeZO has no chance with a random one.
+# In the place of a pre-trained model: MeZO has no chance with a random one.
 step hone-make-model config.json -o model --seed 1 --tokenizer byte
 step honec spec.yaml -o first --set train.method=backprop --set train.optimizer=adamw \
   --set train.lr_scheduler_type=constant

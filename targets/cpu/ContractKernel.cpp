@@ -115,8 +115,8 @@ private:
   };
   Tiles cutRows(unsigned maxRows);
   void planRequests(const Tiles &tiles);
-  /// Pointers to a tile's first row of a, of the result, and of what sums start
-  /// from, and its number.
+  /// Pointers to a tile's first row of a, of the result, and of the sums'
+  /// start, and its number.
   struct TileStart {
     Value a, c, start, row;
   };
@@ -252,8 +252,8 @@ void ContractEmitter::emit(unsigned maxRows) {
   func::ReturnOp::create(b, loc);
 }
 
-/// Asks for what a tile will write. It is another thread's, or far away, so
-/// that stores would wait for it, and with them all that follows.
+/// Asks for the lines that a tile will write. They are another thread's, or far
+/// away: stores would wait for them, and all that follows for the stores.
 void ContractEmitter::requestResult(Value cTile, Value rows) {
   int64_t bytes = vectors * lanes * stored.getIntOrFloatBitWidth() / 8;
   p.loop(p.word(0), rows, 1, [&](Value r) {
@@ -264,8 +264,8 @@ void ContractEmitter::requestResult(Value cTile, Value rows) {
   });
 }
 
-/// Asks for what a tile of a long product adds to before its last terms: at the
-/// first ones, the panel would take its place in the nearest cache.
+/// Asks, before a tile's last terms, for the sums that a long product adds to:
+/// at the first ones, the panel would take their place in the nearest cache.
 void ContractEmitter::requestSums(unsigned rows, Value cTile, Value request) {
   Value last = p.maximum(p.subtract(requests, p.word(1)), p.word(1));
   Value isLast =
@@ -473,7 +473,7 @@ void ContractEmitter::emitStore(unsigned rows, Value cTile, Value firstRow,
   }
 }
 
-/// What the sums of a tile start from.
+/// The sums of a tile before its first term.
 ValueRange ContractEmitter::emitStart(unsigned rows, Value startTile) {
   Value null = LLVM::ZeroOp::create(b, loc, start.getType());
   Value isNull =

@@ -38,7 +38,7 @@ struct Strip {
   unsigned vectors;
 };
 
-/// What a kernel writes to, and how.
+/// The destination of a kernel's sums, and how they are stored.
 struct Destination {
   ContractStore store;
   Value c, row, column;
@@ -196,7 +196,7 @@ void ContractLowering::writeThroughScratch(OpBuilder &b, Strip strip,
   emitEpilogue(body, strip, i0, rows, columns, scratch);
 }
 
-/// What the sums start from: a pointer, which may be null, and its stride.
+/// The start of the sums: a pointer, which may be null, and its stride.
 SmallVector<Value> ContractLowering::start(OpBuilder &b, Strip strip,
                                            Value i0) {
   Value sums = op.getSums();
@@ -214,8 +214,8 @@ SmallVector<Value> ContractLowering::start(OpBuilder &b, Strip strip,
           toWord(b, loc, indexConstant(b, loc, columns))};
 }
 
-/// The last four arguments of a kernel. Of several strips the first asks for
-/// what is needed next.
+/// The last four arguments of a kernel. Of several strips, the first asks for
+/// the next data.
 SmallVector<Value> ContractLowering::requests(OpBuilder &b, Strip strip) {
   Value ahead = op.getAhead();
   if (!ahead || strip.firstColumn != 0) {

@@ -1,6 +1,6 @@
 //===- ContractLowering.h - tile.contract becomes calls of kernels --------===//
 //
-// The kernels are KernelLibrary's; here is what surrounds them.
+// The kernels are KernelLibrary's; here is the code around them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,7 +27,7 @@ struct CpuDescription {
   /// One instruction does so for 16 rows and 16 columns: x86's AMX.
   bool bfloat16Unit = false;
 
-  /// What a kernel on the matrix unit multiplies at a time.
+  /// The sizes that a kernel on the matrix unit multiplies at a time.
   static constexpr int64_t kUnitRows = 32, kUnitTerms = 32;
 
   /// Elements of `elementBits` bits in one vector.

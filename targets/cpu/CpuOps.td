@@ -1,8 +1,7 @@
 //===- CpuOps.td - Panels and register tiles of a CPU ---------------------===//
 //
-// What `tile.product` becomes on a CPU: a piece of one operand is copied into a
-// panel, whose rows are whole vectors, and rows of the other are multiplied
-// with it.
+// `tile.product` on a CPU: a piece of one operand is copied into a panel, whose
+// rows are whole vectors, and rows of the other are multiplied with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,7 +99,7 @@ def ContractOp : CpuOp<"contract",
     `sums[row + i][column + j]`, and runs over ascending `kk` in fused
     multiply-adds: a long sum in pieces has the bits of the whole, and `sums` may
     be where `c` is; `accumulate` adds once, at the end, and the epilogue is
-    applied to what is then complete. `m` and `k` may be zero: `m = 0` does
+    applied to the complete sum. `m` and `k` may be zero: `m = 0` does
     nothing and `k = 0` gives `acc = 0`. All `NR` columns of the first `k` panel
     rows are read, so they must have been filled.
 
@@ -172,7 +171,7 @@ def ContractOp : CpuOp<"contract",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// T: what sums are of, and what the epilogue takes and yields.
+    /// T: the type of sums, and of the epilogue's argument and result.
     ::mlir::Type getSumType();
   }];
   let skipDefaultBuilders = 1;
@@ -202,7 +201,7 @@ def DotsOp : CpuOp<"dots", [AttrSizedOperandSegments]> {
 
     Lanes are terms: each number of `w` is read once, in the order of memory,
     straight into registers, and the rows that follow are asked for meanwhile.
-    That is what counts where there is little to multiply. So a sum has another
+    That counts most where there is little to multiply. So a sum has another
     order than out of a panel: one chain for each lane, and lanes are joined by
     halving. The chain of a packed `w` adds `scale * sum(a q) + bias * sum(a)` of
     the terms that a vector of words has in the lane.
@@ -253,8 +252,8 @@ def DotsOp : CpuOp<"dots", [AttrSizedOperandSegments]> {
     static int64_t numbersOf(::mlir::MemRefType w, std::optional<int64_t> bits);
     /// Whether (C5) holds.
     static bool canRead(::mlir::MemRefType w);
-    /// What (C6) asks for: the row, up to whole vectors of words of 512 bits,
-    /// and a sum for each of the words if `w` is packed.
+    /// Numbers of scratch that (C6) asks for: the row, up to whole vectors of
+    /// words of 512 bits, and a sum for each of the words if `w` is packed.
     static int64_t scratchNumbers(::mlir::MemRefType w,
                                   std::optional<int64_t> bits);
     /// Numbers that share a scale; 0 if `w` is not packed.

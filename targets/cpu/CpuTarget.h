@@ -1,6 +1,6 @@
 //===- CpuTarget.h - x86-64 and AArch64 with vectors ----------------------===//
 //
-// One emitter for all CPUs: what differs is in CpuDescription.
+// One emitter for all CPUs; their differences are in CpuDescription.
 //
 //===----------------------------------------------------------------------===//
 

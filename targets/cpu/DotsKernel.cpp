@@ -18,7 +18,7 @@ using namespace hone;
 
 static constexpr int64_t kLineBytes = 64, kWordBytes = 4;
 
-/// What is multiplied in the time of a miss, at least.
+/// Bytes that are multiplied in the time of a miss, at least.
 static constexpr int64_t kAheadBytes = 4096;
 
 /// "tile_dots_int4_g64_f32_896_64_accumulate"

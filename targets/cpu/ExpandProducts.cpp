@@ -1,8 +1,8 @@
 //===- ExpandProducts.cpp - Products become panels and register tiles -----===//
 //
 // A block of one operand's terms is copied into a panel and multiplied from
-// there. What is decided here changes speed and no bit: `cpu.contract` carries
-// on sums where they were left.
+// there. The choices here change speed and no bit: `cpu.contract` carries on
+// sums where they were left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ public:
   void expand();
 
 private:
-  /// Where sums go, and what becomes of them.
+  /// The destination of sums, and how they are stored.
   struct Result {
     Value matrix;
     Value row, column;
@@ -92,8 +92,8 @@ private:
   /// Terms that one panel holds at a time.
   struct Terms {
     Value first, count;
-    int64_t most; ///< of what comes next
-    Value sums;   ///< what to start from; null: zero
+    int64_t most; ///< of the next piece
+    Value sums;   ///< to start from; null: zero
   };
 
   void expandDots();
@@ -135,7 +135,7 @@ private:
   int64_t pieceTerms();
   bool isLikePanel();
   /// Whether w comes from far away and is read once. Few rows of a gradient are
-  /// multiplied in the time of a copy of what the batch has.
+  /// multiplied in the time that a copy of the batch's side takes.
   bool readsAhead() {
     return op.getReadAhead() || (op.getFewRows() && op.getTransposeA() &&
                                  !op.getTransposeW() && !isLikePanel());
@@ -257,7 +257,7 @@ void ProductExpansion::expandPanels() {
 void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
   Result to{op.getC(), op.getCRow(), op.getCColumn(), accumulate,
             /*completes=*/!roundsApart()};
-  // What is complete may be written elsewhere than the sums were until now; the
+  // Complete results may go elsewhere than the sums were until now; the
   // epilogue then reads these.
   if (op.getInto() && to.completes)
     to = {op.getInto(), op.getIntoAt()[0], op.getIntoAt()[1], accumulate,
@@ -306,7 +306,7 @@ int64_t ProductExpansion::pieceTerms() {
       kFewRows * width * op.getC().getType().getElementTypeBitWidth() / 8;
   // A transposing fill moves squares of words, which have several numbers each.
   int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
-  if (op.getRounded()) // What is after a piece must not be filled up.
+  if (op.getRounded()) // No zeros may fill up the place after a piece.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
   bool isUseful = readsAhead() && depth >= 2 * terms && !canReadRows();
   bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
@@ -315,7 +315,7 @@ int64_t ProductExpansion::pieceTerms() {
 
 void ProductExpansion::contractPieces(const Terms &terms, const Result &to) {
   int64_t piece = terms.most;
-  // The rest of the panel is free for the sums of what has been multiplied.
+  // The rest of the panel is free for the sums of earlier products.
   int64_t width = panelType.getDimSize(1);
   Type element = op.getC().getType().getElementType();
   Value sums = tile::ViewOp::create(
@@ -363,8 +363,9 @@ void ProductExpansion::fill(Value row, Value column, Value terms) {
       });
 }
 
-/// Row, column, height and width in w's memory of what is next: `size` terms
-/// from `term`, or if the depth ends there, those on top of the next panel.
+/// Row, column, height and width, in w's memory, of the next piece: `size`
+/// terms from `term`, or if the depth ends there, those on top of the next
+/// panel.
 SmallVector<Value> ProductExpansion::pieceAt(Value term, int64_t size) {
   // A piece that starts after the matrix is of no size.
   auto sizeWithin = [&](Value at, Value size, int64_t limit) {
@@ -389,7 +390,7 @@ SmallVector<Value> ProductExpansion::pieceAt(Value term, int64_t size) {
   return {row, div(column, index(perByte)), height, ceilDiv(width, perByte)};
 }
 
-/// What a sum of the last block becomes.
+/// The result of a sum of the last block.
 Value ProductExpansion::complete(Value sum, Value i, Value j,
                                  const Result &to) {
   if (to.accumulate && op.getInto()) {

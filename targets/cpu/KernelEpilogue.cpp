@@ -1,7 +1,7 @@
 //===- KernelEpilogue.cpp - What kernels do to a sum before storing it ----===//
 //
-// See KernelEpilogue.h. What is refused here runs all the same, through a
-// scratch tile and a tile.map, and rounds alike.
+// See KernelEpilogue.h. An epilogue that is refused here runs all the same,
+// through a scratch tile and a tile.map, and rounds alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ std::optional<KernelEpilogue> EpilogueReader::read() {
   return std::move(result);
 }
 
-/// Null for what a kernel cannot compute.
+/// Null for a value that a kernel cannot compute.
 Value EpilogueReader::copy(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
@@ -209,7 +209,7 @@ SmallVector<Value> KernelEpilogue::arguments(OpBuilder &b, Location loc,
 // Running it
 //===----------------------------------------------------------------------===//
 
-/// The sum and what moves with the columns.
+/// The sum, and the operands that move with the columns.
 static SmallVector<Value> perLane(const KernelEpilogue &epilogue) {
   ValueRange parameters = epilogue.body().getArguments();
   SmallVector<Value> values = {parameters[0]};

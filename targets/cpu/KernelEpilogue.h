@@ -22,15 +22,16 @@
 namespace hone {
 
 struct KernelEpilogue {
-  /// A scalar of the product's function, or what a load of the epilogue reads.
+  /// A scalar of the product's function, or the place of a load of the
+  /// epilogue.
   struct Operand {
     mlir::Value value;
     bool isLoad = false;
-    /// What moves the place of a load, by how many elements a row.
+    /// The indices that move the place of a load, and its stride in elements.
     bool alongRows = false, alongColumns = false;
     int64_t rowStride = 0;
 
-    /// "ij", "i", "j" or, for what does not move, "s".
+    /// "ij", "i", "j" or, for an operand that does not move, "s".
     llvm::StringRef kind() const;
   };
 
@@ -39,14 +40,15 @@ struct KernelEpilogue {
   /// neighbouring columns, or if it computes with the element's place.
   static std::optional<KernelEpilogue> of(cpu::ContractOp op);
 
-  /// What is done, in order, with operands where they are first read:
+  /// The operations in order, with operands where they are first read:
   /// "_addf_ij" adds a matrix, "_addf_j" a bias.
   std::string name() const;
   /// Equal for epilogues that one kernel can serve.
   std::string key() const;
 
-  /// What kernels take for the operands: a scalar, or a pointer to what the
-  /// first element reads; after it, if it moves along rows, the stride: i64.
+  /// Types of the kernels' arguments for the operands: a scalar, or a pointer
+  /// to the first element's number; after it, if it moves along rows, the
+  /// stride: i64.
   llvm::SmallVector<mlir::Type> argumentTypes() const;
   /// These arguments for the elements of the product from (row, column) on.
   llvm::SmallVector<mlir::Value> arguments(mlir::OpBuilder &b,
@@ -69,9 +71,9 @@ public:
                   const KernelEpilogue &epilogue, mlir::ValueRange arguments,
                   mlir::Value firstRow, unsigned lanes);
 
-  /// Asks for what the first `vectors` vectors of row `r` read.
+  /// Asks for the lines that the first `vectors` vectors of row `r` read.
   void request(mlir::Value r, unsigned vectors);
-  /// What the sums in vector `v` of row `r` of the tile become.
+  /// The results of the sums in vector `v` of row `r` of the tile.
   mlir::Value apply(mlir::Value sums, unsigned r, unsigned v);
 
 private:
@@ -89,7 +91,7 @@ private:
   BodyWidener widener;
   /// By operand.
   llvm::SmallVector<mlir::Value> values, strides;
-  /// What was loaded, by operand, row and vector; 0 where these do not matter.
+  /// Loaded values, by operand, row and vector; 0 where these do not matter.
   std::map<std::array<unsigned, 3>, mlir::Value> loaded;
 };
 

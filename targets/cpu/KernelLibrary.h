@@ -19,7 +19,7 @@
 
 namespace hone {
 
-/// What a kernel multiplies.
+/// The types that a kernel multiplies.
 struct ContractTypes {
   mlir::Type sum;   ///< f32 or f64
   mlir::Type panel; ///< `sum`, or bf16: pairs, see KernelLibrary::fill
@@ -27,7 +27,7 @@ struct ContractTypes {
   /// Only told where `a` is widened: its rows are columns in memory.
   bool transposeA;
   /// Terms of each sum if there are few, as an adapter's product has: then a
-  /// tile takes hardly longer than what is around its loop. 0: any number.
+  /// tile takes hardly longer than the code around its loop. 0: any number.
   int64_t depth = 0;
 
   /// The most terms of pairs that a kernel is made for.
@@ -37,7 +37,7 @@ struct ContractTypes {
   bool widensA() const { return !hasPairs() && a != sum; }
 };
 
-/// What becomes of a sum while it is still in registers:
+/// The treatment of a sum while it is still in registers:
 /// c = epilogue((accumulates ? c : 0) + sum).
 struct ContractStore {
   bool accumulates = false;
@@ -79,7 +79,7 @@ public:
   /// c[i][j] = store(from[i][j] + sum over kk < k of
   ///                 a[i*aRow + kk*aK] * panel[kk*ld + j])
   /// for i < m and j < vectors*lanes; a null `from` is zero. Rows are cut into
-  /// whole tiles; what is left becomes one or two small ones.
+  /// whole tiles; the remaining rows become one or two small ones.
   ///   (a: ptr, aRow: i64, aK: i64, panel: ptr, ld: i64, k: i64,
   ///    c: ptr, cRow: i64, from: ptr, fromRow: i64, m: i64,
   ///    epilogue.argumentTypes()...,

@@ -1,8 +1,9 @@
 //===- LoopWidening.cpp - Scalar bodies on vectors ------------------------===//
 //
 // Uniform loads move in front of the loop. That is legal because iterations
-// are independent by the definition of the op: what one reads, no other
-// writes; a buffer that the body itself stores to keeps the body scalar.
+// are independent by the definition of the op: no iteration writes the numbers
+// that another reads; a buffer that the body itself stores to keeps the body
+// scalar.
 //
 //===----------------------------------------------------------------------===//
 

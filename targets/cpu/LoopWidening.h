@@ -1,11 +1,11 @@
 //===- LoopWidening.h - Scalar bodies on vectors --------------------------===//
 //
 // Runs `lanes` neighbouring iterations of a scalar body together. A value is
-// uniform (one for all lanes), unit (uniform plus the lane's number, which is
-// what makes an address contiguous) or varying. Anything that does not fit
-// makes the whole body stay scalar: slow, never wrong. Numbers at a varying
-// place are gathered where the caller allows it: a sum over lanes has another
-// order than one over iterations.
+// uniform (one for all lanes), unit (uniform plus the lane's number, which
+// makes an address contiguous) or varying. Anything that does not fit makes the
+// whole body stay scalar: slow, never wrong. Numbers at a varying place are
+// gathered where the caller allows it: a sum over lanes has another order than
+// one over iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +67,8 @@ public:
 
   /// Emits the rest for lanes base .. base + lanes - 1, those outside `mask`
   /// (null: none) reading zero and writing nothing. Returns the vectors that
-  /// the body yields. `known` are those of what each lane has of its own.
+  /// the body yields. `known` are the vectors of values that each lane has of
+  /// its own.
   llvm::SmallVector<mlir::Value>
   emitWide(mlir::OpBuilder &b, mlir::IRMapping scalars, mlir::Value base,
            mlir::Value mask,

@@ -1,6 +1,7 @@
 //===- LowerTiles.cpp - Tile ops become loops over vectors ----------------===//
 //
-// Products go first: what their kernels cannot finish becomes a map.
+// Products go first: an epilogue that their kernels cannot compute becomes a
+// map.
 //
 //===----------------------------------------------------------------------===//
 

@@ -109,7 +109,7 @@ void MatrixUnitEmitter::emit() {
   func::ReturnOp::create(b, loc);
 }
 
-/// What sums start from: zeros, or numbers in memory that has kRows rows.
+/// The start of the sums: zeros, or numbers in memory that has kRows rows.
 MatrixUnitEmitter::Squares
 MatrixUnitEmitter::startSquares(Value first, unsigned column, unsigned count) {
   Value null = LLVM::ZeroOp::create(b, loc, start.getType());

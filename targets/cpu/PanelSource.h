@@ -1,7 +1,7 @@
 //===- PanelSource.h - The matrix that a fill reads -----------------------===//
 //
 // Floats of any width, or packed integers with a scale and a bias for each
-// group of a row. What is read has the panel's element type, rounded once.
+// group of a row. Numbers are read in the panel's element type, rounded once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What a matrix is made of.
+/// The element type of a matrix, and its groups if it is packed.
 struct SourceFormat {
   mlir::Type numbers; ///< f32, f64, bf16, or i8 for packed integers
   int64_t bits = 0;   ///< of a packed integer: 4 or 8

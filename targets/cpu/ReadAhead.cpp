@@ -7,8 +7,9 @@ using namespace hone;
 
 static constexpr int64_t kLineBytes = 64;
 
-/// What a kernel reads from the first request on, at most. Lines that are asked
-/// for earlier have left the second-level cache by the time they are needed.
+/// Bytes that a kernel reads from the first request on, at most. Lines that are
+/// asked for earlier have left the second-level cache by the time they are
+/// needed.
 static constexpr int64_t kBytesMeanwhile = 256 * 1024;
 
 void ReadAhead::divide(PointerBuilder &p, Value requests, int64_t bytes) {

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-/// What a kernel asks for on its way: `lines` cache lines, `rowLines` of each
+/// The requests of a kernel on its way: `lines` cache lines, `rowLines` of each
 /// row from `next` on, which are `nextRow` bytes apart.
 struct ReadAhead {
   mlir::Value next, nextRow, rowLines, lines;

@@ -2,10 +2,10 @@
 //
 // A block of scores has a row for each key and a column for each query. So
 // queries are filled into panels once for all of their keys, rows of keys and
-// values are multiplied where they are, and what becomes of scores never joins
-// lanes. Blocks are counted from row 0 on, so no bit of a row depends on others
-// of the batch, but for where the first block begins: at the first key that the
-// first query of 64 sees.
+// values are multiplied where they are, and no use of the scores joins lanes.
+// Blocks are counted from row 0 on, so no bit of a row depends on others of the
+// batch, but for where the first block begins: at the first key that the first
+// query of 64 sees.
 //
 //===----------------------------------------------------------------------===//
 
@@ -130,7 +130,7 @@ void BlockBuilder::fill(const Panels &panels, const Piece &matrix, Value terms,
       fillPanel(k.min(most, count));
       continue;
     }
-    // What no column is filled from is multiplied, but read by nobody.
+    // Columns that nothing fills are multiplied, but their sums are not read.
     Value isLeft =
         arith::CmpIOp::create(k, arith::CmpIPredicate::ugt, count, first);
     k.when(isLeft, [&] { fillPanel(k.min(most, k.sub(count, first))); });
@@ -271,7 +271,7 @@ static Value rowInBlock(KernelBuilder &k, Value row, Value number) {
   return k.sub(row, k.mul(number, k.index(kKeys)));
 }
 
-/// The features of a head's keys, or values, in what emitTransposed makes.
+/// The features of a head's keys, or values, in the matrix of emitTransposed.
 static KernelBuilder::Piece
 transposedAt(KernelBuilder &k, const AttentionSizes &sizes, Value transposed,
              const QueryBlock &queries, const KeyBlock &keys) {
@@ -550,7 +550,7 @@ private:
   Value iteration;
   Panels queryColumns, dyColumns, queryRows, dyRows, slopePanels;
   Value scores, slopes;              ///< sums: [key][query]
-  Value weightFactors, slopeFactors; ///< what of them is multiplied
+  Value weightFactors, slopeFactors; ///< these, as products read them
   Value dqSums;                      ///< [feature][query]
 };
 

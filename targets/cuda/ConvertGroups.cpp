@@ -1,9 +1,9 @@
 //===- ConvertGroups.cpp - Products by four subgroups in the NVVM dialect -===//
 //
-// `wgmma` reads registers and memory until it is waited for, which no compiler
-// of LLVM's knows: from its fence to the end of the wait all is one piece of
-// text. What goes on after it has its sums in registers that nothing names but
-// the next piece, in whose place they are changed.
+// `wgmma` reads registers and memory until it is waited for, which LLVM does
+// not know: from its fence to the end of the wait all is one piece of text. A
+// product that goes on after its piece has its sums in registers that only the
+// next piece names, which changes them in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ std::string constraintsOf(int64_t sums, bool areChanged, int64_t computed = 0) {
   return constraints;
 }
 
-/// The text of products, and what it reads.
+/// The text of products, and its operands.
 class GroupText {
 public:
   GroupText(ConversionPatternRewriter &rewriter, Location loc, int64_t sums,
@@ -48,8 +48,8 @@ public:
 
   /// Something in the text.
   using Name = std::string;
-  /// Of the descriptor of what begins at `place`, `leading`: bytes from one
-  /// panel of rows whose numbers are columns to the next.
+  /// The descriptor of the rows that begin at `place`. `leading`: bytes from
+  /// one panel of rows whose numbers are columns to the next.
   Name descriptor(Value place, int64_t leading);
   Name word(Value value) { return operand(value, "r,"); }
 

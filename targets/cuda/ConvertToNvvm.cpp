@@ -44,7 +44,7 @@ static int32_t mostRegisters(int64_t workgroups) {
   return int32_t(std::min<int64_t>(each, 255));
 }
 
-/// Lanes and subgroups are what Hone says they are: threads in their order.
+/// Lanes and subgroups are as Hone defines them: threads in their order.
 static void nameLanes(mlir::gpu::GPUModuleOp module) {
   module.walk([](Operation *op) {
     if (!isa<mlir::gpu::LaneIdOp, mlir::gpu::SubgroupIdOp>(op))

@@ -13,7 +13,7 @@ def ConvertToNvvm : Pass<"hone-cuda-convert-to-nvvm", "::mlir::gpu::GPUModuleOp"
   let summary = "convert kernels to the NVVM and LLVM dialects";
   let description = [{
     One conversion for all dialects. Memrefs are bare pointers in signatures.
-    Functions of libraries are not called: what has no instruction must be
+    Functions of libraries are not called: an op without an instruction must be
     expanded before.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",

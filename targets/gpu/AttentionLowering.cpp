@@ -120,8 +120,8 @@ SmallVector<Value> QueryRows::turns(
     Value next = b.add(turn, size);
     b.when(b.isLess(next, end), [&] { bring(stageOf(next), next); });
     NVVM::CpAsyncCommitGroupOp::create(b);
-    // All subgroups multiply together: of what none of its rows sees, weights
-    // are zero.
+    // All subgroups multiply together: keys that none of a subgroup's rows sees
+    // have weights of zero.
     if (s.byGroups)
       return body(turn, stageOf(turn), had);
     // Both begin at multiples of 16.
@@ -152,9 +152,9 @@ SmallVector<Value> QueryRows::masked(Value turn, ValueRange scores) {
 
 namespace {
 
-/// A turn of an online softmax (Milakov and Gimelshein 2018): what each row's
-/// sums are multiplied by before the turn's `weights` add to them, and its
-/// largest product and total then.
+/// A turn of an online softmax (Milakov and Gimelshein 2018): the factor of
+/// each row's sums before the turn's `weights` add to them, and its largest
+/// product and total then.
 struct SoftmaxTurn {
   Pair factors, maxima, totals;
   SmallVector<Value> weights;
@@ -281,7 +281,7 @@ void simt::lowerAttention(simt::AttentionOp op, const Team &team) {
 
 namespace {
 
-/// Of each row: what a slope is multiplied with and what is added, and the
+/// Of each row: the factor of a slope and the term that is added, and the
 /// logarithm of the largest weight.
 struct SlopeTerms {
   Pair factors, lessTerms, offsets;
@@ -327,7 +327,7 @@ void simt::lowerAttention(AttentionQueryAdjointOp op, const Team &team) {
     QueryRows at(op, s, keys);
     HeadMatrix q{op.getQ(), at.column}, k{op.getK(), at.kvColumn},
         v{op.getV(), at.kvColumn}, dy{op.getDy(), at.column};
-    // All queries and what is like them, then two stages of keys and values.
+    // All queries and matrices like them, then two stages of keys and values.
     const int64_t rowNumbers = StagedRows::numbers(at.kRows, at.headDim),
                   keyNumbers = StagedRows::numbers(keys, at.headDim);
     StagedRows staged(b, s.sharedNumbers(2 * rowNumbers + 4 * keyNumbers));

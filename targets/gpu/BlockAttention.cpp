@@ -45,14 +45,15 @@ struct RowMemory {
 constexpr RowMemory kForward{1, 1}, kTangent{2, 1};
 constexpr RowMemory kQueryAdjoint{2, 1}, kKeyAdjoint{2, 2};
 
-/// What a row sees of a block: `seen` columns from column `from` on.
+/// The columns of a block that a row sees: `seen` of them from column `from`
+/// on.
 struct SeenRange {
   Value i, row; ///< in the workgroup's rows, and in the batch
   Value from, to, seen;
 };
 
-/// The rows of one head that a workgroup owns, block after block of what they
-/// see.
+/// The rows of one head that a workgroup owns, block after block of the keys
+/// that they see.
 class BlockAttention {
 public:
   BlockAttention(const AttentionSizes &given, KernelBuilder &k,
@@ -68,7 +69,7 @@ public:
   }
 
   Value real(double value) { return k.real(sizes.element, value); }
-  /// body(first, count) for what [from, to) has of each block of 64.
+  /// body(first, count) for the part of [from, to) in each block of 64.
   void forEachBlock(Value from, Value to,
                     function_ref<void(Value, Value)> body) {
     Value size = k.index(kBlock);
@@ -95,8 +96,8 @@ public:
       body({point[0], row, from, to, k.sub(to, from)});
     });
   }
-  /// What a query sees, as rows of the keys: positions of its sequence, which
-  /// it may have begun before this batch, where those are a cache.
+  /// The keys that a query sees, as rows: positions of its sequence. Where the
+  /// keys are a cache, the sequence may have begun before this batch.
   std::pair<Value, Value> keysOf(Value row) {
     Value first = sizes.firstKey(k, row), end = k.add(row, k.index(1));
     if (!readsCaches)
@@ -245,7 +246,7 @@ Value BlockAttention::addWeights(Value dots, const SeenRange &range,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the forward reads and writes.
+/// Memory that the forward reads and writes.
 struct ForwardPlaces {
   Value q, key, v, y;
   Value normalizer; ///< null: nobody keeps it
@@ -330,7 +331,7 @@ void hone::emitBlockAttention(CachedAttentionOp op, KernelBuilder &k,
 
 namespace {
 
-/// What the tangent reads and writes; null where there is none.
+/// Memory that the tangent reads and writes; null where there is none.
 struct TangentPlaces {
   Value q, key, v, ty, tq, tk, tv, normalizer;
 

@@ -20,7 +20,7 @@ void hone::simt::replaceByText(mlir::gpu::GPUModuleOp device, StringRef text) {
 }
 
 tile::Blocks DeviceTarget::blocks() const {
-  // What a workgroup computes in registers and shared memory.
+  // A workgroup's tile, in registers and shared memory.
   tile::Blocks blocks{/*columns=*/64, /*rows=*/64};
   // A row for each subgroup, and a workgroup for each multiprocessor.
   blocks.rowGroup = 8;
@@ -41,7 +41,7 @@ void DeviceTarget::buildLoweringPipeline(OpPassManager &pm) const {
   buildGpuPipeline(pm, device);
   // From here on there are kernels, and entries that launch them.
   buildTextPipeline(pm);
-  // From here on kernels are text, and what launches them is a host's.
+  // From here on kernels are text, and the code that launches them is a host's.
   buildLlvmPipeline(pm);
 }
 

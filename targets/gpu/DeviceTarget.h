@@ -1,6 +1,6 @@
 //===- DeviceTarget.h - Kernels as text, entries as code of a host --------===//
 //
-// What targets share whose kernels run on a device: the program holds their
+// The base of targets whose kernels run on a device: the program holds their
 // text, which a driver compiles, and entries that launch them.
 //
 //===----------------------------------------------------------------------===//

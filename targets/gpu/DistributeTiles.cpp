@@ -1,6 +1,6 @@
 //===- DistributeTiles.cpp - Tile ops spread over threads -----------------===//
 //
-// What is not a tile op is run by all threads alike; each branch and loop
+// All threads run ops that are no tile ops alike; each branch and loop
 // around tile ops goes the same way in all of them, since scalars are the same.
 //
 //===----------------------------------------------------------------------===//
@@ -266,7 +266,7 @@ class Reduction {
 public:
   Reduction(tile::ReduceOp op, const Team &team);
 
-  /// What the op's results are.
+  /// Returns the op's results.
   SmallVector<Value> lower();
 
 private:

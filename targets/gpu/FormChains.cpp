@@ -1,7 +1,7 @@
 //===- FormChains.cpp - Products whose sums stay in registers -------------===//
 //
 // A run of ops of one block, from the first product on a piece of memory, or a
-// loop of such, to the last. What stands between must not touch that piece: a
+// loop of such, to the last. Ops between must not touch that piece: a
 // kernel's parameters may be one memory under two names, private buffers are
 // not.
 //
@@ -36,7 +36,7 @@ static bool isPrivate(Value root) {
   return type && type.getMemorySpace();
 }
 
-/// Whether `op`, or what is in it, may read or write `c`.
+/// Whether `op`, or an op in it, may read or write `c`.
 static bool mayTouch(Operation *op, Value c) {
   Value root = rootOf(c);
   WalkResult walked = op->walk([&](Operation *inner) {
@@ -61,8 +61,8 @@ static bool isOpen(tile::ProductOp product) {
   return !product.getInto() && product.getEpilogue().empty();
 }
 
-/// Whether the epilogue does not load `c`, which it would find as it was: what
-/// the product writes it reads by that name alone.
+/// Whether the epilogue does not load `c`, which it would find as it was: it
+/// reads the product's results only by their name.
 static bool closesChain(tile::ProductOp product) {
   Value root = rootOf(product.getC());
   return product.getEpilogue().empty() ||
@@ -95,8 +95,8 @@ static bool addsAlone(scf::ForOp loop, const SumPlace &place, int64_t columns) {
   return found > 0 && loop.getInitArgs().empty();
 }
 
-/// Numbers, which what follows the chain may use, do not go into it, if none of
-/// what they are made of does.
+/// Numbers stay out of the chain, so that ops after it may use them, unless one
+/// of their operands goes into it.
 static bool staysOutside(Operation *op,
                          function_ref<bool(Operation *)> isInside) {
   return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
@@ -142,7 +142,7 @@ static tile::ProductOp firstProductOf(scf::ForOp loop) {
   return {};
 }
 
-/// The first product of what could be a chain from `first` on; null: none.
+/// The first product of a possible chain from `first` on; null: none.
 static tile::ProductOp beginOf(Operation *first) {
   auto loop = dyn_cast<scf::ForOp>(first);
   auto product = loop ? firstProductOf(loop) : dyn_cast<tile::ProductOp>(first);
@@ -191,8 +191,8 @@ static Operation *lastOf(Operation *first, tile::ProductOp product) {
       break;
     othersPending |= !isMemoryEffectFree(next);
   }
-  // More than a tile is computed tile by tile, and what else stands in the
-  // chain must not be done again for each.
+  // More than a tile is computed tile by tile, and the chain's other ops must
+  // not run again for each.
   if ((members < 2 && !isLoop) || (hasOthers && !simt::isOneTile(product)))
     return nullptr;
   return last;

@@ -70,7 +70,7 @@ bool GpuKernels::emit(Operation *op, KernelBuilder &k) const {
       .Default(false);
 }
 
-/// Rows of h with which a workgroup has room for what dropout leaves of x.
+/// Rows of h with which a workgroup has room for x after dropout.
 template <typename LoraLike>
 static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
                            const simt::DeviceFeatures &device) {
@@ -84,8 +84,8 @@ static int64_t droppedRows(LoraLike adapter, const tile::Blocks &blocks,
       simt::productBytes(blocks.narrowRows, blocks.columns, device));
 }
 
-/// What the kernel of `op`, a product, does with its sums: an activation that
-/// comes next and is its only user is done there.
+/// The end of the tiles of `op`, a product: an activation that comes next and
+/// is its only user is done there.
 static simt::TileEnd endOf(Operation *op) {
   Value result = op->getResult(0);
   Operation *next = op->getNextNode();
@@ -248,7 +248,8 @@ int64_t hone::rowsWithRoom(const simt::DeviceFeatures &device,
   for (int64_t rows : {64, 32})
     if (bytes + rows * bytesPerRow <= device.sharedBytesOfEach(2))
       return rows;
-  // Products compute 16 rows at least, so fewer are for what has no room else.
+  // Products compute 16 rows at least, so fewer are only for kernels that have
+  // no room for them.
   for (int64_t rows : {16, 8})
     if (bytes + rows * bytesPerRow <= device.sharedBytes)
       return rows;

@@ -30,7 +30,7 @@ private:
 inline constexpr int64_t kFewestAttentionRows = 4;
 /// Rows that a workgroup handles together: the most of 64 and 32 with which two
 /// workgroups have room, or else of 16, 8 and 4 with which one has.
-/// `bytesPerRow` and `bytes` are what its private buffers take for each row and
+/// `bytesPerRow` and `bytes` are those of its private buffers for each row and
 /// in all. No bit depends on it.
 int64_t rowsWithRoom(const simt::DeviceFeatures &device, int64_t bytesPerRow,
                      int64_t bytes);

@@ -1,7 +1,6 @@
 //===- GpuOps.td - What kernels hold between the passes of this folder ----===//
 //
-// Ops that stand for what threads hold in registers, before it is said which
-// thread holds what.
+// Ops on the numbers in threads' registers, before each number has its thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +21,12 @@ def ChainOp : Op<SimtDialect, "chain", [RecursiveMemoryEffects, SingleBlock,
                                         NoTerminator]> {
   let summary = "products whose sums stay in registers";
   let description = [{
-    In the region, what `c[row..., column...]`, `m` by `n`, has is in registers.
-    It is read from `c` before the region if the first product on it
-    accumulates, and after the region it is stored as the last product says.
-    Products on it are those that name the same `c`, place and size; they stand
-    in the region itself or in loops of it. Nothing else in the region reads or
-    writes it.
+    In the region, the numbers of `c[row..., column...]`, `m` by `n`, are in
+    registers. They are read from `c` before the region if the first product on
+    it accumulates, and after the region they are stored as the last product
+    says. Products on it are those that name the same `c`, place and size; they
+    stand in the region itself or in loops of it. Nothing else in the region
+    reads or writes it.
 
     Example:
 
@@ -58,10 +57,9 @@ def ChainOp : Op<SimtDialect, "chain", [RecursiveMemoryEffects, SingleBlock,
 def CopyOp : Op<SimtDialect, "copy", [AttrSizedOperandSegments]> {
   let summary = "16 bytes on their way to shared memory";
   let description = [{
-    The thread goes on. What it has copied before an
-    `nvvm.cp.async.commit.group` is there for itself after the
-    `nvvm.cp.async.wait.group` that waits for it, and for others after a barrier
-    that follows.
+    The thread goes on. Its copies before an `nvvm.cp.async.commit.group` are
+    there for itself after the `nvvm.cp.async.wait.group` that waits for it, and
+    for others after a barrier that follows.
 
     1. (C1) Both are of one element type, of which 16 bytes hold a whole number.
     2. (C2) `from` is the device's memory, `to` is shared.
@@ -142,9 +140,8 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
     1. (C1) Both are shared memory of bfloat16, stages of rows of 64.
     2. (C2) A lane has a sum for every two places of `right`, that is for every
        two rows of a stage.
-    3. (C3) All threads of a workgroup run it together (`hone-gpu-verify`), after
-       an `nvvm.fence.proxy` of what they have written to shared memory, and a
-       barrier.
+    3. (C3) All threads of a workgroup run it together (`hone-gpu-verify`),
+    after an `nvvm.fence.proxy` of their writes to shared memory, and a barrier.
 
     Example:
 
@@ -179,7 +176,7 @@ def FinishGroupsOp : Op<SimtDialect, "finish_groups",
   let summary = "sums of groups whose products are done";
   let description = [{
     Waits for all products that `simt.multiply_group` has left under way; `sums`
-    are what the last of them gave. (PTX, `wgmma.wait_group`.)
+    are the results of the last. (PTX, `wgmma.wait_group`.)
 
     1. (C1) All threads of a workgroup run it together (`hone-gpu-verify`).
 
@@ -198,11 +195,12 @@ class GroupProducts<string name> : Op<SimtDialect, name,
                                       [AttrSizedOperandSegments]> {
   code constraints = [{
 
-    Rows of shared memory are what `simt.multiply_group` reads. More than 64
-    features of a row are further panels of such rows: of those that begin at a
-    number of `memory`, panel `p` is `64 p` times the rows of a panel further on.
-    Four subgroups, whose first is a multiple of four, do it together, and sums
-    of a lane are in the same order there. (PTX, `wgmma.mma_async`.)
+    Rows of shared memory are laid out as `simt.multiply_group` reads them. More
+    than 64 features of a row are further panels of such rows: of those that
+    begin at a number of `memory`, panel `p` is `64 p` times the rows of a panel
+    further on. Four subgroups, whose first is a multiple of four, do it
+    together, and sums of a lane are in the same order there. (PTX,
+    `wgmma.mma_async`.)
 
     1. (C1) `memory` is shared.
     2. (C2) All threads of a workgroup run it together, as they do
@@ -355,8 +353,8 @@ class AttentionOfRows<string name> : Op<SimtDialect, name> {
     has registers. With `by_groups` four subgroups multiply together; results are
     all features then, and `part` is 0.
 
-    1. (C1) `q`, `k`, `v` and what is like them have elements of bfloat16, and
-       heads of 64 or 128 features.
+    1. (C1) `q`, `k`, `v` and matrices like them have elements of bfloat16, and
+    heads of 64 or 128 features.
     2. (C2) `first` is a multiple of 16.
     3. (C3) `scale` is positive: the largest product has the largest score.
   }];

@@ -1,8 +1,8 @@
 //===- GpuPasses.td - From tile ops to kernels for a GPU ------------------===//
 //
-// What all GPUs share. Run in the order of this file; afterwards the device half
-// is functions of scf, arith, math, memref and gpu, with `tile.view` between
-// them, for CUDA and Metal alike. README.md says how ops are mapped.
+// The passes of all GPUs, run in the order of this file; afterwards the device
+// half is functions of scf, arith, math, memref and gpu, with `tile.view`
+// between them, for CUDA and Metal alike. README.md says how ops are mapped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ def FormChains : Pass<"hone-gpu-form-chains", "::mlir::gpu::GPUFuncOp"> {
   let description = [{
     Products that follow each other on one piece of `c`, and loops that only add
     products to it, become a `simt.chain`: its sums are read once and stored
-    once. The bits are the same, since `c` holds what registers hold.
+    once. The bits are the same, since `c` keeps all bits of the registers.
   }];
   let dependentDialects = ["::hone::simt::SimtDialect"];
 }
@@ -66,7 +66,7 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
     `tile.product` multiplies tiles in shared memory, with sums in registers:
     in the blocks of terms that its manual promises, each in ascending order, so
     that sums have the bits of every other target. Iterations of `tile.each` are
-    dealt out to subgroups of 32 lanes, and what stands in them is spread over
+    dealt out to subgroups of 32 lanes, and the ops in them are spread over
     those.
 
     Terms of a product come in stages (`StagedSide.h`). With `copies-in-flight`

@@ -1,8 +1,8 @@
 //===- Kernel.h - What a kernel is to all passes of this folder -----------===//
 //
-// A workgroup has 256 threads in one dimension, whatever the hardware likes
-// best: shapes of tiles and orders of sums follow from it. A subgroup is 32
-// neighbours, by definition.
+// A workgroup has 256 threads in one dimension on all hardware: shapes of tiles
+// and orders of sums follow from it. A subgroup is 32 neighbours, by
+// definition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ inline constexpr int64_t kThreads = 256;
 inline constexpr int64_t kLanes = 32;
 inline constexpr int64_t kSubgroups = kThreads / kLanes;
 
-/// What kernels may use of a device.
+/// The features of a device that kernels may use.
 struct DeviceFeatures {
   int64_t sharedBytes = 49152; ///< of a workgroup, at most
   /// Threads go on while 16 bytes of theirs are on the way to shared memory.
@@ -34,7 +34,7 @@ struct DeviceFeatures {
   /// may use.
   int64_t multiprocessorBytes = 0;
 
-  /// What each of `workgroups` on one multiprocessor may use.
+  /// Bytes that each of `workgroups` on one multiprocessor may use.
   int64_t sharedBytesOfEach(int64_t workgroups) const {
     return std::min(sharedBytes,
                     std::max(sharedBytes, multiprocessorBytes) / workgroups);

@@ -65,7 +65,7 @@ struct KeyRows {
   }
   /// Scores of queries that do not see their row become the least.
   SmallVector<Value> masked(Value query, ValueRange scores);
-  /// The subgroup's rows, and queries, of what begins at number `at`.
+  /// The subgroup's rows, and queries, of the stage that begins at number `at`.
   Staged ownKeys(Value at) { return {s.leftOf(at, block), stagedRows()}; }
   Staged ownQueries(Value at) {
     return {b.add(at, b.mul(share, b.index(each * StagedRows::kLine))),
@@ -110,23 +110,22 @@ SmallVector<Value> KeyRows::masked(Value query, ValueRange scores) {
 namespace {
 
 /// The adjoint of a key head over its rows, and the features of one part of the
-/// result: what the workgroup has, and its steps.
+/// result: the workgroup's state and its steps.
 class KeyAdjoint {
 public:
   /// Brings the rows of keys and of values.
   KeyAdjoint(AttentionKeyAdjointOp op, SubgroupAttention &s);
 
   /// Goes over heads of the group, and turns of each, as one loop: the next
-  /// turn's copies are under way whatever head it has. Returns the subgroup's
-  /// sums of keys, then of values.
+  /// turn's copies are under way even if it has another head. Returns the
+  /// subgroup's sums of keys, then of values.
   SmallVector<Value> sumTurns();
   /// Adds up the sums of subgroups that share their rows, and stores them.
   void finish(ValueRange ofSubgroup);
 
 private:
-  /// Terms that all keys of a query share: what is added to a weight's
-  /// logarithm, what the weight is multiplied with, and what is added to a
-  /// slope.
+  /// Terms that all keys of a query share: the term added to a weight's
+  /// logarithm, the weight's factor, and the term added to a slope.
   enum Term { Offset, Reciprocal, LessTerm };
   static constexpr int64_t kTerms = 3;
   using QueryTerms = std::array<Value, kTerms>;
@@ -150,7 +149,7 @@ private:
     return b.add(b.index(2 * rowNumbers),
                  b.mul(b.rem(number, b.index(2)), b.index(2 * queryNumbers)));
   }
-  /// Brings a turn's queries and what is like them into a stage.
+  /// Brings a turn's queries and matrices like them into a stage.
   void bring(Value stage, Value head, Value turn);
   /// The sums with those of the subgroup's queries from `query` on, which are
   /// in a stage.
@@ -162,7 +161,7 @@ private:
   TeamBuilder &b;
   KeyRows at;
   const Value kvColumn;
-  // Rows of keys and of values, then two stages of queries and of what is like
+  // Rows of keys and of values, then two stages of queries and of matrices like
   // them.
   const int64_t rowNumbers, queryNumbers;
   StagedRows staged;

@@ -26,7 +26,7 @@ static tile::KernelAttr describe(mlir::gpu::GPUFuncOp kernel,
   auto bytes = kernel->getAttrOfType<IntegerAttr>(simt::kSharedBytesAttrName);
   auto label = kernel->getAttrOfType<StringAttr>(simt::kNameAttrName);
   auto [block, name] = label.getValue().split(':');
-  // What a kernel does with memory was known of the loop that it was made of.
+  // A kernel's accesses to memory are those of the loop that it was made of.
   return tile::KernelAttr::get(
       kernel.getContext(), kernel.getNameAttr(), b.getStringAttr(block),
       b.getStringAttr(name.ltrim()), simt::kThreads, bytes.getInt(),

@@ -1,9 +1,8 @@
 //===- MemoryPlaces.cpp - Which buffers are the same memory ---------------===//
 //
 // Arena, batch, working set and weights are apart from each other: an entry's
-// working set holds nothing that outlives it, and the batch is what it is
-// given. Values that an entry is called with may be anything but its working
-// set.
+// working set holds nothing that outlives it, and the batch comes from outside.
+// Values that an entry is called with may be anything but its working set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +79,7 @@ static ByteRanges shifted(const ByteRanges &offsets, const ByteRanges &ranges) {
   });
 }
 
-/// All bytes of a buffer; memory has no end but what placement says.
+/// All bytes of a buffer; memory has no end but that of its placement.
 static ByteRanges wholeOf(Value memory) {
   auto buffer = dyn_cast<MemRefType>(memory.getType());
   int64_t end =

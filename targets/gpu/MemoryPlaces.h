@@ -18,8 +18,8 @@ struct ByteRange {
 /// In each of a program's placements, or one that is the same in all of them.
 using ByteRanges = llvm::SmallVector<ByteRange, 4>;
 
-/// Bytes of what `root` is: an argument of a function, the result of an op that
-/// names memory, or a view at an offset that only a run knows.
+/// Bytes of `root`: an argument of a function, the result of an op that names
+/// memory, or a view at an offset that only a run knows.
 struct MemoryPlace {
   mlir::Value root;
   ByteRanges ranges;
@@ -34,8 +34,8 @@ public:
 
   /// Where a buffer or memory is.
   static MemoryPlace of(mlir::Value memory);
-  /// The same place in what its root is a view of, as far as that is known;
-  /// none: the root is no view.
+  /// The same place in the memory that its root is a view of, as far as it is
+  /// known; none: the root is no view.
   static std::optional<MemoryPlace> around(const MemoryPlace &place);
   /// Whether two places of one function may have a byte in common, in any of
   /// its calls and in any placement.

@@ -29,7 +29,7 @@ using simt::MemoryPlaces;
 
 namespace {
 
-/// What a loop does with memory that others see.
+/// A loop's accesses to memory that others see.
 struct Accesses {
   SmallVector<MemoryPlace> reads, writes;
 };
@@ -283,7 +283,7 @@ void LoopMerger::merge(Block &block) {
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         merge(inner);
-    // What reads no memory can stand before any loop.
+    // An op that reads no memory can stand before any loop.
     if (!op.hasTrait<OpTrait::IsTerminator>() &&
         (isMemoryEffectFree(&op) || isa<tile::NumberOp>(op)))
       continue;

@@ -149,7 +149,7 @@ Value NeighbourBody::beginsAccesses(TeamBuilder &b, Value first,
   return all;
 }
 
-/// What a body loads, and what it needs for that.
+/// The loads of a body, and the ops that they need.
 static llvm::SmallDenseSet<Operation *> loadsOf(Block &body) {
   llvm::SmallDenseSet<Operation *> early;
   for (Operation &op : llvm::reverse(body)) {
@@ -182,8 +182,8 @@ NeighbourBody::inlined(TeamBuilder &b, ArrayRef<SmallVector<Value>> points,
     for (Operation &op : body.without_terminator())
       if (early.contains(&op))
         copy(op, number);
-  // Op by op: in what a device makes of a division there are branches, and
-  // between them there is as much to do as there are points.
+  // Op by op: a device's code for a division has branches, and between them
+  // there is as much to do as there are points.
   for (size_t first = 0; first < points.size(); first += count)
     for (Operation &op : body.without_terminator())
       if (!early.contains(&op) && !isa<memref::StoreOp>(op))

@@ -39,7 +39,7 @@ public:
   /// lies side by side. Null: not known.
   mlir::Value beginsAccesses(TeamBuilder &b, mlir::Value first, int64_t count);
   /// Copies of the body, which is wide, for points, each `count` of which are
-  /// neighbours; what they store comes last. What the terminator hands on for
+  /// neighbours; their stores come last. Returns the terminator's operands for
   /// each.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>>
   inlined(TeamBuilder &b, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> points,

@@ -43,7 +43,7 @@ static std::string nameFor(StringRef function, Location loc) {
   return (function + ": " + namesOf(loc)).str();
 }
 
-/// Views of what is shared are shared.
+/// Views of a shared buffer are shared.
 static void shareViews(Value buffer) {
   for (Operation *user : buffer.getUsers())
     if (auto view = dyn_cast<tile::ViewOp>(user);

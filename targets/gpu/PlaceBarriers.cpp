@@ -1,11 +1,11 @@
 //===- PlaceBarriers.cpp - What threads write and others read -------------===//
 //
-// A walk over the code that threads run together, with what they have read and
-// written since the last barrier. What they run apart is one access: a branch
-// or a loop that depends on the thread, an op, an `scf.execute_region`.
+// A walk over the code that threads run together, with their reads and writes
+// since the last barrier. Code that they run apart is one access: a branch or a
+// loop that depends on the thread, an op, an `scf.execute_region`.
 //
-// Loops are walked until what comes around is known. Before them, sets only
-// grow, so that ends.
+// Loops are walked until the accesses that come around are known. Sets only
+// grow until then, so the walk ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -154,7 +154,7 @@ Accesses BarrierPlacement::accessesOf(Operation *op) const {
 bool BarrierPlacement::isWithoutBarriers(scf::ForOp loop, Scope scope) {
   Accesses turn;
   Barriers inside;
-  // The second turn begins with what the first has done.
+  // The second turn begins with the accesses of the first.
   for (int i = 0; i < 2; ++i)
     visit(*loop.getBody(), scope, turn, inside);
   return inside.empty();

@@ -32,8 +32,8 @@ struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
     int64_t bytes = 0;
     Value memory;
     bool hasGroups = simt::hasGroups(kernel);
-    // Stages of products are bytes. They come first, so that their lines begin
-    // where the banks do, whatever is beside them.
+    // Stages of products are bytes. They come first, so that their lines always
+    // begin where the banks do.
     SmallVector<BlockArgument> buffers(kernel.getWorkgroupAttributions());
     llvm::stable_sort(buffers, [](BlockArgument a, BlockArgument b) {
       auto isBytes = [](BlockArgument buffer) {

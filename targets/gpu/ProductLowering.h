@@ -10,7 +10,7 @@ namespace hone::simt {
 /// Emits code for `op` before it; `team` is a workgroup.
 void lowerProduct(tile::ProductOp op, const Team &team);
 
-/// What `value` is at most, if that can be seen.
+/// An upper bound of `value`, if one can be seen.
 std::optional<int64_t> upperBound(mlir::Value value);
 
 /// Whether both sides of `op` are bfloat16 in memory, so that a matrix unit
@@ -30,8 +30,8 @@ int64_t productBytes(int64_t rows, int64_t columns,
 int64_t workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
                          const DeviceFeatures &device);
 
-/// Replaces `chain` by code of its own; `distribute` does that for what is no
-/// product of it.
+/// Replaces `chain` by code of its own; `distribute` does that for its other
+/// ops.
 mlir::LogicalResult lowerChain(
     ChainOp chain, const Team &team,
     llvm::function_ref<mlir::LogicalResult(mlir::Operation *)> distribute);
@@ -42,8 +42,8 @@ llvm::SmallVector<mlir::Value> multiplyOnce(TeamBuilder &b,
                                             llvm::ArrayRef<mlir::Value> ws,
                                             llvm::ArrayRef<mlir::Value> before);
 
-/// What a thread has written to shared memory is there for the unit of a group,
-/// which reads that by itself, after a barrier that follows.
+/// Makes a thread's writes to shared memory visible, after a barrier that
+/// follows, to the unit of a group, which reads that memory by itself.
 void fenceForGroups(TeamBuilder &b);
 
 /// Whether the result of `op` is surely one tile, and not computed tile by

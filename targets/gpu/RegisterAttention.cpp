@@ -1,7 +1,8 @@
 //===- RegisterAttention.cpp - Attention of bfloat16 on matrix units ------===//
 //
-// What BlockAttention.cpp does block by block in shared memory, with all scores
-// in registers of the subgroup that wants them: AttentionLowering.cpp has how.
+// The same as BlockAttention.cpp, which goes block by block in shared memory,
+// but with all scores in registers of the subgroup that wants them:
+// AttentionLowering.cpp has how.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,7 @@ Workgroups::Workgroups(const AttentionSizes &sizes, KernelBuilder &k,
     return heads * k.maxRows() >= rows * simt::kMultiprocessors;
   };
   // A subgroup has 16 of the queries. A window's workgroup has fewer, as it
-  // reads what any of its rows sees.
+  // reads all keys that any of its rows sees.
   constexpr int64_t kMost = simt::kMatrixRows * simt::kSubgroups;
   byGroups =
       device.groupMatrixUnits && !sizes.window && isWork(sizes.heads, kMost);

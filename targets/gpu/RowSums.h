@@ -15,8 +15,8 @@
 
 namespace hone::simt {
 
-/// What a workgroup does of such a sum: each subgroup has all sums, of blocks
-/// of kRows rows in turn. No bit depends on `places`.
+/// A workgroup's part of such a sum: each subgroup has all sums, of blocks of
+/// kRows rows in turn. No bit depends on `places`.
 struct RowSums {
   static constexpr int64_t kRows = 16;
 

@@ -35,7 +35,7 @@ public:
     return rows * features;
   }
   /// All threads bring rows `first` and on into the `rows` ones from number
-  /// `at` on; what is not of [from, last] is the nearest that is. Numbers of
+  /// `at` on; a row outside [from, last] becomes the nearest inside. Numbers of
   /// rows have 32 bits.
   void bring(mlir::Value at, int64_t rows, int64_t features,
              const HeadMatrix &source, mlir::Value first, mlir::Value from,

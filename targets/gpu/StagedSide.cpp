@@ -1,6 +1,7 @@
 //===- StagedSide.cpp - One side of a product in shared memory ------------===//
 //
-// See StagedSide.h. What eight threads read or write at once is in all banks.
+// See StagedSide.h. The bytes that eight threads read or write at once are in
+// all banks.
 //
 // For a matrix unit, eight chunks of 16 bytes are a line of 128 bytes: one row,
 // or two or four short ones; longer rows are in planes of one line each. Line r

@@ -21,7 +21,8 @@ inline constexpr int64_t kStagesInFlight = 4;
 inline constexpr int64_t kLateStages = 2, kLateCopies = kStagesInFlight - 1;
 /// Bytes of a place's terms of a stage, whatever their type.
 inline constexpr int64_t kStageBytes = 64;
-/// What a thread copies at once, and what keeps rows in different banks.
+/// Bytes that a thread copies at once, and the padding that keeps rows in
+/// different banks.
 inline constexpr int64_t kChunkBytes = 16;
 
 /// Shared bytes of a stage of `places` rows or columns, at most.
@@ -41,8 +42,9 @@ public:
   static int64_t termsOf(mlir::Type type) {
     return kStageBytes * 8 / type.getIntOrFloatBitWidth();
   }
-  /// What a side is staged as that is multiplied as `element`: narrower numbers
-  /// as they are stored, if copies bring them, since widening them is exact.
+  /// The type in which a side is staged that is multiplied as `element`:
+  /// narrower numbers as they are stored, if copies bring them, since widening
+  /// them is exact.
   static mlir::Type typeFor(tile::ProductOp op, Which which, int64_t places,
                             mlir::Type element, const DeviceFeatures &device);
   /// Whether copies of it can be in flight.
@@ -67,11 +69,11 @@ public:
   /// first place is `place` of the op's.
   void begin(mlir::Value memory, mlir::Value offset, int64_t stages,
              mlir::Value place);
-  /// Brings the terms from `t` on into stage `slot`; what is not of [0, end) is
+  /// Brings the terms from `t` on into stage `slot`; terms outside [0, end) are
   /// `padding`. Copies in flight are the thread's own to wait for.
   void bring(mlir::Value slot, mlir::Value t, mlir::Value end, double padding);
-  /// Of what is converted late: makes the stage of the terms from `t` on out of
-  /// the thread's own copies, which are there.
+  /// Of a side that is converted late: makes the stage of the terms from `t` on
+  /// out of the thread's own copies, which are there.
   void settle(mlir::Value slot, mlir::Value t, mlir::Value end, double padding);
   /// Where the element of a term and a place of a stage is in `stages`.
   llvm::SmallVector<mlir::Value> indices(mlir::Value slot, mlir::Value term,
@@ -135,7 +137,7 @@ private:
   /// Brings a chunk that is not whole, number by number.
   void bringNumbers(Value slot, Value t, const Chunk &chunk, Value end,
                     double padding);
-  /// Stores what `load` has of a whole chunk, or what is there of another.
+  /// Stores a whole chunk that `load` has read, or the terms of a partial one.
   void putChunk(Value slot, Value t, const Chunk &chunk, Value end,
                 double padding,
                 llvm::function_ref<llvm::SmallVector<Value>()> load);
@@ -166,7 +168,7 @@ private:
   TeamBuilder &b;
   const Way way;
   bool isLate = false, isOnlyStage = false, areAllWhole = false;
-  Value copies;         ///< of what is converted late
+  Value copies;         ///< of a side that is converted late
   Value memory, begins; ///< where stages are, and from which byte on
   Value first, hasChunks;
 };

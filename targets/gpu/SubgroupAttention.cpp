@@ -250,7 +250,7 @@ SmallVector<Value> SubgroupAttention::joinSubgroups(ValueRange given,
                b.store(sum, parts, {b.sub(number, most), b.index(i), lane});
            });
     barrier();
-    // What others read is nothing to them.
+    // Subgroups from `half` on load numbers that they do not use.
     Value from = b.min(number, b.index(half - 1));
     for (auto [i, sum] : llvm::enumerate(sums))
       sum = b.add(sum, b.load(parts, {from, b.index(i), lane}));

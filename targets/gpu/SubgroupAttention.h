@@ -87,8 +87,8 @@ public:
     return mlir::arith::IndexCastOp::create(b, b.getIndexType(), number);
   }
   Value loadIndex(Value memory, Value at) { return wide(b.load(memory, at)); }
-  /// The index that a narrow number is. The exchange with itself keeps what
-  /// follows from it from being computed earlier, and kept in registers.
+  /// A narrow number as an index. The exchange with itself keeps the device's
+  /// compiler from computing its uses earlier, and keeping them in registers.
   Value lateIndex(Value number) { return wide(b.exchange(number, 0)); }
   /// Of score `i` of a lane, which has two of each eight columns from `first`
   /// on, a narrow number.
@@ -173,8 +173,8 @@ public:
   const int64_t headDim;
   const int64_t features; ///< of the result
   const bool byGroups;
-  /// Of the subgroup. What a group multiplies is the same for all lanes, and is
-  /// where a device's compiler has such things only if it can see that.
+  /// Of the subgroup. A group's operands are the same for all lanes. A device's
+  /// compiler keeps them where such values go only if it can see that.
   const mlir::Value number;
 
 private:
@@ -192,8 +192,8 @@ private:
   }
   /// Two floats as bfloat16 in a word.
   Value pack(Value low, Value high);
-  /// Words for the left side of a product, four for each 16 terms: what two
-  /// neighbouring matrices of sums hold.
+  /// Words for the left side of a product, four for each 16 terms: the numbers
+  /// of two neighbouring matrices of sums.
   Words packed(ValueRange sums);
   /// Of words of chunks `j` in lane `t` of four, word `t` of each, makes the
   /// words `j` of chunk `t`.

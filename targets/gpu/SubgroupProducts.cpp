@@ -1,7 +1,7 @@
 //===- SubgroupProducts.cpp - Products out of a subgroup's registers ------===//
 //
 // See SubgroupProducts.h. Subgroups have pieces of kSubgroupTerms terms in
-// turn, so that what is loaded at a time is side by side, and load several of
+// turn, so that loads of one time are side by side, and load several of
 // them before they multiply the first.
 //
 //===----------------------------------------------------------------------===//
@@ -94,7 +94,7 @@ private:
   Value within(Value i, Value count) {
     return b.min(i, b.sub(count, b.index(1)));
   }
-  /// Eight terms from `term` on: of a row, or what `number` has of each.
+  /// Eight terms from `term` on: of a row, or the values of `number`.
   Words words(Value matrix, Value row, Value column, Value term, bool whole);
   Words gathered(function_ref<Value(Value)> number, Value term, bool whole);
   /// Without those that are beyond the last.

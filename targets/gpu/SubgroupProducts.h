@@ -1,9 +1,9 @@
 //===- SubgroupProducts.h - Products out of a subgroup's registers --------===//
 //
-// What a matrix unit wants of a lane is 16 bytes of a row, because a sum may
-// have its terms in any order, as long as both sides have the same one. Of 32
-// terms lane `4 g + t` has the eight from `8 t` on: of rows `g` and `g + 8` on
-// the left, and of column `g` of eight on the right.
+// A lane gives the matrix unit 16 bytes of a row: a sum may have its terms in
+// any order, as long as both sides have the same one. Of 32 terms lane `4 g +
+// t` has the eight from `8 t` on: of rows `g` and `g + 8` on the left, and of
+// column `g` of eight on the right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace hone::simt {
 /// Eight neighbouring numbers of bfloat16, the first in the lowest bits.
 using Words = llvm::SmallVector<mlir::Value, 4>;
 
-/// Terms that a subgroup multiplies with what each lane has of two rows.
+/// Terms that a subgroup multiplies at a time, of two rows in each lane.
 inline constexpr int64_t kLaneTerms = 8, kSubgroupTerms = 4 * kLaneTerms;
 /// Sums of a lane for a matrix of 16 x 8.
 inline constexpr int64_t kLaneSums = 4;
@@ -29,8 +29,8 @@ inline constexpr int64_t kLaneSums = 4;
 void addTerms(TeamBuilder &b, llvm::MutableArrayRef<mlir::Value> sums,
               const Words &low, const Words &high, llvm::ArrayRef<Words> right);
 
-/// What a workgroup does of a thin product on matrix units: each subgroup has
-/// all sums, of terms of its own.
+/// A workgroup's part of a thin product on matrix units: each subgroup has all
+/// sums, of terms of its own.
 struct ThinTile {
   int64_t rows, columns; ///< whole matrices of the unit
   int64_t terms;         ///< of a sum

@@ -1,7 +1,8 @@
 //===- TeamBuilder.h - Code that threads run together ---------------------===//
 //
 // A team is the threads of a workgroup, or the lanes of a subgroup. All of them
-// run what is built here; who does what is in these words.
+// run the code that is built here; these functions say which thread does which
+// part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +13,8 @@
 
 namespace hone::simt {
 
-/// What code of a kernel has in common: who a thread is, and shared buffers
-/// that no two pieces of code use at a time.
+/// State that all code of a kernel shares: a thread's numbers, and shared
+/// buffers that no two pieces of code use at a time.
 class KernelState {
 public:
   KernelState(mlir::gpu::GPUFuncOp kernel, const DeviceFeatures &device);

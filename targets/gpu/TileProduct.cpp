@@ -318,7 +318,7 @@ SmallVector<Value> TileProduct::forEachStage(
     Value from, Value to, ValueRange values,
     function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   int64_t ahead = stages - 1;
-  // Padding is a product of 0 and 0, or of what changes no sum.
+  // Padding is a product of 0 and 0, or of numbers that change no sum.
   double leftPadding = multipliesMatrices() ? 0.0 : -0.0;
   Value length = b.sub(to, from);
   Value delay = b.index(ahead * terms);

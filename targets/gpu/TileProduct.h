@@ -1,6 +1,6 @@
 //===- TileProduct.h - A workgroup's tile of a tile.product ---------------===//
 //
-// See TileProduct.cpp, and TileResult.cpp for what it leaves.
+// See TileProduct.cpp, and TileResult.cpp for the sums that it leaves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,9 @@ public:
   /// body(i, j) for each tile of the result, from row and column `i`, `j` of
   /// the op on.
   void forEachTile(llvm::function_ref<void(mlir::Value, mlir::Value)> body);
-  /// What `c` had, or zeros if the product does not ask for it.
+  /// The numbers of `c`, or zeros if the product does not ask for them.
   llvm::SmallVector<mlir::Value> before(mlir::Value i, mlir::Value j);
-  /// The sums of a tile with this product; `had` is what they were.
+  /// The sums of a tile with this product; `had` are the sums before.
   llvm::SmallVector<mlir::Value> addTo(mlir::Value i, mlir::Value j,
                                        mlir::ValueRange had);
   /// Stores them.
@@ -108,7 +108,7 @@ private:
   Value isWhole(Value i, Value j, bool allColumns = false);
   /// The buffer that sums are stored to, and where in it.
   std::pair<Value, llvm::SmallVector<Value>> target(Value row, Value column);
-  /// What a sum that had `old` is with the next block of terms.
+  /// The sums `old` with those of the next block of terms.
   llvm::SmallVector<Value> joined(mlir::ValueRange old, mlir::ValueRange sums,
                                   Value isFirst);
   /// The same with `count` parts in their order, each [rows, columns]; the

@@ -207,7 +207,8 @@ void TileProduct::finishSums(Value i, Value j, ValueRange sums, bool allColumns,
   if (op.getEpilogue().empty() || storesWholePieces ||
       sums.size() < kCompletedTogether)
     return forEachSum(storeInside);
-  // What epilogues load would be waited for sum by sum, each in a branch.
+  // Else the loads of epilogues would be waited for sum by sum, each in a
+  // branch.
   b.when(
       isWhole(i, j), [&] { finishWholeTile(i, j, sums); },
       [&] { forEachSum(storeInside); });

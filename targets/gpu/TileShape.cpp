@@ -91,7 +91,7 @@ bool simt::isWorthWideTiles(int64_t rows, int64_t columns, int64_t terms,
     return false;
   // Cycles of a multiprocessor, as an H100 took them for 8,192 rows, 896 to
   // 11,008 terms, and 2,048 to 11,008 columns: for 64 terms of a tile, and for
-  // what comes before and after them. Two smaller tiles hide most of that from
+  // the code before and after them. Two smaller tiles hide most of that from
   // each other; a wide one reads three quarters of the bytes of two.
   struct Rest {
     int64_t small, wide;

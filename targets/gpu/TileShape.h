@@ -1,6 +1,6 @@
 //===- TileShape.h - Which thread has which sums of a product -------------===//
 //
-// Shapes of tiles and what follows from them, without any IR.
+// Shapes of tiles and their consequences, without any IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +83,7 @@ bool hasWorkForLargeTiles(int64_t rows, int64_t columns);
 /// 19.8 in tiles of 64 by 64 of single subgroups.)
 bool hasWorkForGroups(int64_t rows, int64_t columns);
 
-/// What becomes of a tile's sums: they are stored, multiplied by activations of
+/// The end of a tile's sums: they are stored, multiplied by activations of
 /// another matrix, or stored as float32.
 enum class TileEnd { Store, Gate, Scores };
 

@@ -1,8 +1,8 @@
 //===- Uniformity.h - Which threads have the same value -------------------===//
 //
 // A value is the same in a whole workgroup, in each subgroup, or differs by
-// lane. What is loaded follows its address: memory that threads write apart
-// from each other has barriers between.
+// lane. A loaded value is as uniform as its address: memory that threads write
+// apart from each other has barriers between.
 //
 //===----------------------------------------------------------------------===//
 

@@ -91,7 +91,7 @@ static void markSides(func::FuncOp entry) {
                  DenseI8ArrayAttr::get(entry.getContext(), sides));
 }
 
-/// Replaces the numbers that the entry reads by what the host has of them.
+/// Replaces the numbers that the entry reads by the host's copies.
 static void bindNumbers(func::FuncOp entry) {
   Value frame = entry.getArgument(0);
   entry.walk([&](tile::NumberOp number) {
@@ -107,7 +107,7 @@ static void bindNumbers(func::FuncOp entry) {
   });
 }
 
-/// Replaces what the entry names by what is in its frame and values.
+/// Replaces the entry's names by the addresses in its frame and values.
 static void bindNames(func::FuncOp entry) {
   Value frame = entry.getArgument(0), values = entry.getArgument(1);
   Value weights;
@@ -148,8 +148,8 @@ static void bindNames(func::FuncOp entry) {
   });
 }
 
-/// Replaces the offsets that `function` looks up by what the placement of its
-/// frame has.
+/// Replaces the offsets that `function` looks up by those of the placement in
+/// its frame.
 static void bindOffsets(func::FuncOp function) {
   Value table;
   function.walk([&](tile::OffsetOp offset) {

@@ -76,7 +76,7 @@ struct ConvertMemoryCast
   }
 };
 
-/// What the runtime knows a caller by.
+/// The argument by which the runtime knows a caller.
 static Value frameOf(OpBuilder &b, Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   Value first = function.getArgument(0);
@@ -258,7 +258,7 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     target.addLegalOp<ModuleOp>();
     target.addDynamicallyLegalOp<UnrealizedConversionCastOp>(
         [&](UnrealizedConversionCastOp op) { return converter.isLegal(op); });
-    // Nothing is rolled back, so no record is kept of what could be.
+    // Nothing is rolled back, so no record for it is kept.
     ConversionConfig config;
     config.allowPatternRollback = false;
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns),

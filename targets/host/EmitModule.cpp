@@ -65,7 +65,7 @@ public:
     return global(llvm::ConstantDataArray::getString(context, value,
                                                      /*AddNull=*/false));
   }
-  /// What sealModule writes.
+  /// The digest that sealModule writes.
   Constant *digest() {
     Constant *text = digestText(context, std::string(kDigestDigits, '0'));
     return new llvm::GlobalVariable(module, text->getType(),

@@ -26,8 +26,7 @@ namespace hone {
 /// Function attribute, unit: see isTask.
 inline constexpr llvm::StringLiteral kTaskAttrName = "tile.task";
 
-/// What is left of the tile dialect on any device: `!tile.memory` and
-/// `tile.view`.
+/// The rest of the tile dialect on any device: `!tile.memory` and `tile.view`.
 void populateTileToLLVMPatterns(mlir::LLVMTypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
 

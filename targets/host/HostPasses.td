@@ -24,17 +24,17 @@ def FetchRows : Pass<"hone-host-fetch-rows", "::mlir::ModuleOp"> {
 def SizeScratch : Pass<"hone-host-size-scratch", "::mlir::ModuleOp"> {
   let summary = "find how much scratch a thread needs";
   let description = [{
-    Sets `tile.thread_bytes` on the module: what the private buffers of the
-    largest `tile.parallel` take.
+    Sets `tile.thread_bytes` on the module: the bytes of the private buffers of
+    the largest `tile.parallel`.
   }];
 }
 
 def BindFrame : Pass<"hone-host-bind-frame", "::mlir::ModuleOp"> {
   let summary = "give functions the frame that the runtime calls entries with";
   let description = [{
-    Entries become functions of type `hone_entry_fn`, and what `tile.base`,
-    `tile.rows`, `tile.weight` and `tile.argument` name is loaded from their two
-    arguments. What `tile.number` reads is where the host has it. Sets `tile.sides`
+    Entries become functions of type `hone_entry_fn`, and the values of
+    `tile.base`, `tile.rows`, `tile.weight` and `tile.argument` are loaded from
+    their two arguments. `tile.number` reads the host's copy. Sets `tile.sides`
     on entries. Functions that run parallel loops or give hints about pages, or
     call one that does, take the frame as their first argument.
   }];
@@ -81,7 +81,7 @@ def VerifyLaunches : Pass<"hone-host-verify-launches", "::mlir::ModuleOp"> {
     2. They read the frame, the tables that it and the call name, the inputs of the
        batch, and the numbers of `hone_frame::numbers`, which rest while an entry
        runs that reads them (`hone-verify-placement`).
-    3. What they allocate is the closure of one launch, filled in its block.
+    3. They allocate only the closure of one launch, filled in its block.
     4. They write nothing but closures.
 
     Changes nothing. The scratch of a thread begins and ends with an iteration, by

@@ -35,7 +35,7 @@ HostTarget::HostTarget(std::unique_ptr<llvm::TargetMachine> machine)
 HostTarget::~HostTarget() = default;
 
 void HostTarget::buildLlvmPipeline(OpPassManager &pm) {
-  // Each loop splits the block of its entry. A record of what was moved, for a
+  // Each loop splits the block of its entry. A record of the moves, for a
   // rollback, grows with the square of the number of layers.
   pm.addPass(createSCFToControlFlowPass({.allowPatternRollback = false}));
   pm.addPass(createConvertToLLVM());
@@ -124,7 +124,7 @@ llvm::Error HostTarget::writeText(llvm::StringRef text, llvm::StringRef path) {
   });
 }
 
-/// What lowering has found out about kernels and entries.
+/// Describes the kernels and entries, from attributes that lowering has left.
 static void describeKernels(ModuleOp module, ModuleDescription &description) {
   if (auto kernels =
           module->getAttrOfType<ArrayAttr>(tile::TileDialect::kKernelsAttrName))
@@ -185,8 +185,8 @@ HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
   return translated;
 }
 
-/// LLVM's passes at O3 take twice the time, much of it for what this code has
-/// decided before: what is inlined, and which loops are vectors or unrolled.
+/// LLVM's passes at O3 take twice the time, much of it for choices that this
+/// code has made before: inlining, and which loops are vectors or unrolled.
 /// Unrolled further, the loops of products need more addresses than there are
 /// integer registers.
 static constexpr llvm::StringLiteral kPasses =
@@ -288,8 +288,8 @@ static bool isKnownSystem(const llvm::Triple &triple) {
   return triple.isOSLinux() || (triple.isMacOSX() && triple.isAArch64());
 }
 
-/// What `subtarget` lacks of its system's calling convention, or has against
-/// it; empty: nothing. LLVM would end the process for it.
+/// The feature that `subtarget` lacks for its system's calling convention, or
+/// has against it; empty: none. LLVM would end the process for it.
 static std::string brokenAbi(const llvm::Triple &triple,
                              const llvm::MCSubtargetInfo &subtarget) {
   auto has = [&](llvm::StringRef feature) {
@@ -314,11 +314,11 @@ hone::createHostMachine(const TargetRequest &request) {
   std::string cpu = request.cpu, features = request.features;
   if (native && cpu.empty())
     cpu = llvm::sys::getHostCPUName().str();
-  // What is given adds to this machine's, and takes from them.
+  // Given features add to this machine's, and take from them.
   if (native)
     features = hostFeatures() + (features.empty() ? "" : "," + features);
   if (triple.isAArch64() && cpu.empty())
-    cpu = triple.isMacOSX() ? "apple-m1" : "generic"; // what all of them have
+    cpu = triple.isMacOSX() ? "apple-m1" : "generic"; // common to all of them
   if (triple.getArch() == llvm::Triple::x86_64 && cpu.empty())
     cpu = "x86-64";
 

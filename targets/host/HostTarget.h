@@ -1,7 +1,7 @@
 //===- HostTarget.h - Objects and programs for an operating system --------===//
 //
-// What targets share whose kernels are functions in the program itself: an LLVM
-// target machine, object files with the module's tables, and a linker.
+// The base of targets whose kernels are functions in the program itself: an
+// LLVM target machine, object files with the module's tables, and a linker.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +50,8 @@ private:
 };
 
 /// The machine that `request` names; null for a triple that this LLVM does not
-/// know, an error for what Hone has no runtime for and for a CPU or feature
-/// that there is not. "native" or an empty triple: this machine.
+/// know, an error for a system without a runtime of Hone's, and for a CPU or
+/// feature that does not exist. "native" or an empty triple: this machine.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createHostMachine(const TargetRequest &request);
 

@@ -68,8 +68,8 @@ FailureOr<Closure> Closure::of(tile::ParallelOp loop, ValueRange first) {
   return closure;
 }
 
-/// What `op` does with the memory at `address`, one of its operands. Ops
-/// that say nothing of themselves may do anything.
+/// The access of `op` to the memory at `address`, one of its operands. Ops that
+/// declare no effects may do anything.
 static unsigned accessOf(Operation *op, Value address) {
   constexpr auto both = unsigned(tile::Access::both);
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
@@ -90,7 +90,7 @@ static unsigned accessOf(Operation *op, Value address) {
   return access;
 }
 
-/// What `loop` does with the memory at `address`, and with parts of it.
+/// The access of `loop` to the memory at `address`, and to parts of it.
 static tile::Access accessIn(tile::ParallelOp loop, Value address) {
   unsigned access = 0;
   SmallVector<Value> addresses = {address};

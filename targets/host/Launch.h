@@ -15,11 +15,12 @@
 
 namespace hone {
 
-/// What a kernel is launched with: the values that its body takes from around
-/// it, each a field of a struct.
+/// The arguments of a kernel's launch: the values that its body takes from
+/// around it, each a field of a struct.
 struct Closure {
   llvm::SmallVector<mlir::Value> captured;
-  /// What is cloned instead of captured, since later passes need to see it.
+  /// Ops that are cloned instead of captured, since later passes need to see
+  /// them.
   llvm::SmallVector<mlir::Operation *> constants;
   mlir::LLVM::LLVMStructType type;
 
@@ -32,13 +33,13 @@ struct Closure {
   static llvm::FailureOr<Closure> of(mlir::Operation *op,
                                      mlir::ValueRange values);
 
-  /// The fields from `begin` on; what `accessOf` says of the memory that they
-  /// are the addresses of.
+  /// The fields from `begin` on, with the access `accessOf` to the memory at
+  /// each address.
   llvm::SmallVector<tile::FieldAttr>
   fields(llvm::function_ref<tile::Access(mlir::Value)> accessOf,
          size_t begin = 0) const;
-  /// The fields from `begin` on, and what `loop` does with the memory that they
-  /// are the addresses of.
+  /// The fields from `begin` on, with the access of `loop` to the memory at
+  /// each address.
   llvm::SmallVector<tile::FieldAttr> fields(tile::ParallelOp loop,
                                             size_t begin = 0) const;
 };

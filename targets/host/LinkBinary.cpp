@@ -84,7 +84,7 @@ bool hone::needsZig(StringRef text) {
   return triple.isMusl() || triple.isMacOSX();
 }
 
-/// What zig calls it.
+/// Zig's name of the triple.
 static std::string zigTriple(StringRef text) {
   llvm::Triple triple(llvm::Triple::normalize(text));
   return triple.isMacOSX() ? "aarch64-macos" : toolchainTriple(text);
@@ -187,7 +187,7 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
     arguments.push_back("-fsanitize=address,undefined");
 #endif
 #endif
-  // What no code reaches, most of it the C++ library's, stays out.
+  // Code that nothing reaches, most of it the C++ library's, stays out.
   arguments.insert(arguments.end(), {"-pthread", "-lm", "-Wl,--gc-sections"});
   if (driver.isZig)
     arguments.push_back("-Wl,--strip-debug"); // of its own libraries
@@ -214,8 +214,8 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
   return text;
 }
 
-/// Says to a new file, whose path `script` becomes, what a shared library
-/// exports; nothing for a program.
+/// Writes the exports of a shared library to a new file, whose path `script`
+/// becomes; nothing for a program.
 static llvm::Error writeVersionScript(llvm::ArrayRef<std::string> exports,
                                       std::string &script) {
   if (exports.empty())

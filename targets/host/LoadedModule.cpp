@@ -42,7 +42,8 @@ emitObject(mlir::ModuleOp module, const Target &target,
 llvm::Expected<LoadedModule>
 LoadedModule::load(mlir::ModuleOp module, const Target &target,
                    const ModuleDescription &description) {
-  // As a training binary does; it also asks for what must be asked for.
+  // As a training binary does; this also asks the system for units that need
+  // it.
   std::string missing = rt::missingCpuFeature(target.features());
   if (!missing.empty())
     return llvm::createStringError("this CPU lacks " + missing);

@@ -21,8 +21,9 @@ namespace hone {
 class LoadedModule {
 public:
   LoadedModule();
-  /// What `target` emits for the lowered `module`. An error if this machine
-  /// cannot run it; one of the system is of the object file, a temporary.
+  /// Loads the code that `target` emits for the lowered `module`. An error if
+  /// this machine cannot run it; one of the system is of the object file, a
+  /// temporary.
   static llvm::Expected<LoadedModule>
   load(mlir::ModuleOp module, const Target &target,
        const ModuleDescription &description);

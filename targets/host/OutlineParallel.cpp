@@ -40,7 +40,7 @@ static int64_t scratchBytes(tile::ParallelOp loop) {
   return bytes;
 }
 
-/// The task that runs the body of `loop`, with what is in `closure`.
+/// The task that runs the body of `loop`, with the values in `closure`.
 static LLVM::LLVMFuncOp buildTask(tile::ParallelOp loop, const Closure &closure,
                                   int64_t threadBytes, StringRef name) {
   Location loc = loop.getLoc();

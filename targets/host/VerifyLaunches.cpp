@@ -1,8 +1,8 @@
 //===- VerifyLaunches.cpp - hone-host-verify-launches ---------------------===//
 //
-// What a step that goes on in the middle of an entry relies on: it calls the
-// entry again and leaves out the launches that ran before. So whatever an entry
-// knows between two launches must be there again, from what no kernel writes.
+// A step that goes on in the middle of an entry calls the entry again, and
+// leaves out the launches that ran before. So all that an entry knows between
+// two launches must be there again, from memory that no kernel writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ static Calls callsOf(ModuleOp module) {
 }
 
 /// Functions that launch kernels, themselves or through others: entries, and
-/// what they call.
+/// their callees.
 static llvm::SetVector<LLVM::LLVMFuncOp> launchingFunctions(const Calls &all) {
   llvm::SetVector<LLVM::LLVMFuncOp> found;
   auto addCallers = [&](StringRef callee) {
@@ -58,7 +58,7 @@ static llvm::SetVector<LLVM::LLVMFuncOp> launchingFunctions(const Calls &all) {
   return found;
 }
 
-/// What `value`, part of a struct that was put together, was put in as.
+/// The value that was put into the struct for `part`.
 static Value madeOf(LLVM::ExtractValueOp part) {
   Value container = part.getContainer();
   while (auto insert = container.getDefiningOp<LLVM::InsertValueOp>()) {
@@ -69,7 +69,7 @@ static Value madeOf(LLVM::ExtractValueOp part) {
   return {};
 }
 
-/// What an address counts from.
+/// The base that an address counts from.
 static Value rootOf(Value address) {
   while (Operation *op = address.getDefiningOp()) {
     if (auto gep = dyn_cast<LLVM::GEPOp>(op))

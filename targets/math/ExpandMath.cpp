@@ -136,7 +136,7 @@ static Value expand(math::LogOp op) {
   Value lowPart = b.sub(b.mul(e, b.number(kLn2Low)), rest);
   Value result = b.add(b.mul(e, b.number(kLn2High)), b.add(f, lowPart));
 
-  // What is no positive finite number.
+  // Numbers that are not positive and finite.
   Value infinity = b.number(HUGE_VAL), zero = b.number(0.0);
   result = b.choose(arith::CmpFPredicate::UEQ, given, infinity, given, result);
   result = b.choose(arith::CmpFPredicate::OEQ, given, zero, b.number(-HUGE_VAL),

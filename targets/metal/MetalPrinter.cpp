@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace hone;
 
-/// What setBytes takes at most.
+/// The most that setBytes takes.
 static constexpr uint64_t kMostClosureBytes = 4096;
 
 static constexpr char kPrelude[] =
@@ -271,7 +271,7 @@ static std::string literal(Type type, Attribute value) {
              : typeName(type).str() + "(" + digits + ")";
 }
 
-/// The address space of what `place` points to.
+/// The address space that `place` points into.
 static StringRef spaceOf(Value place) {
   while (auto view = place.getDefiningOp<tile::ViewOp>())
     place = view.getBase();
@@ -303,7 +303,7 @@ public:
   LogicalResult print();
 
 private:
-  /// What stands for a value: a variable, or a constant itself.
+  /// The text of a value: a variable, or a constant itself.
   std::string name(Value value) {
     std::string &known = names[value];
     if (known.empty())
@@ -606,7 +606,7 @@ static std::string initializer(Type type, Attribute value) {
   if (!real)
     return literal(type, value);
   APFloat number = real.getValue();
-  // What makes a number of bits is no constant expression there.
+  // A number made of bits is no constant expression there.
   if (type.isF32() && number.isInfinity())
     return number.isNegative() ? "-INFINITY" : "INFINITY";
   if (type.isF32())

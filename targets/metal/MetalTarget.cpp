@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace hone;
 
 static constexpr llvm::StringLiteral kTriple = "metal";
-/// The language's version stands for what a text may use: one serves all GPUs.
+/// The language's version decides which features a text may use: one serves all
+/// GPUs.
 static constexpr llvm::StringLiteral kLanguage = "metal3.2";
 /// Of a threadgroup on all of Apple's GPUs (Metal feature set tables, "Maximum
 /// total threadgroup memory allocation").

@@ -1,6 +1,6 @@
 //===- ReferencePasses.td - The waist as scalar loops ---------------------===//
 //
-// One pass: what is left of the way to LLVM is the host's.
+// One pass: the rest of the way to LLVM is the host's.
 //
 //===----------------------------------------------------------------------===//
 

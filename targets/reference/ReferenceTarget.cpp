@@ -25,8 +25,8 @@ public:
     machine.triple = kName.str();
     return machine;
   }
-  /// Small, and smaller in rows than batches are, so that what is cut nowhere
-  /// else is cut here.
+  /// Small, and smaller in rows than batches are, so that loops which no other
+  /// target cuts are cut here.
   tile::Blocks blocks() const override { return {/*columns=*/24, /*rows=*/16}; }
   bool hasBFloat16Products() const override { return true; }
   void buildLoweringPipeline(OpPassManager &pm) const override;

@@ -1,8 +1,8 @@
 //===- Decoder.h - What decoders with rotary attention share --------------===//
 //
 // Llama and its relatives: an embedding, pre-norm layers of grouped-query
-// attention and a gated MLP, a norm and the head. A family says what its
-// config.json leaves out and what its layer is; here are the parts.
+// attention and a gated MLP, a norm and the head. A family has the defaults of
+// its config.json and its layer; here are the parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ public:
   void build(ModelBuilder &builder) const override;
 
 protected:
-  /// What a config.json may leave out; no value: the key is required.
+  /// Defaults of keys that config.json may leave out; no value: the key is
+  /// required.
   struct Defaults {
     bool asManyKeyValueHeads = false; ///< as attention heads
     std::optional<double> rmsNormEps, ropeTheta;
@@ -35,7 +36,7 @@ protected:
   /// Takes the keys that every decoder has.
   void readDecoder(ConfigReader &config, const Defaults &defaults);
 
-  /// What layers of one model may differ in.
+  /// The properties in which layers of one model may differ.
   struct LayerKind {
     std::optional<int64_t> window;
     Rope rope;
@@ -43,7 +44,7 @@ protected:
       return window == other.window && rope == other.rope;
     }
   };
-  /// The body of a layer: of Llama and what is made like it. `starts` is the
+  /// The body of a layer: of Llama and models like it. `starts` is the
   /// input sequence_starts.
   virtual mlir::Value layer(ModelBuilder &builder, mlir::Value x,
                             mlir::Value starts, const LayerKind &kind) const;

@@ -14,8 +14,8 @@
 
 namespace hone {
 
-/// What programs other than Transformers call a family, where hone-adapter can
-/// write adapters for them.
+/// A family's names in other programs than Transformers for which hone-adapter
+/// can write adapters.
 struct ElsewhereNames {
   llvm::StringLiteral gguf = ""; ///< llama.cpp's general.architecture, or ""
   /// llama.cpp rotates neighbouring pairs of a head for the architecture,
@@ -33,11 +33,11 @@ struct Family {
   ElsewhereNames elsewhere;
   /// The module whose table a tied head has.
   llvm::StringLiteral embeddingModule = "model.embed_tokens";
-  /// What Transformers takes for tie_word_embeddings where it is absent.
+  /// Transformers' default of tie_word_embeddings.
   bool tiesEmbeddings = true;
   /// The same for head_dim; 0: hidden_size / num_attention_heads.
   int64_t headDim = 0;
-  /// What gets an adapter where a spec does not say, as in PEFT's
+  /// The module that gets an adapter where a spec does not say, as in PEFT's
   /// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING; empty: the spec's own
   /// default.
   llvm::StringLiteral targetModule = "";

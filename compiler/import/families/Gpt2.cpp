@@ -50,7 +50,7 @@ class Gpt2 : public GptDecoder {
           "predict_special_tokens"})
       config.take(key);
     baseModelPrefix = "transformer.";
-    // Buffers: the causal mask and what it puts in.
+    // Buffers: the causal mask and the value that it puts in.
     for (int64_t i = 0; !config.failed() && i < sizes.layers; ++i)
       for (const char *buffer : {".attn.bias", ".attn.masked_bias"})
         redundantTensors.push_back("transformer.h." + std::to_string(i) +

@@ -12,7 +12,7 @@ using rt::Json;
 
 static constexpr int64_t kDefaultWindow = 4096;
 
-/// What layer_types says; nothing if it is absent or wrong.
+/// The value of layer_types; nothing if it is absent or wrong.
 static std::optional<std::vector<bool>> readTypes(ConfigReader &config,
                                                   int64_t layers) {
   const Json *types = config.take("layer_types");

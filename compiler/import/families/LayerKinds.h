@@ -13,7 +13,7 @@
 
 namespace hone {
 
-/// What a family's layers are where config.json has no layer_types.
+/// The kinds of a family's layers where config.json has no layer_types.
 enum class SlidingRule {
   None,      ///< no layer slides; layer_types may not say otherwise
   All,       ///< every layer, unless sliding_window is null; nor here

@@ -34,7 +34,7 @@ class Opt : public GptDecoder {
     embedding = config.size("word_embed_proj_dim", sizes.hidden);
     function = readActivation(config, "activation_function", Activation::Relu);
     normsFirst = config.flag("do_layer_norm_before", true);
-    // Each key is read, whatever the other says: an unread one is refused.
+    // Both keys are always read: an unread one is refused.
     bool removesLast = config.flag("_remove_final_layer_norm");
     normsLast = normsFirst && !removesLast;
     hasBias = config.flag("enable_bias", true);
