@@ -158,7 +158,8 @@ def steps_there(folder, stamp, wanted):
 
 
 def prepare(arguments, bin_dir, folder):
-    """What a run of these arguments needs, made unless it is there; its steps."""
+    """Makes the files of a run with these arguments, unless they are there; its
+    steps."""
     wanted = identity(arguments, bin_dir)
     stamp = folder / "run.json"
     if steps := steps_there(folder, stamp, wanted):

@@ -103,8 +103,8 @@ def measure_peer(peer, rival, repetitions, model, data, probe, folder):
 
 def measure_peers(arguments, workload, rival, model, data, probe, folder,
                   environments, contestants, frameworks):
-    """Adds contestants of every framework that is there, their versions and
-    what their words mean, one by one: an interrupt keeps those that are
+    """Adds contestants of every framework that is there, their versions and the
+    meanings of their words, one by one: an interrupt keeps those that are
     done."""
     chosen = choose(arguments.peer, arguments.peer_filter.split())
     pythons = find_environments(

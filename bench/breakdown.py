@@ -61,7 +61,7 @@ def parse_arguments():
 
 
 class Machine:
-    """What `threads` threads can do, in operations and bytes of a second."""
+    """The rates of `threads` threads: operations and bytes of a second."""
 
     def __init__(self, bin_dir, threads):
         self.peak, self.read = FmaProbe(bin_dir), ReadProbe(bin_dir)

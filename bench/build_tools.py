@@ -46,7 +46,7 @@ class FmaProbe:
 
 
 class ReadProbe:
-    """What threads read of a file that is in memory, measured anew."""
+    """The rate at which threads read a file that is in memory, measured anew."""
 
     def __init__(self, bin_dir):
         self.program = bin_dir / "hone-bench-read"

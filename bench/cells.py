@@ -82,7 +82,7 @@ class OutOfTime(Exception):
 
 
 class Cell:
-    """What is known of one cell, and its file."""
+    """The results of one cell so far, and its file."""
 
     def __init__(self, folder, workload):
         self.workload = workload
@@ -150,7 +150,7 @@ def peer_programs(cell, names, arguments, folder):
 
 
 class Runner:
-    """The steps of a cell; each saves what it has found."""
+    """The steps of a cell; each saves its results."""
 
     def __init__(self, arguments, folder, cell, end):
         self.arguments, self.folder, self.cell = arguments, folder, cell

@@ -11,9 +11,9 @@ LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def end_with_parent():
-    """For preexec_fn: a script that is killed cannot end what it started, so
-    Linux does. It does so, too, when the thread ends that started it: programs
-    are started by main threads alone."""
+    """For preexec_fn: a script that is killed cannot end its children, so Linux
+    does. It does so, too, when the thread ends that started one: only main
+    threads start programs."""
     if LIBC:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != SCRIPT:  # it was killed before

@@ -1,8 +1,8 @@
 """What kernels of a family take: costs learned from profiles of programs.
 
-The plan says what each op asks for (operations, bytes, weights made panels of,
-launches), the profile how long its kernel took. A family is an op with one kind
-of operands, see passes/plan/StepCounts.h; its costs are those four factors, none
+The plan has the work of each op (operations, bytes, weights made panels of,
+launches), the profile the time of its kernel. A family is an op with one kind of
+operands, see passes/plan/StepCounts.h; its costs are those four factors, none
 negative, with which the relative errors of its kernels have the smallest squares.
 A kernel of two ops is its first one's: the second adds little, and is seldom a
 kernel of its own.

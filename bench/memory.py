@@ -78,7 +78,7 @@ def draw_weights(bin_dir, place, program):
 
 
 def run(arguments, workload, folder, out, weights):
-    """Runs what was compiled; peaks in MiB and seconds of a step."""
+    """Runs the compiled program; peaks in MiB and seconds of a step."""
     workload.make_data(folder / "data.jsonl")
     log = folder / "log.jsonl"
     log.unlink(missing_ok=True)

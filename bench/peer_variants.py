@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).parent / "peers"
 
 @dataclasses.dataclass(frozen=True)
 class Word:
-    """What a caption says, the worker's options, and how it is started."""
+    """A word's caption, the worker's options, and how it is started."""
     says: str
     options: dict
     preload: tuple = ()  # names of libraries, as a linker has them

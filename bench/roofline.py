@@ -1,8 +1,8 @@
 """What each kernel of a step reaches of this machine.
 
-The plan says what an op asks for (operations, bytes), the profile how long its
-kernel took. A kernel of two ops, "linear+add up", has what both ask for.
-Products with weights and those of attention may have a rate of their own.
+The plan has the operations and bytes of an op, the profile the time of its
+kernel. A kernel of two ops, "linear+add up", has those of both. Products with
+weights and those of attention may have a rate of their own.
 """
 
 import collections
@@ -55,7 +55,8 @@ class Roofline:
                     self.asked[row][2] += multiplied
 
     def floor(self, row):
-        """Seconds in which the machine could do what the row asks for."""
+        """Seconds in which the machine could do the row's operations and move
+        its bytes."""
         flops, moved, multiplied = self.asked.get(row, (0, 0, 0))
         return max((flops - multiplied) / self.peak
                    + multiplied / self.products, moved / self.rate)

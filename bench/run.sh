@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
+# run.sh BUILD_DIR [ARGS] - builds the benchmarks and runs them.
 # ARGS: see bench.py --help; those of the other programs after
 # --memory, --pairs, --cells, --methods, --costs, --predict, --generate, --base,
 # --large, --breakdown or --products.

@@ -26,7 +26,8 @@ def parse(option, text):
 
 
 def check_names(option, names):
-    """What has one name has one folder and one row of a table."""
+    """Refuses a name that is given twice: one name has one folder and one row
+    of a table."""
     for name in names:
         if names.count(name) > 1:
             raise RuntimeError(f"{option}: expected different names but found "
@@ -76,7 +77,7 @@ def positive(text):
 
 
 def new_file(text):
-    """A path that can be written: said before what takes minutes."""
+    """A path that can be written: checked before minutes of work."""
     path = pathlib.Path(text)
     if path.is_dir() or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(

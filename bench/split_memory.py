@@ -149,7 +149,8 @@ def measure_first_probe(out, folder, options):
 
 
 def measure(options, folder, config, variant, batch, length):
-    """Prints what the programs take in a step, or the client in its first probe."""
+    """Prints the memory of the programs in a step, or of the client in its first
+    probe."""
     shape = json.loads((config / "config.json").read_text())
     if options.upper:
         shape["num_hidden_layers"] = BELOW + options.upper

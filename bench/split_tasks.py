@@ -68,7 +68,7 @@ def compile_row(options, folder, task, name):
 
 
 def train_row(options, folder, task, more):
-    """What both programs print; `more` are options of the client."""
+    """The output of both programs; `more` are options of the client."""
     return train_together(
         folder / "out", folder, ["--data", options.data / task / DATA[task][0], "--too-long", "cut",
                                           "--save-every", 0, *more],

@@ -1,5 +1,5 @@
 # folder_modes.cmake - the staged folders of a package are everybody's to read and
-# its owner's alone to write, whatever umask it was made with.
+# their owner's alone to write, whatever umask they were made with.
 
 file(GLOB_RECURSE entries LIST_DIRECTORIES true
      "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*")

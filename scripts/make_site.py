@@ -91,7 +91,8 @@ def title(text):
 
 
 def order(pages):
-    """The navigation: sections of docs/README.md, then what was made of .td files."""
+    """The navigation: sections of docs/README.md, then the pages made from .td
+    files."""
     seen, sections = {"docs/README.md", "README.md"}, []
     for line in (ROOT / "docs/README.md").read_text().split("\n"):
         name = re.match(r"\| \*\*(.+?)\*\* \|", line)

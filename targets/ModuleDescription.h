@@ -1,4 +1,4 @@
-//===- ModuleDescription.h - What a compiled module says about itself -----===//
+//===- ModuleDescription.h - A compiled module's description of itself ----===//
 //
 // The compiler's side of `hone_module` in runtime.h, field by field, without
 // pointers. Offsets and sizes come from the plan; nothing here is computed.

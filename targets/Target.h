@@ -1,4 +1,4 @@
-//===- Target.h - What the compiler asks of a machine ---------------------===//
+//===- Target.h - The compiler's questions to a machine -------------------===//
 //
 // A target turns tile ops into files and programs. Passes above the waist may
 // ask it how loops should be cut, what it lacks and which kernels it has of its
@@ -103,7 +103,7 @@ public:
   /// Kernels that take the place of those made of tile ops; null: none.
   virtual const TargetKernels *kernels() const { return nullptr; }
 
-  /// Writes on `module` what this target decides of its programs' numerics.
+  /// Writes this target's choices for its programs' numerics on `module`.
   void setNumerics(mlir::ModuleOp module) const;
 
   /// From tile ops and functions to the dialect that `emit` translates.
@@ -123,7 +123,7 @@ public:
   virtual bool hasSharedLibraries() const { return true; }
 
   /// Makes a program of the object that `emit` wrote. It is written whole or
-  /// not at all; the error holds what the linker printed.
+  /// not at all; the error holds the linker's output.
   virtual llvm::Error link(const LinkRequest &request) const = 0;
 };
 

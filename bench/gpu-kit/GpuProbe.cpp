@@ -1,4 +1,4 @@
-//===- GpuProbe.cpp - What a device and its driver can do -----------------===//
+//===- GpuProbe.cpp - Facts and rates of a device and its driver ----------===//
 //
 // gpu-probe [--device N] driver   fails unless programs can run on the device
 // gpu-probe [--device N] device   a line of JSON: names, versions, rates

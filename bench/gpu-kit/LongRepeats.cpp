@@ -1,4 +1,4 @@
-//===- LongRepeats.cpp - What an archive has had before -------------------===//
+//===- LongRepeats.cpp - Repeats that lie far apart in an archive ---------===//
 //
 // A name of the format, the number of bytes, and then in turn: how many bytes
 // follow as they are, these, and how many are copied from how far back. Numbers

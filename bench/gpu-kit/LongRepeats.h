@@ -1,4 +1,4 @@
-//===- LongRepeats.h - What an archive has had before ---------------------===//
+//===- LongRepeats.h - Repeats that lie far apart in an archive -----------===//
 //
 // gzip sees 32 KiB back, and the programs of a kit have much in common that
 // lies megabytes apart: the runtime, tables, kernels. A repeat of such is

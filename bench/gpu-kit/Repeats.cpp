@@ -1,4 +1,4 @@
-//===- Repeats.cpp - An archive without what it has had before ------------===//
+//===- Repeats.cpp - An archive without its repeats -----------------------===//
 //
 // kit-repeats shorten|restore <IN >OUT
 //

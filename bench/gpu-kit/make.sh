@@ -32,7 +32,7 @@ die() {
 }
 
 case $out in /*) ;; *) out=$PWD/$out ;; esac
-# Only what an earlier call has made is replaced.
+# Only the output of an earlier call is replaced.
 [ ! -e "$out" ] || [ -e "$out/version" ] ||
   die "$out is there and is no kit; give another folder"
 rm -rf "$out"
@@ -170,7 +170,7 @@ made sanitized >"$kit/programs/sanitized"
 [ -n "$ptxas" ] ||
   leave_out "ptxas's code" "there is no ptxas: the driver compiles PTX at each first start"
 
-#--- A small model, and its run on the CPU ------------------------------
+#--- A small model, and its run on the CPU -------------------------------------
 
 cat >"$work/small.json" <<'TEXT'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama",

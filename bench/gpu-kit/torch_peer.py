@@ -69,7 +69,7 @@ def options_of(request, device):
 
 
 def train(request, send):
-    """Sends what it has begun, each step, and the memory at the end."""
+    """Sends a message when it has begun, for each step, and the memory at the end."""
     import torch
     from torch_worker import make_step
 
@@ -87,7 +87,7 @@ def train(request, send):
         if device == "cuda":
             free, total = torch.cuda.mem_get_info()
             memory = {
-                # With what the allocator keeps and the context, as others see it.
+                # With the allocator's cache and the context, as others see it.
                 "device_mebibytes": round((total - free) / 2 ** 20),
                 "allocated_mebibytes":
                     round(torch.cuda.max_memory_allocated() / 2 ** 20)}
@@ -150,7 +150,7 @@ def one_line(error):
 
 
 def answer(request, versions):
-    """What a process of its own makes of it within its seconds."""
+    """The answer of a process of its own, within the request's seconds."""
     deadline = time.monotonic() + request["seconds"]
     here, there = os.pipe()
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-//===- MemoryReadBench.cpp - What threads read of a file in memory, now ---===//
+//===- MemoryReadBench.cpp - The rate of reading a file in memory ---------===//
 //
 // Usage: hone-bench-read FILE [THREADS]. Maps the file as programs map their
 // weights and prints {"threads": N, "gb_s": X}: the median of a few passes over

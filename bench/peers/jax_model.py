@@ -164,7 +164,7 @@ class Model:
         return total / jnp.sum(counted)
 
     def initial_state(self, adapters):
-        """What a step updates: adapters, and AdamW's moments and count."""
+        """The state that a step updates: adapters, and AdamW's moments and count."""
         if self.options["optimizer"] == "sgd":
             return {"adapters": adapters}
         zeros = lambda: jax.tree.map(  # of which none may be donated twice

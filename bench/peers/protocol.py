@@ -21,8 +21,8 @@ def first_line(error):
 
 
 def serve_requests(make_answer, versions):
-    """`make_answer` builds what is measured and returns a function that answers
-    a request; both are called after stdout is safe."""
+    """`make_answer` builds the measured step and returns a function that
+    answers a request; both are called after stdout is safe."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

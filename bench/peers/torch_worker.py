@@ -57,7 +57,7 @@ def with_adapters(model, options):
 
 
 def whole_sequences(model):
-    """What says that each row of a batch is one sequence. transformers would
+    """The arguments that make each row of a batch one sequence. transformers would
     look at the positions for packed ones: in each step a wait for the device,
     or, where it must not wait, a mask that keeps attention from its fastest
     kernel."""

@@ -110,7 +110,7 @@ option(HONE_PRECOMPILED "Precompile headers that most files include" ON)
 add_compile_options(
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 set(HONE_PRECOMPILED_HEADERS "${CMAKE_CURRENT_LIST_DIR}")
-# In them clang does not see what the standard library's headers say of its own
+# In them clang does not see the pragmas of the standard library's headers on
 # warnings.
 set(HONE_PRECOMPILED_FLAGS -fPIC)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND
@@ -129,7 +129,7 @@ function(hone_precompile name header)
     target_precompile_headers(${name} PRIVATE
       "${HONE_PRECOMPILED_HEADERS}/${header}")
     # ccache takes headers that differ in comments alone for equal, but clang
-    # refuses what was made of others.
+    # refuses a precompiled header that was made of others.
     set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
   endif()
 endfunction()
@@ -225,9 +225,9 @@ foreach(triple aarch64-linux-gnu)
   endif()
 endforeach()
 
-# Static Linux programs and macOS: zig brings what a GNU system lacks. One version,
-# because what it compiles is linked with its own C++ library; honec finds it
-# beside the archives.
+# Static Linux programs and macOS: zig brings the libraries that a GNU system
+# lacks. One version, because its objects are linked with its own C++ library;
+# honec finds it beside the archives.
 set(HONE_ZIG_VERSION 0.17.1)
 find_program(HONE_ZIG zig
   PATHS "${PROJECT_SOURCE_DIR}/build/linker" NO_DEFAULT_PATH
@@ -300,7 +300,7 @@ function(hone_runtime_library name)
     target_link_libraries(${target} PUBLIC hone_runtime_options ${links})
     target_compile_options(${target} PRIVATE ${flags})
     if(LAUNCHER)
-      # Zig adds what debuggers want by default.
+      # Zig adds debug information by default.
       target_compile_options(${target} PRIVATE -g0)
       set_target_properties(${target} PROPERTIES
         CXX_COMPILER_LAUNCHER "${LAUNCHER}")
@@ -329,7 +329,7 @@ function(hone_engine name)
     "${PROJECT_SOURCE_DIR}/runtime/include")
   target_link_libraries(${target} PRIVATE ${ARG_LINK} Threads::Threads)
   target_compile_options(${target} PRIVATE -fvisibility=hidden)
-  # A C++ library of its own, unless what it stands on has the system's.
+  # A C++ library of its own, unless its dependencies have the system's.
   if(NOT ARG_SHARED_CXX)
     target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
@@ -339,7 +339,7 @@ function(hone_engine name)
     PREFIX "" OUTPUT_NAME hone-exchange-${name}
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
   set_property(GLOBAL APPEND PROPERTY HONE_ENGINES ${target})
-  # Apart from what is packaged, which would depend on what an engine stands on.
+  # Apart from the package, which would depend on an engine's dependencies.
   install(TARGETS ${target} COMPONENT hone-engines OPTIONAL
     LIBRARY DESTINATION lib/hone)
 endfunction()

@@ -1,4 +1,4 @@
-// Precompiled.h - What almost every file of the compiler includes.
+// Precompiled.h - Headers of almost every file of the compiler.
 //
 // Files include what they use all the same: -DHONE_PRECOMPILED=OFF builds
 // without this header.

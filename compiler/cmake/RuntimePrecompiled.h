@@ -1,4 +1,4 @@
-// RuntimePrecompiled.h - What almost every file of the runtime includes: the
+// RuntimePrecompiled.h - Headers of almost every file of the runtime: the
 // standard library's headers that take long, and the two of base that most
 // have.
 

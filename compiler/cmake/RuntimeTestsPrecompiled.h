@@ -1,4 +1,4 @@
-// RuntimeTestsPrecompiled.h - What almost every test of the runtime includes.
+// RuntimeTestsPrecompiled.h - Headers of almost every test of the runtime.
 
 #include "RuntimePrecompiled.h"
 

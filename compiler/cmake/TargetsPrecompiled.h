@@ -1,4 +1,4 @@
-// TargetsPrecompiled.h - What almost every file of the targets includes: the
+// TargetsPrecompiled.h - Headers of almost every file of the targets: the
 // dialects that others have no use for take longer than such a file itself.
 
 #include "Precompiled.h"

@@ -1,4 +1,4 @@
-// TestsPrecompiled.h - What almost every unit test of the compiler includes.
+// TestsPrecompiled.h - Headers of almost every unit test of the compiler.
 
 #include "Precompiled.h"
 

@@ -11,8 +11,8 @@ namespace hone {
 /// Call first in main(), after llvm::InitLLVM and before there are options:
 /// LLVM's own flags go, of which one is called stop-after. From here on a
 /// signal ends the tool with 128 + its number and a refused allocation with 71,
-/// without what it was writing; beyond a limit on file size, or into a closed
-/// pipe, only the write fails. Output is checked at exit.
+/// without the output that it was writing; beyond a limit on file size, or into
+/// a closed pipe, only the write fails. Output is checked at exit.
 void beginTool();
 
 /// Standard output is checked when the tool ends: 74, unless the reader of a

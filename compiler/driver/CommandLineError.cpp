@@ -1,4 +1,4 @@
-//===- CommandLineError.cpp - What is wrong with a command line -----------===//
+//===- CommandLineError.cpp - Errors of a command line --------------------===//
 
 #include "compiler/driver/CommandLineError.h"
 

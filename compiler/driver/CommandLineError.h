@@ -1,4 +1,4 @@
-//===- CommandLineError.h - What is wrong with a command line -------------===//
+//===- CommandLineError.h - Errors of a command line ----------------------===//
 
 #pragma once
 

@@ -1,4 +1,4 @@
-//===- CommandLineHelp.cpp - What a tool prints for --help ----------------===//
+//===- CommandLineHelp.cpp - The text of a tool's --help ------------------===//
 
 #include "compiler/driver/CommandLineHelp.h"
 

@@ -1,4 +1,4 @@
-//===- CommandLineHelp.h - What a tool prints for --help ------------------===//
+//===- CommandLineHelp.h - The text of a tool's --help --------------------===//
 
 #pragma once
 

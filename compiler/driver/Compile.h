@@ -46,11 +46,11 @@ struct CompileRequest {
   /// them.
   std::string stepOptions;
   std::string dumpDir; ///< NN-phase.mlir after each phase; empty: none
-  /// Check the model's derivatives, print what was found and write nothing.
+  /// Check the model's derivatives, print the report and write nothing.
   bool selfCheck = false;
   bool timing = false;
-  bool quantization = false; ///< print what quantising did to each tensor
-  /// In place of the weights, write what they have to be (WeightManifest.h).
+  bool quantization = false; ///< print the error of quantising each tensor
+  /// In place of the weights, write their manifest (WeightManifest.h).
   bool manifest = false;
 
   bool printsPlanOnly() const {

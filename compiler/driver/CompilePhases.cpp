@@ -242,7 +242,7 @@ Result<Derived> hone::deriveProgram(CompileSession &session,
   return Derived{std::move(module), std::move(rounding)};
 }
 
-/// Reads what `placed` says: the parameter table, the plan, the description.
+/// Reads the parameter table, the plan and the description from `placed`.
 static Result<Placed> describe(const CompileRequest &request,
                                const SettledSpec &settled,
                                const Planned &planned,

@@ -1,4 +1,4 @@
-//===- Explanation.cpp - What an error code means -------------------------===//
+//===- Explanation.cpp - The meaning of an error code ---------------------===//
 //
 // The only place that has the catalogue's texts.
 //

@@ -1,4 +1,4 @@
-//===- Explanation.h - What an error code means ---------------------------===//
+//===- Explanation.h - The meaning of an error code -----------------------===//
 
 #pragma once
 

@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - The phases of the compiler -------------------------===//
 //
-// Between groups of passes stands what holds from there on. Derive, Place and
-// the part of Lower that is every target's end in a pass that verifies it.
+// Comments between groups of passes say what holds from there on. Derive, Place
+// and the part of Lower that is every target's end in a pass that verifies it.
 //
 //===----------------------------------------------------------------------===//
 

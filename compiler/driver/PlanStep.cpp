@@ -48,8 +48,8 @@ public:
   std::optional<PlanCost> judge(const StepPlan &plan, int64_t mappedForFree);
   std::optional<MemoryPlan> memoryOf(const StepPlan &plan);
   /// Lowers `plan` to find what each thread and the kernels' tables need; false
-  /// if that was known. Until then judge() counts what plans with the same
-  /// tiles were found to need.
+  /// if that was known. Until then judge() counts the sizes found for plans
+  /// with the same tiles.
   bool findSizes(const StepPlan &plan);
 
   bool tilesSequences() const { return tiledSequences(imported) > 0; }
@@ -77,7 +77,8 @@ private:
   const MachineCosts &costs;
   int64_t threads;
   bool streams;
-  /// Placements, without what threads and tables need; none if a pass fails.
+  /// Placements, without the memory of threads and tables; none if a pass
+  /// fails.
   std::map<StepPlan, std::optional<MemoryPlan>> placed;
   std::map<StepPlan, LoweredSizes> sizes;
   /// Of the plans that were asked for last, newest first.
@@ -268,9 +269,9 @@ public:
   /// Whether there is anything to plan.
   bool canPlan() { return rows > 0 && judge.findLayers(); }
   Result<PlannedStep> find();
-  /// Of what find() returned.
+  /// Of the result of find().
   double seconds = 0;
-  /// Adds what this search took to `plan`.
+  /// Adds the counts of this search to `plan`.
   void addEffort(Result<PlannedStep> &plan) const {
     if (!plan.isOk())
       return;
@@ -327,8 +328,8 @@ Result<PlannedStep> PlanSearch::find() {
         judge.layers, request.mayRound, request.mayOffload,
         numerics::kGradientRows, rows,
         [&](const StepPlan &plan) { return judge.judge(plan, mappedForFree); });
-    // Each program is planned by itself, and its plan must not change what
-    // crosses.
+    // Each program is planned by itself, and its plan must not change the
+    // values that cross.
     if (isProgram)
       planner.keepInputs();
     if (judge.tilesSequences())

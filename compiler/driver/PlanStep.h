@@ -68,7 +68,7 @@ Result<PlannedStep> planStep(mlir::ModuleOp module, const PlanRequest &request,
 /// Where `target` has the arena.
 MemoryDomain domainOf(const Target &target);
 
-/// Sets what `planned` decides.
+/// Sets the options that `planned` decides.
 void applyPlan(const PlannedStep &planned, StepOptions &options);
 
 } // namespace hone

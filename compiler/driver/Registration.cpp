@@ -1,4 +1,4 @@
-//===- Registration.cpp - The one list of what the tools know -------------===//
+//===- Registration.cpp - The one list of dialects, passes and pipelines --===//
 //
 // Only what the tools parse, and nothing "to be safe": registering everything
 // costs start-up time and hides missing dependentDialects.

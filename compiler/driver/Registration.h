@@ -1,4 +1,4 @@
-//===- Registration.h - The one list of what the tools know ---------------===//
+//===- Registration.h - The one list of dialects, passes and pipelines ----===//
 
 #pragma once
 

@@ -1,4 +1,4 @@
-//===- ModuleIdentity.cpp - What decides the numbers of a compiled module -===//
+//===- ModuleIdentity.cpp - The facts that decide a module's numbers ------===//
 
 #include "compiler/emit/ModuleIdentity.h"
 #include "base/Sha256.h"

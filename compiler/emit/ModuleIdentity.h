@@ -1,4 +1,4 @@
-//===- ModuleIdentity.h - What decides the numbers of a compiled module ---===//
+//===- ModuleIdentity.h - The facts that decide a module's numbers --------===//
 //
 // Read from the IR and not from specs and configurations, so that nothing is
 // forgotten: a new key or family that changes the mathematics changes the IR.

@@ -26,7 +26,7 @@ Result<std::vector<std::string>> findRuntimeArchives(llvm::StringRef folder,
                                                      RuntimeUse use);
 
 /// Paths of the engines there that carry messages between programs of one
-/// model: there is one for each of which the build found what it stands on.
+/// model: there is one for each of which the build found the dependencies.
 std::vector<std::string> findEngines(llvm::StringRef folder,
                                      llvm::StringRef toolchain);
 

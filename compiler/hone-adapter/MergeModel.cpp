@@ -67,8 +67,8 @@ private:
   Status planUpdates();
   Status planSaved();
   Status planCompanions();
-  /// That what is added to the embedding or the head is not added to both: if
-  /// they are one, a module that PEFT has copied is all that may be told apart.
+  /// Checks that an update of the embedding or the head does not reach both: if
+  /// they are one, only a module that PEFT has copied can be told apart.
   Status checkTied(const rt::TensorInfo &tensor, StringRef name,
                    int64_t rows) const;
   /// Whether the model holds the module's matrix as [in, out]. As PEFT, which

@@ -12,8 +12,8 @@ namespace hone {
 
 struct MergeRequest {
   std::string model, adapter, output; ///< folders
-  /// Of what is written; absent: of the tensor itself, or of the scales of a
-  /// matrix in groups.
+  /// Of the written tensors; absent: of the tensor itself, or of the scales of
+  /// a matrix in groups.
   std::optional<rt::Dtype> dtype;
   /// A matrix in groups is written in groups.
   bool keepsGroups = false;

@@ -1,9 +1,9 @@
 //===- NewFolder.h - A folder that is whole or gone -----------------------===//
 //
 // Files are written to a folder without a final name inside it, and appear
-// together in commit(): the one that makes the folder what it is last, so a
-// folder that a kill left half-made is not taken for a model. On errors and
-// signals what was written is removed.
+// together in commit(): the file that makes the folder a model comes last, so a
+// folder that a kill left half-made is not taken for one. On errors and signals
+// the written files are removed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- hone-adapter.cpp - What becomes of a trained adapter ---------------===//
+//===- hone-adapter.cpp - The uses of a trained adapter -------------------===//
 //
 // Flags become requests; there is no other logic here.
 //

@@ -1,4 +1,4 @@
-//===- DataReport.cpp - What a program would train on ---------------------===//
+//===- DataReport.cpp - The samples that a program would train on ---------===//
 
 #include "compiler/hone/DataReport.h"
 
@@ -82,7 +82,7 @@ static void printIds(const DataSurvey &survey) {
 }
 
 Status hone::reportData(const DataRequest &request) {
-  // Without one, the data would be what is wrong.
+  // Without one, the error would be the data's.
   if (!llvm::sys::fs::is_directory(request.model))
     HONE_TRY(HuggingFaceModel::open(request.model));
   HONE_ASSIGN(const DataSurvey survey,

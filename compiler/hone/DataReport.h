@@ -1,4 +1,4 @@
-//===- DataReport.h - What a program would train on -----------------------===//
+//===- DataReport.h - The samples that a program would train on -----------===//
 
 #pragma once
 

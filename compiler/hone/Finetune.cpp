@@ -394,7 +394,7 @@ static Status checkArguments(const Spec &spec,
       [](const rt::Setting &) { return Status::ok(); }, names);
 }
 
-/// Shows in the report what the model says before training and after it. With
+/// Adds the model's texts before training and after it to the report. With
 /// streamed weights that would take too long.
 static void sayTexts(const std::string &output, const Spec &spec,
                      const CachedPrograms &programs) {
@@ -428,8 +428,8 @@ static Result<RunSource> sourceOfRun(const std::string &path,
   return run;
 }
 
-/// Chooses a run and writes what was chosen to `output`. `given` are options of
-/// train. Returns what its data is.
+/// Chooses a run and writes the choices to `output`. `given` are options of
+/// train. Returns the facts of its data.
 static Result<DataFacts> beginRun(const FinetuneRequest &request,
                                   const std::string &output,
                                   const std::vector<std::string> &given) {

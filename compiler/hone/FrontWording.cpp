@@ -1,7 +1,7 @@
 //===- FrontWording.cpp - Messages of other programs, in hone's words -----===//
 //
-// Only what hone's commands have under another name is here: options of train
-// follow `--`, and keep theirs.
+// Here are only words that hone's commands have another name for: options of
+// train follow `--`, and keep theirs.
 //
 //===----------------------------------------------------------------------===//
 

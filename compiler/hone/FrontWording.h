@@ -6,9 +6,9 @@
 
 namespace hone {
 
-/// From here on messages of this process and of those that it starts name what
-/// a person wrote after `hone COMMAND`: "-o" for "--output" of train.
-/// `source`: the run, spec or model that the command was given.
+/// From here on messages of this process and of those that it starts use the
+/// words that a person wrote after `hone COMMAND`: "-o" for "--output" of
+/// train. `source`: the run, spec or model that the command was given.
 void speakAs(llvm::StringRef command, llvm::StringRef source);
 
 } // namespace hone

@@ -1,4 +1,4 @@
-//===- GeneratedTexts.cpp - What a model says before and after training ---===//
+//===- GeneratedTexts.cpp - A model's texts before training and after it --===//
 
 #include "compiler/hone/GeneratedTexts.h"
 

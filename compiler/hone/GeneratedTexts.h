@@ -1,4 +1,4 @@
-//===- GeneratedTexts.h - What a model says before training and after it --===//
+//===- GeneratedTexts.h - A model's texts before training and after it ----===//
 
 #pragma once
 

@@ -1,4 +1,4 @@
-//===- LongSamples.cpp - What a length leaves out -------------------------===//
+//===- LongSamples.cpp - Samples that are longer than the length ----------===//
 
 #include "compiler/hone/LongSamples.h"
 

@@ -1,4 +1,4 @@
-//===- LongSamples.h - What a length leaves out ---------------------------===//
+//===- LongSamples.h - Samples that are longer than the length ------------===//
 //
 // Printed before anything is compiled: tokens that are not seen are not learnt.
 //

@@ -1,4 +1,4 @@
-//===- Machine.cpp - What a run may take of this machine ------------------===//
+//===- Machine.cpp - The machine's memory and processor -------------------===//
 
 #include "compiler/hone/Machine.h"
 

@@ -1,4 +1,4 @@
-//===- Machine.h - What a run may take of this machine --------------------===//
+//===- Machine.h - The machine's memory and processor ---------------------===//
 
 #pragma once
 

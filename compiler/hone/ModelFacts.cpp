@@ -1,4 +1,4 @@
-//===- ModelFacts.cpp - What a run is chosen by of its model --------------===//
+//===- ModelFacts.cpp - The facts of a model that choose a run ------------===//
 
 #include "compiler/hone/ModelFacts.h"
 

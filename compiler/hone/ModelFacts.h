@@ -1,4 +1,4 @@
-//===- ModelFacts.h - What a run is chosen by of its model ----------------===//
+//===- ModelFacts.h - The facts of a model that choose a run --------------===//
 
 #pragma once
 

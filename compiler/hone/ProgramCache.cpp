@@ -58,7 +58,8 @@ static bool isTensors(StringRef name) {
          name.ends_with(".gguf") || name.ends_with(".pth");
 }
 
-/// Adds what `path` holds to `hash`. The path of a link is that of its target.
+/// Adds the contents of `path` to `hash`. The path of a link is that of its
+/// target.
 static Status addFile(rt::Sha256 &hash, const std::string &path) {
   hash.update(path + '\0');
   llvm::sys::fs::file_status info;

@@ -39,7 +39,7 @@ public:
   static Result<std::string> defaultFolder();
 
   /// Of a spec, all of its settings and the model's files: small ones by their
-  /// bytes, tensors by size and time. `compiler` names what compiles. Errors:
+  /// bytes, tensors by size and time. `compiler` names the compiler. Errors:
   /// CannotRead.
   static Result<std::string> keyOf(const Spec &spec,
                                    const std::string &compiler);

@@ -56,7 +56,7 @@ namespace {
 /// How weights are stored.
 struct Storage {
   const char *dtype;
-  double bytes; ///< of a number, with its part of what a group shares
+  double bytes; ///< of a number, with its part of a group's scales
 };
 
 /// Makes a choice, one rule after another.

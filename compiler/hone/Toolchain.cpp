@@ -25,7 +25,7 @@ CompileRequest Toolchain::requestFor(const ProgramSource &source) const {
   return request;
 }
 
-/// All that decides what is compiled, but for the spec and the model.
+/// All that decides the compiled programs, but for the spec and the model.
 Result<std::string> Toolchain::identity() const {
   HONE_ASSIGN(const std::vector<std::string> archives,
               findRuntimeArchives(runtimeFolderOf(self), /*toolchain=*/"",

@@ -1,4 +1,4 @@
-//===- AdapterInsertion.cpp - What of a model trains ----------------------===//
+//===- AdapterInsertion.cpp - Adapters and trained parameters of a model --===//
 //
 // Blocks are cloned while they are still without adapters: which modules get
 // one, and which parameters train themselves, is decided for all calls first.

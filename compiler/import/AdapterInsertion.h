@@ -1,4 +1,4 @@
-//===- AdapterInsertion.h - What of a model trains ------------------------===//
+//===- AdapterInsertion.h - Adapters and trained parameters of a model ----===//
 //
 // PEFT's rule: a target names a module when it is the module's full path, or a
 // suffix of it that starts after a dot. So "q_proj" names one module in every

@@ -1,8 +1,8 @@
 //===- ConfigReader.h - The keys of a Hugging Face config.json ------------===//
 //
-// Strict on purpose: a key that Hone does not know may change what the model
-// computes, so it is an error. The first error stays; its caller goes on
-// with values that harm nothing and asks for the status at the end.
+// Strict on purpose: a key that Hone does not know may change the model's
+// results, so it is an error. The first error stays; its caller goes on with
+// values that harm nothing and asks for the status at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +60,8 @@ public:
   /// Settings that no family may change: one element type, no code of the
   /// model's own.
   void checkCommonKeys();
-  /// Refuses what was not taken, unless it never changes numerics, or changes
-  /// nothing while it has the value that it has.
+  /// Refuses keys that were not taken, unless they never change numerics, or
+  /// change nothing with the values that they have.
   void refuseUnknownKeys(llvm::StringRef modelType);
 
   /// Keeps the error if it is the first.

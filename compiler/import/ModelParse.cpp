@@ -1,8 +1,8 @@
 //===- ModelParse.cpp - A hand-written .mlir model ------------------------===//
 //
 // The file has everything an import would build: blocks, the entry @loss and
-// parameters with their adapters. So the spec's `lora` can at most repeat what
-// the file says, and is checked where the user wrote it.
+// parameters with their adapters. So the spec's `lora` can at most repeat the
+// file's settings, and is checked where the user wrote it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -173,7 +173,7 @@ static Status checkAdapter(const Spec &spec, ModuleOp module,
   return Status::ok();
 }
 
-/// Sets what the file says of its adapter, which the spec may repeat.
+/// Sets the file's settings of its adapter, which the spec may repeat.
 static Status readAdapter(const Spec &spec, ModuleOp module,
                           rt::LoraSettings &lora) {
   HONE_ASSIGN(const WrittenAdapter adapter, findAdapter(spec, module));

@@ -25,8 +25,8 @@ struct Quantization {
     return groupSize == other.groupSize && bits == other.bits &&
            floatModules == other.floatModules;
   }
-  /// Whether the files hold the weight `name`, `[out, in]`, in groups. MLX
-  /// leaves alone what does not divide, too.
+  /// Whether the files hold the weight `name`, `[out, in]`, in groups. MLX,
+  /// too, leaves rows alone that groups do not divide.
   bool covers(const std::string &name, int64_t in) const;
 };
 

@@ -1,7 +1,7 @@
-//===- Regularization.cpp - What a model does in training alone -----------===//
+//===- Regularization.cpp - Dropout, noise and label smoothing ------------===//
 //
-// Random streams are called by the names of Hugging Face modules, so what they
-// hold does not depend on how a model is cut into blocks.
+// Random streams are called by the names of Hugging Face modules, so their
+// numbers do not depend on how a model is cut into blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,8 +61,8 @@ struct Written {
 };
 } // namespace
 
-/// That what `read` says of each `OpTy` is a parameter, whose module the random
-/// numbers are of.
+/// Checks that `read` gives a parameter of each `OpTy`: its module names the
+/// random numbers.
 template <typename OpTy>
 static Status checkNames(ModuleOp module, const Spec &spec,
                          const rt::Setting &setting,

@@ -1,4 +1,4 @@
-//===- Regularization.h - What a model does in training alone -------------===//
+//===- Regularization.h - Dropout, noise and label smoothing --------------===//
 
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace hone {
 
-/// Adds to a model with its adapters what `spec` says of lora.lora_dropout,
-/// train.neftune_noise_alpha and train.label_smoothing_factor. An .mlir model
-/// may have them written out: then the spec can only repeat them, and `lora` is
-/// told. Errors: SpecDisagreesWithModel.
+/// Adds lora.lora_dropout, train.neftune_noise_alpha and
+/// train.label_smoothing_factor of `spec` to a model with its adapters. An
+/// .mlir model may have them written out: then the spec can only repeat them,
+/// and `lora` is told. Errors: SpecDisagreesWithModel.
 Status addRegularization(mlir::ModuleOp module, const Spec &spec,
                          rt::LoraSettings &lora);
 

@@ -1,4 +1,4 @@
-//===- GenerateRules.cpp - What a program that generates is made for ------===//
+//===- GenerateRules.cpp - Rules for a program that generates -------------===//
 
 #include "compiler/rules/GenerateRules.h"
 

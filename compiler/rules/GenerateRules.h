@@ -1,4 +1,4 @@
-//===- GenerateRules.h - What a program that generates is made for --------===//
+//===- GenerateRules.h - Rules for a program that generates ---------------===//
 
 #pragma once
 

@@ -1,4 +1,4 @@
-//===- ModelRules.cpp - What a spec and its model say of each other -------===//
+//===- ModelRules.cpp - Rules between a spec and its model ----------------===//
 
 #include "compiler/rules/ModelRules.h"
 #include "compiler/rules/SpecRules.h"

@@ -1,4 +1,4 @@
-//===- ModelRules.h - What a spec and its model say of each other ---------===//
+//===- ModelRules.h - Rules between a spec and its model ------------------===//
 
 #pragma once
 

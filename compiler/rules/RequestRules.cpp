@@ -1,4 +1,4 @@
-//===- RequestRules.cpp - What a request to compile must not ask for ------===//
+//===- RequestRules.cpp - Rules for a request to compile ------------------===//
 
 #include "compiler/rules/RequestRules.h"
 

@@ -1,4 +1,4 @@
-//===- RequestRules.h - What a request to compile must not ask for --------===//
+//===- RequestRules.h - Rules for a request to compile --------------------===//
 //
 // All is checked before any work, so that nothing fails at its end.
 //
@@ -23,7 +23,7 @@ Status checkRequest(const CompileRequest &request);
 Status checkDevice(const CompileRequest &request, const Spec &spec,
                    Program program, const Target &target);
 
-/// Refuses what cannot be asked for of parts that are programs of their own.
+/// Refuses options that parts in programs of their own do not have.
 /// Errors: OptionsDisagree.
 Status checkPrograms(const CompileRequest &request, const Spec &spec);
 

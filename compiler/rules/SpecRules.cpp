@@ -138,8 +138,8 @@ static Status checkLayers(const Spec &spec) {
               "add one with the layers above, or remove parts");
 }
 
-/// A part takes from train what it is not given; optimizer and selection are
-/// declared before what only some of them read.
+/// A part takes keys that it is not given from train; optimizer and selection
+/// are declared before keys that only some of them read.
 static Status inheritFromTrain(Spec &spec) {
   for (const rt::Setting *common : spec.train.members()) {
     if (!spec.given.count(common->key()))
@@ -282,11 +282,11 @@ static Status checkParts(Spec &spec) {
   for (const auto &part : spec.parts)
     if (!spec.given.count(part->method.key()))
       part->method = spec.train.method.text();
-  settle(spec); // optimizers decide what is read
+  settle(spec); // optimizers decide which keys are read
   return inheritFromTrain(spec);
 }
 
-/// Checks what trains beside adapters or in their place.
+/// Checks the parameters that train beside adapters or in their place.
 static Status checkTrained(const Spec &spec) {
   const rt::LoraSettings &lora = spec.lora;
   for (const rt::NamedNumbers *pattern :

@@ -48,7 +48,7 @@ static void encode(llvm::ArrayRef<double> values, char *to) {
   }
 }
 
-/// Reads what lowering erases.
+/// Reads the facts that lowering erases.
 void EntryProgram::describe(mlir::ModuleOp placed) {
   for (RegionOp region : placed.getOps<RegionOp>()) {
     offsets[region.getName()] = region.getOffset();

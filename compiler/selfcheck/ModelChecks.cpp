@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::selfcheck;
 
-/// Of what are the same sums in two places.
+/// Of sums that are the same in two places.
 static constexpr double kIdentityLimit = 1e-12;
 /// How far a loss is taken along a direction: mezo's default.
 static constexpr double kScale = 1e-2;

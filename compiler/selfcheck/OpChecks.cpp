@@ -328,7 +328,7 @@ llvm::Error OpProgram::build(const Target &target) {
 // Its numbers
 //===----------------------------------------------------------------------===//
 
-/// All inputs, then what differs.
+/// Writes all inputs, then those that differ, and runs.
 void OpProgram::run(size_t index, double step, rt::Pool &pool) {
   program.reset();
   for (const auto &[name, numbers] : integers)

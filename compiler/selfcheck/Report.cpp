@@ -1,4 +1,4 @@
-//===- Report.cpp - What a self-check found -------------------------------===//
+//===- Report.cpp - The result of a self-check ----------------------------===//
 
 #include "compiler/selfcheck/Report.h"
 #include "compiler/selfcheck/Numbers.h"

@@ -1,4 +1,4 @@
-//===- Report.h - What a self-check found ---------------------------------===//
+//===- Report.h - The result of a self-check ------------------------------===//
 
 #pragma once
 

@@ -1,7 +1,7 @@
 //===- RouteChecks.cpp - Gradients that do not go through every layer -----===//
 //
-// The lowest layer alone is selected, so that its cotangent goes through what
-// stands in for each of the others.
+// The lowest layer alone is selected, so that its cotangent goes through the
+// stand-ins of all others.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::selfcheck;
 
-/// That what is compiled for `target` can be run here.
+/// Checks that programs for `target` can be run here.
 static Status checkMachine(const Spec &spec, const Target &target) {
   std::string needs;
   if (std::string other = target.toolchain(); !other.empty())

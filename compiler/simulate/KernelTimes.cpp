@@ -1,4 +1,4 @@
-//===- KernelTimes.cpp - What launches of a program take ------------------===//
+//===- KernelTimes.cpp - Times of a program's launches --------------------===//
 
 #include "compiler/simulate/KernelTimes.h"
 

@@ -1,4 +1,4 @@
-//===- KernelTimes.h - What launches of a program take --------------------===//
+//===- KernelTimes.h - Times of a program's launches ----------------------===//
 
 #pragma once
 

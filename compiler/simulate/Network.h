@@ -133,7 +133,7 @@ private:
     void leave(double time) { beforeLast = std::exchange(last, time); }
     std::deque<Frame> requests;
     double quietSince = 0; ///< the last frame that came or left
-    double lookedAt = 0;   ///< when what came last was found
+    double lookedAt = 0;   ///< when the last frame was found
   };
   struct Node {
     std::map<uint32_t, Session> peers;

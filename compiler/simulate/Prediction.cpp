@@ -1,4 +1,4 @@
-//===- Prediction.cpp - What a simulation says, for people ----------------===//
+//===- Prediction.cpp - The result of a simulation, for people ------------===//
 
 #include "compiler/simulate/Prediction.h"
 

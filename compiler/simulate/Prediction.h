@@ -1,4 +1,4 @@
-//===- Prediction.h - What a simulation says, for people ------------------===//
+//===- Prediction.h - The result of a simulation, for people --------------===//
 //
 // A step's time is that between the ends of two steps of the run's second half,
 // on average: pipelines are full by then.

@@ -1,4 +1,4 @@
-//===- Timeline.h - What a program does when, in virtual time -------------===//
+//===- Timeline.h - A program's activities in virtual time ----------------===//
 
 #pragma once
 
@@ -10,7 +10,7 @@ namespace hone::simulate {
 enum class Activity {
   Computing,
   Waiting, ///< for another program's message
-  Sending, ///< until what was sent is acknowledged
+  Sending, ///< until the message is acknowledged
 };
 constexpr unsigned kActivities = 3;
 

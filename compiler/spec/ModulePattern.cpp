@@ -16,7 +16,7 @@ static std::string expressionOf(StringRef key) {
 }
 
 /// A part of `key` that means another thing, or nothing, to one of the two
-/// languages, or ends what the key stands in; empty: there is none.
+/// languages, or ends the text around the key; empty: there is none.
 static StringRef findForeign(StringRef key) {
   bool isInBrackets = false;
   int64_t depth = 0;

@@ -1,4 +1,4 @@
-//===- Spec.cpp - What the user asked for ---------------------------------===//
+//===- Spec.cpp - The user's request --------------------------------------===//
 //
 // YAML is read into the table of module/Settings.h; a path is made one that can
 // be opened as it is.

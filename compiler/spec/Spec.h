@@ -1,4 +1,4 @@
-//===- Spec.h - What the user asked for -----------------------------------===//
+//===- Spec.h - The user's request ----------------------------------------===//
 //
 // The table of its keys is module/Settings.h: parsing, `--set`, `--help-spec`
 // and the configuration in the binary all read it. YAML's own typing is not

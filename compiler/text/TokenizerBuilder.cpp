@@ -253,7 +253,7 @@ Status TokenizerBuilder::addToSettings(const Json &list,
   return Status::ok();
 }
 
-/// Makes of normalized tokens what the normalizer makes of them.
+/// Applies the normalizer to the added tokens that are normalized.
 Status TokenizerBuilder::normalizeAdded(const std::string &file) {
   static constexpr std::string_view Metaspace = "\xE2\x96\x81";
   std::map<std::string, std::string> seen; // as normalized, as in the file

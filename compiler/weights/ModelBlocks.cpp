@@ -1,4 +1,4 @@
-//===- ModelBlocks.cpp - What a run needs to write the model back ---------===//
+//===- ModelBlocks.cpp - The blocks from which a run writes a model -------===//
 
 #include "compiler/weights/ModelBlocks.h"
 #include "base/MappedFile.h"

@@ -1,4 +1,4 @@
-//===- ModelBlocks.h - What a run needs to write the model back -----------===//
+//===- ModelBlocks.h - The blocks from which a run writes a model ---------===//
 //
 // Where all of a model trains, the compiled weights say which of the model's
 // files had which tensor, and have copies of the small ones, so that the

@@ -1,4 +1,4 @@
-//===- ModelSources.cpp - What a program's weights are made of ------------===//
+//===- ModelSources.cpp - The sources of a program's weights --------------===//
 
 #include "compiler/weights/ModelSources.h"
 

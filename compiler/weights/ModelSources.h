@@ -1,4 +1,4 @@
-//===- ModelSources.h - What a program's weights are made of --------------===//
+//===- ModelSources.h - The sources of a program's weights ----------------===//
 
 #pragma once
 

@@ -60,9 +60,9 @@ public:
 
 private:
   SmallVector<Strip> strips();
-  /// Whether what is complete is rounded.
+  /// Whether complete sums are rounded.
   bool rounds() { return op.getC().getType().getElementType() != element; }
-  /// Whether kernels can finish what they compute.
+  /// Whether kernels can finish their sums.
   bool canWriteDirectly() {
     if (op.getEpilogue().empty() && !rounds())
       return true;

@@ -1,4 +1,4 @@
-//===- CpuDescription.cpp - What kernels must know about a CPU ------------===//
+//===- CpuDescription.cpp - Facts of a CPU that kernels need --------------===//
 //
 // Unknown architectures get the smallest vector unit, which is slow but right.
 //

@@ -1,4 +1,4 @@
-//===- CpuDescription.h - What kernels must know about a CPU --------------===//
+//===- CpuDescription.h - Facts of a CPU that kernels need ----------------===//
 //
 // Kernels are shaped by these numbers and never by a CPU's name, so a CPU that
 // LLVM learns tomorrow gets good tiles today. No MLIR here: it is tested as

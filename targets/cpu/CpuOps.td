@@ -108,7 +108,7 @@ def ContractOp : CpuOp<"contract",
     columns as the target's panels have must be inside of the matrix.
 
     The epilogue is scalar code as in `tile.map` and stores nothing. It may load
-    what the product does not write, and the element of `c` that it is for. If
+    memory that the product does not write, and its own element of `c`. If
     indices of loads are `i`, `j`, or one of them plus something invariant, with
     `j` in the last one only, targets run it on the sums before they store them.
 
@@ -116,8 +116,8 @@ def ContractOp : CpuOp<"contract",
     read soon. It is a hint without meaning: a target may ask for the piece
     while it multiplies.
 
-    Sums are of type `T`, that of `c`, or f32 if `c` is of bf16: then what is
-    complete is rounded as it is stored. A panel of bf16 asks for operands of
+    Sums are of type `T`, that of `c`, or f32 if `c` is of bf16: then a complete
+    sum is rounded as it is stored. A panel of bf16 asks for operands of
     bfloat16: `a` is rounded to it too, and sums are f32, of two products at a
     time. How such a panel lies in memory is the target's affair; it must have
     been filled in one piece.
@@ -265,7 +265,7 @@ def Cpu_YieldOp : CpuOp<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["ContractOp"]>]> {
   let summary = "end an epilogue";
   let description = [{
-    Hands what a sum becomes to the enclosing op.
+    Hands the result of a sum to the enclosing op.
 
     Example:
 

@@ -1,4 +1,4 @@
-//===- CpuPasses.td - From tile ops to loops over vectors ------------------===//
+//===- CpuPasses.td - From tile ops to loops over vectors -----------------===//
 //
 // Run in the order of this file, with those of targets/host between them. Only
 // `hone-cpu-lower-tiles` is told which CPU it is for; `hone-cpu-expand-products`

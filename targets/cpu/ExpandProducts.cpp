@@ -112,7 +112,7 @@ private:
         cpu::DotsOp::scratchNumbers(op.getW().getType(), op.getBits());
     return MemRefType::get({1, numbers}, panelType.getElementType());
   }
-  /// Whether what is complete is rounded by a loop after the product and not by
+  /// Whether complete sums are rounded by a loop after the product and not by
   /// kernels. Those wait for no memory that they store to, which a loop does.
   bool roundsApart() {
     return op.getInto() &&

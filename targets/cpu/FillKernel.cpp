@@ -1,6 +1,6 @@
 //===- FillKernel.cpp - Copying and transposing into panels ---------------===//
 //
-// Whole vectors and squares of them first, then what is left, by scalars.
+// Whole vectors and squares of them first, then the rest, by scalars.
 //
 //===----------------------------------------------------------------------===//
 

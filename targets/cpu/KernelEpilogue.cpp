@@ -1,4 +1,4 @@
-//===- KernelEpilogue.cpp - What kernels do to a sum before storing it ----===//
+//===- KernelEpilogue.cpp - Operations on a sum before it is stored -------===//
 //
 // See KernelEpilogue.h. An epilogue that is refused here runs all the same,
 // through a scratch tile and a tile.map, and rounds alike.
@@ -118,7 +118,7 @@ std::optional<KernelEpilogue> KernelEpilogue::of(cpu::ContractOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What kernels are called and take
+// Names and arguments of kernels
 //===----------------------------------------------------------------------===//
 
 StringRef KernelEpilogue::Operand::kind() const {

@@ -1,4 +1,4 @@
-//===- KernelEpilogue.h - What kernels do to a sum before storing it ------===//
+//===- KernelEpilogue.h - Operations on a sum before it is stored ---------===//
 //
 // An epilogue is scalar code around one product; it reads matrices of that
 // product's shapes at indices of its own. A kernel serves many products. So the

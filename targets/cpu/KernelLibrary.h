@@ -71,7 +71,7 @@ public:
   unsigned contractRows(const ContractTypes &types, unsigned vectors) const {
     return usesUnit(types) ? CpuDescription::kUnitRows : cpu.tileRows(vectors);
   }
-  /// Whether kernels can finish what they compute: run epilogues, and round.
+  /// Whether kernels can finish their sums: run epilogues, and round.
   bool takesEpilogues(const ContractTypes &types) const {
     return !usesUnit(types);
   }

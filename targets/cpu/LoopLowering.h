@@ -12,8 +12,8 @@
 
 namespace hone {
 
-/// Replaces `op` by loops over whole vectors, then what is left: one masked
-/// vector where masks are cheap, scalars elsewhere.
+/// Replaces `op` by loops over whole vectors, then the rest: one masked vector
+/// where masks are cheap, scalars elsewhere.
 void lowerMap(tile::MapOp op, const CpuDescription &cpu);
 
 /// The same with one accumulator vector for each result. Lanes are joined by

@@ -62,7 +62,7 @@ public:
               unsigned lanes)
       : body(body), iv(iv), analysis(analysis), lanes(lanes) {}
 
-  /// Emits what is uniform, to be shared by all copies.
+  /// Emits the uniform values, to be shared by all copies.
   void emitUniform(mlir::OpBuilder &b, mlir::IRMapping &scalars);
 
   /// Emits the rest for lanes base .. base + lanes - 1, those outside `mask`

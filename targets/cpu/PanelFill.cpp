@@ -1,4 +1,4 @@
-//===- PanelFill.cpp - What the fills of panels share ---------------------===//
+//===- PanelFill.cpp - The shared part of fills of panels -----------------===//
 
 #include "targets/cpu/PanelFill.h"
 

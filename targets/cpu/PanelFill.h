@@ -1,4 +1,4 @@
-//===- PanelFill.h - What the fills of panels share -----------------------===//
+//===- PanelFill.h - The shared part of fills of panels -------------------===//
 
 #pragma once
 

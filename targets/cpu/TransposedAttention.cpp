@@ -58,7 +58,7 @@ public:
   MemRefType sumsType(int64_t rows, int64_t columns) const {
     return MemRefType::get({rows, columns}, sizes.element);
   }
-  /// Of what is multiplied again.
+  /// The type of a matrix that is multiplied again.
   MemRefType factorType(int64_t rows, int64_t columns) const {
     return MemRefType::get({rows, columns},
                            hasPairs ? Type(k.getBF16Type()) : sizes.element);

@@ -1,4 +1,4 @@
-//===- CudaArchitecture.cpp - What an NVIDIA GPU can do -------------------===//
+//===- CudaArchitecture.cpp - Features of NVIDIA's GPUs -------------------===//
 
 #include "targets/cuda/CudaArchitecture.h"
 

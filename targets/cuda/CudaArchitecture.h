@@ -1,4 +1,4 @@
-//===- CudaArchitecture.h - What an NVIDIA GPU can do ---------------------===//
+//===- CudaArchitecture.h - Features of NVIDIA's GPUs ---------------------===//
 //
 // From the tables of the PTX manual ("Target Architecture") and of the CUDA
 // programming guide ("Technical Specifications per Compute Capability"). LLVM

@@ -24,8 +24,8 @@ def WritePtx : Pass<"hone-cuda-write-ptx", "::mlir::ModuleOp"> {
   let summary = "replace the device half by its text";
   let description = [{
     Runs LLVM on each `gpu.module`, whose PTX becomes `tile.device_code` of the
-    module, in the lowest version that has what `architecture` can do. Fails if
-    the text calls something that is not in it.
+    module, in the lowest version that has the features of `architecture`. Fails
+    if the text calls something that is not in it.
   }];
   let options = [
     Option<"architecture", "architecture", "std::string", "\"sm_80\"",

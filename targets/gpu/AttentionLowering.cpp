@@ -197,7 +197,7 @@ static SoftmaxTurn weigh(SubgroupAttention &s, Value scale,
   return {factors, maxima, totals, std::move(scores)};
 }
 
-/// Stores what all turns have left: `sums`, over each row's total, and the
+/// Stores the results of all turns: `sums`, over each row's total, and the
 /// normalizer.
 static void storeRows(simt::AttentionOp op, SubgroupAttention &s, QueryRows &at,
                       ValueRange sums, ValueRange maxima, ValueRange totals) {
@@ -289,7 +289,7 @@ struct SlopeTerms {
 
 } // namespace
 
-/// Also stores what the adjoint over keys reads of each row.
+/// Also stores the numbers of each row that the adjoint over keys reads.
 static SlopeTerms slopeTerms(AttentionQueryAdjointOp op, SubgroupAttention &s,
                              QueryRows &at) {
   TeamBuilder &b = s.b;

@@ -2,7 +2,7 @@
 //
 // FlashAttention (arXiv 2205.14135, 2307.08691): scores are there for one block
 // of rows and one of keys at a time, so memory does not grow with the sequence.
-// The maximum so far scales what was summed before it was known.
+// A larger maximum scales the sums from before it was known.
 //
 // Blocks of keys begin at multiples of 64 of the batch's rows, or of a cache's
 // positions. So a row's sums depend on the row's place and sequence alone: a
@@ -120,11 +120,11 @@ public:
                     [&](Value c) { return termAt(k.add(range.from, c)); });
   }
   /// Turns dots into weights of the running maximum, zero where nothing is
-  /// seen, and adds them to the row's total. Returns what scales everything
-  /// that was summed with the maximum before.
+  /// seen, and adds them to the row's total. Returns the factors of the sums
+  /// that were made with the maximum before.
   Value addWeights(Value dots, const SeenRange &range, Value width,
                    Value maxima, Value totals);
-  /// Column j of `sums` and the following of row i times what `factors` has.
+  /// Multiplies the columns of each row of `sums` by the row's factor.
   void rescale(Value sums, Value count, Value factors) {
     k.map({count, k.index(sizes.headDim)}, [&](ValueRange at) {
       k.store(k.mul(k.load(sums, at), k.load(factors, at[0])), sums, at);
@@ -538,7 +538,7 @@ static void storeSlope(BlockAttention &attention, Value scores, Value slopes,
   k.store(k.mul(ds, attention.sizes.scale), slopes, at);
 }
 
-/// dq. Leaves for the other kernel what it needs of a row.
+/// dq. Leaves the numbers of a row that the other kernel needs.
 static void emitQueryAdjoint(AttentionAdjointOp op, KernelBuilder &k,
                              const AdjointPlaces &in,
                              const simt::DeviceFeatures &device) {

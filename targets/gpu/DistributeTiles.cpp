@@ -218,7 +218,7 @@ static Value join(TeamBuilder &b, tile::Combine combine, Value x, Value y) {
   return arith::MaximumFOp::create(b, x, y);
 }
 
-/// Joins what subgroups have, in their order.
+/// Joins the subgroups' values, in their order.
 static Value joinSubgroups(TeamBuilder &b, tile::Combine combine, Value value,
                            unsigned number) {
   Value parts = b.team.state.scratch(
@@ -380,7 +380,7 @@ static void distribute(tile::ReduceOp op, const Team &team) {
 }
 
 //===----------------------------------------------------------------------===//
-// What stands around
+// Ops around tile ops
 //===----------------------------------------------------------------------===//
 
 static LogicalResult distribute(Block &block, const Team &team);
@@ -463,7 +463,8 @@ struct DistributeTiles
 
   void runOnOperation() override {
     Block &body = getOperation().getBody().front();
-    // The ops that say who a thread is come first and are no part of this.
+    // The ops that give a thread its numbers come first and are no part of
+    // this.
     SmallVector<Operation *> ops;
     for (Operation &op : body)
       ops.push_back(&op);

@@ -106,8 +106,8 @@ static bool staysOutside(Operation *op,
          });
 }
 
-/// Whether nothing after `end` uses what goes into a chain of the ops from
-/// `first` on.
+/// Whether nothing after `end` uses a value that goes into a chain of the ops
+/// from `first` on.
 static bool canWrap(Operation *first, Block::iterator end) {
   DenseSet<Operation *> inside;
   for (auto op = first->getIterator(); op != end; ++op)

@@ -231,7 +231,8 @@ std::string GpuKernels::refusal(Operation *op) const {
         int64_t most = *mostHeadFeatures(attention, device);
         if (features <= most)
           return {};
-        // The message has what all of the program's ops have room for.
+        // The message has the size for which all of the program's ops have
+        // room.
         op->getParentOfType<ModuleOp>().walk([&](Operation *other) {
           if (std::optional<int64_t> room = mostHeadFeatures(other, device))
             most = std::min(most, *room);

@@ -1,4 +1,4 @@
-//===- GpuOps.td - What kernels hold between the passes of this folder ----===//
+//===- GpuOps.td - Ops in kernels between the passes of this folder -------===//
 //
 // Ops on the numbers in threads' registers, before each number has its thread.
 //
@@ -135,13 +135,13 @@ def MultiplyGroupOp : Op<SimtDialect, "multiply_group",
 
     With `goes_on` the products that were begun before are done afterwards, and
     these may not be: until another such op or `simt.finish_groups` has been run,
-    nobody writes what they read, and only such an op is given their sums.
+    nobody writes their operands, and only such an op is given their sums.
 
     1. (C1) Both are shared memory of bfloat16, stages of rows of 64.
     2. (C2) A lane has a sum for every two places of `right`, that is for every
        two rows of a stage.
-    3. (C3) All threads of a workgroup run it together (`hone-gpu-verify`),
-    after an `nvvm.fence.proxy` of their writes to shared memory, and a barrier.
+    3. (C3) All threads of a workgroup run it together (`hone-gpu-verify`), after
+       an `nvvm.fence.proxy` of their writes to shared memory, and a barrier.
 
     Example:
 
@@ -300,7 +300,8 @@ def LoadWordsOp : Op<SimtDialect, "load_words"> {
 def StoreWordsOp : Op<SimtDialect, "store_words"> {
   let summary = "16 bytes of one thread";
   let description = [{
-    Stores what `simt.load_words` would load there, whose constraints it has.
+    Stores words where `simt.load_words` would load them, whose constraints it
+    has.
 
     Example:
 
@@ -354,7 +355,7 @@ class AttentionOfRows<string name> : Op<SimtDialect, name> {
     all features then, and `part` is 0.
 
     1. (C1) `q`, `k`, `v` and matrices like them have elements of bfloat16, and
-    heads of 64 or 128 features.
+       heads of 64 or 128 features.
     2. (C2) `first` is a multiple of 16.
     3. (C3) `scale` is positive: the largest product has the largest score.
   }];

@@ -21,8 +21,9 @@ def MergeLoops : Pass<"hone-gpu-merge-loops", "::mlir::ModuleOp"> {
     that are one product each and differ in its result alone, the first one
     computes it for all of them.
 
-    Two loops depend on each other if one writes what the other reads or writes.
-    Buffers of a function are compared by where its calls say that they are.
+    Two loops depend on each other if one writes memory that the other reads or
+    writes. Buffers of a function are compared by where its calls say that they
+    are.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -84,7 +85,7 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
     of bfloat16 and 4, 8 or 16 columns of float32 on the other, has 16 terms at a
     time there, and each float32 number is three of bfloat16, whose sum it is.
 
-    What each thread does alone, and code that has its barriers, is in an
+    Code that each thread runs alone, or that has its barriers, is in an
     `scf.execute_region`: no other barrier goes into one.
   }];
   let dependentDialects = ["::hone::simt::SimtDialect",
@@ -114,12 +115,12 @@ def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
 def PlaceBarriers : Pass<"hone-gpu-place-barriers", "::mlir::gpu::GPUFuncOp"> {
   let summary = "order accesses to memory that a workgroup's threads share";
   let description = [{
-    Needs: `hone-gpu-distribute`. Puts a barrier before what reads memory that
-    other threads may have written since the last barrier, or writes memory that
-    they may have read or written. Each shared buffer is memory of its own, all
-    device memory is one. Where control depends on the subgroup, as in
-    `tile.each`, the barrier is the subgroup's (`nvvm.bar.warp.sync`, since gpu
-    has no such op). Inlines `scf.execute_region`.
+    Needs: `hone-gpu-distribute`. Puts a barrier before an op that reads memory
+    which other threads may have written since the last barrier, or writes
+    memory that they may have read or written. Each shared buffer is memory of
+    its own, all device memory is one. Where control depends on the subgroup, as
+    in `tile.each`, the barrier is the subgroup's (`nvvm.bar.warp.sync`, since
+    gpu has no such op). Inlines `scf.execute_region`.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect",
                            "::mlir::gpu::GPUDialect"];
@@ -156,7 +157,7 @@ def LaunchKernels : Pass<"hone-gpu-launch", "::mlir::ModuleOp"> {
   let description = [{
     Needs: `hone-host-bind-frame`, before kernels are outlined, and
     `hone-gpu-place-shared`. Each `gpu.launch_func` fills a closure and calls
-    `hone_launch`; `tile.kernels` says of each kernel what it is launched with.
+    `hone_launch`; `tile.kernels` describes each kernel's launch.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",

@@ -1,4 +1,4 @@
-//===- Kernel.h - What a kernel is to all passes of this folder -----------===//
+//===- Kernel.h - A kernel's shape, for all passes of this folder ---------===//
 //
 // A workgroup has 256 threads in one dimension on all hardware: shapes of tiles
 // and orders of sums follow from it. A subgroup is 32 neighbours, by

@@ -71,7 +71,7 @@ static ByteRanges within(const ByteRanges &outer, const ByteRanges &inner) {
   });
 }
 
-/// `ranges`, if what they count from is at one of `offsets`.
+/// `ranges`, if their base is at one of `offsets`.
 static ByteRanges shifted(const ByteRanges &offsets, const ByteRanges &ranges) {
   return combined(offsets, ranges, [](ByteRange offset, ByteRange range) {
     return ByteRange{offset.begin + range.begin,

@@ -170,7 +170,7 @@ struct Member {
   SmallVector<Value, 1> otherResults;
 };
 
-/// Copies what `product`, a copy, has computed to `to`.
+/// Copies the result of `product`, a copy, to `to`.
 static void copyResult(tile::ProductOp product, Value to, ScalarBuilder &b) {
   tile::MapOp::create(b, ValueRange{product.getM(), product.getN()},
                       [&](OpBuilder &at, Location loc, ValueRange point) {

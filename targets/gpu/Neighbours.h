@@ -1,7 +1,7 @@
 //===- Neighbours.h - Points whose numbers lie side by side ---------------===//
 //
 // A thread that has several neighbouring points loads and stores up to 16 bytes
-// at once, where what they access lies side by side as they do.
+// at once, where the numbers of the points lie side by side as the points do.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- PlaceBarriers.cpp - What threads write and others read -------------===//
+//===- PlaceBarriers.cpp - Barriers between writes and reads of threads ---===//
 //
 // A walk over the code that threads run together, with their reads and writes
 // since the last barrier. Code that they run apart is one access: a branch or a
@@ -81,8 +81,8 @@ private:
   /// Whether the branch is taken by the first thread of `scope` alone.
   bool isFirstAlone(Operation *op) const;
   Accesses accessesOf(Operation *op) const;
-  /// Adds what threads of `scope` do together in `block` to `pending`, and the
-  /// ops that need a barrier before them to `found`.
+  /// Adds the accesses that threads of `scope` make together in `block` to
+  /// `pending`, and the ops that need a barrier before them to `found`.
   void visit(Block &block, Scope scope, Accesses &pending, Barriers &found);
   void visit(scf::ForOp loop, Scope scope, Accesses &pending, Barriers &found);
   /// Whether the turns of the loop need none among themselves.

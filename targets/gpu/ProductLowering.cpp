@@ -1,7 +1,7 @@
 //===- ProductLowering.cpp - tile.product on a workgroup ------------------===//
 //
 // Which tile a product has, and products on one `c` in turn. TileProduct.cpp
-// has what a workgroup does of a tile.
+// has a workgroup's work on a tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,7 +137,7 @@ static std::optional<BlockSplit> splitOf(tile::ProductOp op, const Team &team) {
 
 void hone::simt::lowerProduct(tile::ProductOp op, const Team &team) {
   const DeviceFeatures &device = team.state.device;
-  // `add` is given what a tile's sums were.
+  // `add` is given a tile's sums before the product.
   auto lower = [&](const TileShape &shape, auto add) {
     TileProduct product(op, shape, team);
     product.forEachTile([&](Value i, Value j) {

@@ -18,7 +18,7 @@ struct HeadMatrix {
   mlir::Value matrix, column;
 };
 
-/// Where the lanes of a subgroup find what a matrix unit wants of any such
+/// Where the lanes of a subgroup find a matrix unit's operands in any such
 /// rows.
 class StagedRows {
 public:

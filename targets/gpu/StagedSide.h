@@ -16,8 +16,8 @@ namespace hone::simt {
 
 /// Stages in shared memory, at most.
 inline constexpr int64_t kStagesInFlight = 4;
-/// Of what is converted late: one is multiplied while the next one is made, and
-/// copies of two more are on the way while one's are read.
+/// Stages of a side that is converted late: one is multiplied while the next
+/// one is made, and copies of two more are on the way while one's are read.
 inline constexpr int64_t kLateStages = 2, kLateCopies = kStagesInFlight - 1;
 /// Bytes of a place's terms of a stage, whatever their type.
 inline constexpr int64_t kStageBytes = 64;
@@ -49,8 +49,8 @@ public:
                             mlir::Type element, const DeviceFeatures &device);
   /// Whether copies of it can be in flight.
   bool isInFlight() const { return way == Way::InFlight; }
-  /// Whether what is converted can be in flight too, as it is stored: each
-  /// thread converts what itself has copied, when that is there.
+  /// Whether a converted side can be in flight too, as it is stored: each
+  /// thread converts its own copies, when they are there.
   bool canConvertLate() const {
     return way == Way::Converted && type.isBF16() &&
            sourceType().getElementType().isF32();

@@ -1,4 +1,4 @@
-//===- SubgroupAttention.cpp - What attention has in registers ------------===//
+//===- SubgroupAttention.cpp - Attention's numbers in registers -----------===//
 
 #include "targets/gpu/SubgroupAttention.h"
 

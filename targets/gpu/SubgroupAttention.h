@@ -1,4 +1,4 @@
-//===- SubgroupAttention.h - What attention has in registers --------------===//
+//===- SubgroupAttention.h - Attention's numbers in registers -------------===//
 //
 // A subgroup has 16 rows of a head, with all scores and sums in its registers.
 // Rows of keys, or queries, are in shared memory for all subgroups
@@ -107,7 +107,7 @@ public:
                                         b.sub(row, b.index(*window - 1)));
   }
 
-  /// Joins what the four lanes of a row have.
+  /// Joins the values of a row's four lanes.
   Value join(Value x, llvm::function_ref<Value(Value, Value)> combine) {
     for (int32_t distance : {1, 2})
       x = combine(x, b.exchange(x, distance));

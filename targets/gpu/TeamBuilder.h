@@ -22,9 +22,9 @@ public:
   const DeviceFeatures device;
   mlir::Value thread, lane, subgroup;
 
-  /// Buffer `number` of this type, the same for all who ask.
+  /// Buffer `number` of this type, the same at each call.
   mlir::Value scratch(mlir::MemRefType type, unsigned number = 0);
-  /// So many shared bytes, the same ones for all who ask.
+  /// So many shared bytes, the same ones at each call.
   mlir::Value stages(int64_t bytes);
 
 private:

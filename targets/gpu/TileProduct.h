@@ -116,8 +116,9 @@ private:
   llvm::SmallVector<Value> joinParts(Value parts, Value count, int64_t rows,
                                      int64_t columns, mlir::ValueRange had,
                                      Value begin);
-  /// Adds what `store(memory, parts)` leaves of each subgroup in `parts`: so
-  /// many rows, one every `stride` elements, in `bytes` of `memory`.
+  /// Adds the numbers that `store(memory, parts)` leaves of each subgroup in
+  /// `parts`: so many rows, one every `stride` elements, in `bytes` of
+  /// `memory`.
   llvm::SmallVector<Value>
   addParts(int64_t rows, int64_t stride, int64_t bytes, mlir::ValueRange had,
            llvm::function_ref<void(Value, Value)> store);

@@ -34,8 +34,8 @@ inline constexpr int64_t kNarrowHead = 64;
 /// Subgroups that multiply together, and the rows that they have.
 inline constexpr int64_t kGroup = 4, kGroupRows = kGroup * kMatrixRows;
 
-/// The tile that products on one `c` compute at once, and which thread has what
-/// of it.
+/// The tile that products on one `c` compute at once, and the part of each
+/// thread.
 struct TileShape {
   int64_t rows, columns;
   int64_t down, across; ///< threads along the rows and columns

@@ -77,7 +77,8 @@ static FrameField fieldOf(tile::MemoryBase base) {
   llvm_unreachable("unknown base");
 }
 
-/// Notes who uses the values that the entry is called with: hone_item::sides.
+/// Notes the users of the values that the entry is called with:
+/// hone_item::sides.
 static void markSides(func::FuncOp entry) {
   SmallVector<int8_t> sides;
   entry.walk([&](tile::ArgumentOp argument) {

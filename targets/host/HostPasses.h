@@ -1,4 +1,4 @@
-//===- HostPasses.h - What all targets that run in the process share ------===//
+//===- HostPasses.h - Passes of targets that run in the process -----------===//
 //
 // HostPasses.td is the manual.
 //

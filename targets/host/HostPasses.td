@@ -1,4 +1,4 @@
-//===- HostPasses.td - What all targets that run in the process share -----===//
+//===- HostPasses.td - Passes of targets that run in the process ----------===//
 //
 // Nothing here knows how loops and products are computed: only how generated
 // code is called, where its memory is, and how it reaches the pool.
@@ -14,7 +14,7 @@ def FetchRows : Pass<"hone-host-fetch-rows", "::mlir::ModuleOp"> {
   let summary = "read rows that are not to stay from their file";
   let description = [{
     Each `tile.read_row` with `release` reads a private buffer, into which
-    `tile.fetch` has copied what it reads of the weight, and of the scales and
+    `tile.fetch` has copied its rows of the weight, and of the scales and
     biases. Numbers do not change. To map a row and let it go again would take
     the page tables of all threads some 20 microseconds; a copy takes one.
   }];
@@ -84,8 +84,8 @@ def VerifyLaunches : Pass<"hone-host-verify-launches", "::mlir::ModuleOp"> {
     3. They allocate only the closure of one launch, filled in its block.
     4. They write nothing but closures.
 
-    Changes nothing. The scratch of a thread begins and ends with an iteration, by
-    what `tile.parallel` is.
+    Changes nothing. The scratch of a thread begins and ends with an iteration,
+    by the definition of `tile.parallel`.
   }];
 }
 

@@ -161,7 +161,7 @@ static llvm::Error cannotCreate(llvm::Error why) {
                                  llvm::toString(std::move(why)));
 }
 
-/// Runs `driver`; returns what it printed if it failed, nothing if not.
+/// Runs `driver`; returns its output if it failed, nothing if not.
 static llvm::Expected<std::optional<std::string>>
 runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
           StringRef versionScript, bool staticLibraries) {

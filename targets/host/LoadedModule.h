@@ -39,8 +39,8 @@ private:
   const hone_module *compiled = nullptr;
 };
 
-/// Takes what they compute from the tasks of a lowered module, for those who
-/// want to know what is launched alone.
+/// Empties the bodies of a lowered module's tasks, for callers that only want
+/// to know the launches.
 void emptyTasks(mlir::ModuleOp lowered);
 
 /// The first multiple of 64 bytes from `start` on.

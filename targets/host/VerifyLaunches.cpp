@@ -118,7 +118,7 @@ static bool isInputOfBatch(Value root, LLVM::LLVMFuncOp function,
          });
 }
 
-/// Whether no kernel writes what is at `address`.
+/// Whether no kernel writes the memory at `address`.
 static bool isConstantMemory(Value address, LLVM::LLVMFuncOp function,
                              const Calls &calls) {
   const auto numbers = int32_t(FrameField::Numbers);

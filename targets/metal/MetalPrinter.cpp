@@ -331,7 +331,7 @@ private:
   void print(mlir::gpu::ShuffleOp shuffle);
   void print(memref::ViewOp view);
   void print(tile::ViewOp view);
-  /// Gives `variables` what `yield` hands on, as if at once.
+  /// Gives `variables` the operands of `yield`, as if at once.
   void assign(ValueRange variables, Operation *yield);
   LogicalResult refuse(Operation *op) {
     return op->emitOpError("has no words in Metal's language");

@@ -1,4 +1,4 @@
-//===- Decoder.cpp - What decoders with rotary attention share ------------===//
+//===- Decoder.cpp - Decoders with rotary attention -----------------------===//
 
 #include "compiler/import/families/Decoder.h"
 #include "compiler/import/families/ActivationKey.h"

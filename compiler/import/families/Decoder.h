@@ -1,4 +1,4 @@
-//===- Decoder.h - What decoders with rotary attention share --------------===//
+//===- Decoder.h - Decoders with rotary attention -------------------------===//
 //
 // Llama and its relatives: an embedding, pre-norm layers of grouped-query
 // attention and a gated MLP, a norm and the head. A family has the defaults of

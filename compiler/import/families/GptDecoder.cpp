@@ -1,4 +1,4 @@
-//===- GptDecoder.cpp - What decoders with learned positions share --------===//
+//===- GptDecoder.cpp - Decoders with learned positions -------------------===//
 
 #include "compiler/import/families/GptDecoder.h"
 

@@ -1,4 +1,4 @@
-//===- GptDecoder.h - What decoders with learned positions share ----------===//
+//===- GptDecoder.h - Decoders with learned positions ---------------------===//
 
 #pragma once
 

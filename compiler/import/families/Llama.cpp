@@ -1,4 +1,4 @@
-//===- Llama.cpp - Llama 2, Llama 3 and what is made like them ------------===//
+//===- Llama.cpp - Llama 2, Llama 3 and models like them ------------------===//
 //
 // Transformers' modeling_llama.py is the source.
 //

@@ -2,7 +2,7 @@
 //
 // Transformers' modeling_qwen2.py is the source. It has biases on queries, keys
 // and values that config.json does not speak of. Its defaults differ between
-// versions, so what decides numerics must be written out.
+// versions, so keys that decide numerics must be written out.
 //
 //===----------------------------------------------------------------------===//
 
