@@ -13,7 +13,7 @@
 using namespace hone;
 using namespace mlir;
 
-/// True for values that a person can compare: names are for the digest.
+/// Whether a person can compare the value: names are for the digest.
 static bool isFigure(Attribute attribute) {
   return !isa<StringAttr, SymbolRefAttr, TypeAttr>(attribute);
 }

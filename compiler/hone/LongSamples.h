@@ -1,6 +1,7 @@
 //===- LongSamples.h - Samples that are longer than the length ------------===//
 //
-// Printed before anything is compiled: tokens that are not seen are not learnt.
+// Printed before anything is compiled: a run learns nothing from tokens that it
+// does not see.
 //
 //===----------------------------------------------------------------------===//
 

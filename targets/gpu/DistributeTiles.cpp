@@ -1,6 +1,6 @@
 //===- DistributeTiles.cpp - Tile ops spread over threads -----------------===//
 //
-// All threads run ops that are no tile ops alike; each branch and loop
+// Ops that are no tile ops are run by all threads alike; each branch and loop
 // around tile ops goes the same way in all of them, since scalars are the same.
 //
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 //===- SubgroupProducts.h - Products out of a subgroup's registers --------===//
 //
 // A lane gives the matrix unit 16 bytes of a row: a sum may have its terms in
-// any order, as long as both sides have the same one. Of 32 terms lane `4 g +
-// t` has the eight from `8 t` on: of rows `g` and `g + 8` on the left, and of
+// any order, as long as both sides have the same one. Lane `4 g + t` has the
+// eight of 32 terms from `8 t` on: of rows `g` and `g + 8` on the left, and of
 // column `g` of eight on the right.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ namespace hone::simt {
 /// Eight neighbouring numbers of bfloat16, the first in the lowest bits.
 using Words = llvm::SmallVector<mlir::Value, 4>;
 
-/// Terms that a subgroup multiplies at a time, of two rows in each lane.
+/// Terms of a row that a lane has, and that a subgroup multiplies at a time.
 inline constexpr int64_t kLaneTerms = 8, kSubgroupTerms = 4 * kLaneTerms;
 /// Sums of a lane for a matrix of 16 x 8.
 inline constexpr int64_t kLaneSums = 4;
