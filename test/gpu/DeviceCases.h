@@ -1,4 +1,4 @@
-//===- DeviceCases.h - What is asked of every driver's device -------------===//
+//===- DeviceCases.h - Requirements for every driver's device -------------===//
 //
 // A module of two kernels, whose text a test brings. What the environment sets
 // is read once, so each broken device is a process of its own.

@@ -1,4 +1,4 @@
-//===- ScalarFormulas.h - What compiled formulas must compute -------------===//
+//===- ScalarFormulas.h - The results of compiled formulas ----------------===//
 //
 // The specification of passes/derive/ScalarFunctions to the bit: IEEE + - * /
 // and floor in double, rounded one by one. So it belongs into files that are

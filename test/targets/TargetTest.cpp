@@ -1,4 +1,4 @@
-//===- TargetTest.cpp - Choosing a target and what it brings --------------===//
+//===- TargetTest.cpp - The choice of a target and its features -----------===//
 
 #include "targets/Target.h"
 

@@ -45,7 +45,7 @@ struct Sample {
   }
 };
 
-/// Where an adapter is read to; 9 marks what was not written.
+/// The destination of an adapter's values; 9 marks an unwritten one.
 struct Targets {
   float a[6] = {9, 9, 9, 9, 9, 9};
   double b[2] = {9, 9};
@@ -411,7 +411,7 @@ TEST(AdapterTest, RefusesAHeaderThatItsTensorsCannotNeed) {
   accept(sample);
 }
 
-// PEFT would leave out what its settings do not name.
+// PEFT would leave out tensors that its settings do not name.
 TEST(AdapterTest, RefusesSettingsThatDoNotNameItsTensors) {
   Sample sample;
   Targets targets;

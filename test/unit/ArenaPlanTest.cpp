@@ -98,7 +98,7 @@ TEST(ArenaPlan, RoundsSizesUpToTheAlignment) {
 
 TEST(ArenaPlan, FillsTheGapThatLongBuffersLeave) {
   // Kept values of three layers, each also with scratch of its own time: the
-  // scratch of all three fits in one place beside what is kept.
+  // scratch of all three fits in one place beside the kept values.
   std::vector<Buffer> buffers = {{64, 0, 5},  {64, 1, 4},  {64, 2, 3},
                                  {320, 0, 0}, {256, 1, 1}, {192, 2, 2},
                                  {192, 3, 3}, {256, 4, 4}, {320, 5, 5}};
@@ -107,8 +107,8 @@ TEST(ArenaPlan, FillsTheGapThatLongBuffersLeave) {
 }
 
 TEST(ArenaPlan, ReachesTheBoundOfALayeredStep) {
-  // What a step of 24 layers looks like: kept inputs that end in reverse order
-  // and one scratch a call.
+  // A step of 24 layers: kept inputs that end in reverse order and one scratch
+  // a call.
   std::vector<Buffer> buffers;
   const int64_t layers = 24;
   for (int64_t layer = 0; layer < layers; ++layer) {

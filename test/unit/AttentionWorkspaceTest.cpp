@@ -1,4 +1,4 @@
-//===- AttentionWorkspaceTest.cpp - What attention's kernels keep ---------===//
+//===- AttentionWorkspaceTest.cpp - The workspace of attention's kernels --===//
 //
 // The shapes are a target's: hone.attention_iterations says in how many
 // iterations it takes the adjoint.

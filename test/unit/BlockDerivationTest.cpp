@@ -1,7 +1,7 @@
 //===- BlockDerivationTest.cpp - The backward of one block ----------------===//
 //
 // The interface of the derived blocks: which values go in, which come out and
-// in which order. What stands inside them is tested on IR.
+// in which order. Tests on IR cover their contents.
 //
 //===----------------------------------------------------------------------===//
 

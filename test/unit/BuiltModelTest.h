@@ -17,7 +17,7 @@ protected:
 
   BuiltModelTest() { context.loadDialect<HoneDialect>(); }
 
-  /// Null, and a failure, for what is refused.
+  /// Null, and a failure, for a refused model.
   mlir::OwningOpRef<ModuleOp>
   built(const std::string &text, mlir::Type element,
         int64_t longestSequence = std::numeric_limits<int64_t>::max()) {

@@ -112,7 +112,7 @@ struct ChainCalls {
     const int side = own < other ? 0 : 1;
     std::shared_ptr<Chain::Connection> &known =
         chain->open[std::minmax(own, other)];
-    // Whoever comes second joins, unless the first one has gone.
+    // The second program joins, unless the first one has gone.
     if (known && !known->isClosed && !known->hasPeer) {
       known->hasPeer = true;
     } else {
@@ -163,7 +163,7 @@ struct ChainCalls {
         lock, std::chrono::milliseconds(milliseconds),
         [&] { return !own.empty() || end.isWoken || isLost(end); });
     end.isWoken = false;
-    // What came before the other side was gone is there.
+    // Messages from before the other side left are there.
     if (own.empty() || (isLost(end) && !end.connection->isClosed))
       return isLost(end) ? -1 : 0;
     const std::string frame = std::move(own.front());

@@ -22,7 +22,7 @@
 
 namespace hone::test {
 
-/// What programs of one run meet over. Runs may go on at the same time.
+/// The meeting place of one run's programs. Several runs may go on at once.
 class Chain {
 public:
   /// Whether a program dies in place of its frame of this number, from 1.

@@ -6,7 +6,7 @@
 
 using namespace hone::rt;
 
-/// What is read of `text`, which comes in pieces of `size` bytes.
+/// The turns that are read of `text`, which comes in pieces of `size` bytes.
 static std::vector<std::string> turnsOf(const std::string &text, size_t size,
                                         std::string *prompts = nullptr) {
   size_t at = 0;

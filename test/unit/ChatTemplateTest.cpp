@@ -50,7 +50,7 @@ static TemplateValue valueOf(ValueMemory &memory, const Json &json) {
   return {};
 }
 
-/// What `source` gives, or nothing with the reason in `problem`.
+/// The text of `source`, or nothing with the reason in `problem`.
 static bool render(const std::string &source, const Json &messages,
                    std::string &out, std::string &problem,
                    TemplateLimits limits = {}) {
@@ -106,7 +106,7 @@ TEST(ChatTemplate, ConstructsRenderAsJinjaDoes) {
       ++same;
     }
   }
-  // What is left out is said; let it not become more unnoticed.
+  // Left-out cases are printed; a larger number of them fails.
   EXPECT_LE(leftOut, 12u);
   EXPECT_GT(same, 380u);
 }
@@ -232,10 +232,10 @@ TEST(ChatTemplate, PresetsWriteTheFormatsTheyAreNamedAfter) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is refused, by name and line
+// Refusals, by name and line
 //===----------------------------------------------------------------------===//
 
-TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLineWhenItRuns) {
+TEST(ChatTemplate, AnUnsupportedFeatureIsNamedWithItsLineWhenItRuns) {
   const std::pair<const char *, const char *> cases[] = {
       {"\n{{ x | tricky }}", "the filter 'tricky'"},
       {"\n{{ x is tricky }}", "the test 'tricky'"},
@@ -280,7 +280,7 @@ TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLineWhenItRuns) {
   }
 }
 
-TEST(ChatTemplate, WhatIsNoJinjaIsSaidWithItsLine) {
+TEST(ChatTemplate, ASyntaxErrorIsSaidWithItsLine) {
   const std::pair<const char *, const char *> cases[] = {
       {"\n{% if x %}", "t:2: expected {% endif %} but found the end"},
       {"{{ x", "t:1: expected '}}' but found the end"},

@@ -44,7 +44,7 @@ struct SavedRun {
         {{"theta", Dtype::F64, 3, theta}, {"state0", Dtype::F32, 3, state0}},
         evaluation);
   }
-  /// The newest, and what it holds.
+  /// The newest checkpoint, and its contents.
   Result<CheckpointStore::Found> load() {
     std::fill(theta, theta + 3, -1);
     std::fill(state0, state0 + 3, -1);
@@ -113,7 +113,7 @@ TEST(CheckpointTest, AsManyAreKeptAsAsked) {
 }
 
 // Falling back to the one before must not lose the one that this names.
-TEST(CheckpointTest, WhatAKeptOneNamesAsTheBestIsKept) {
+TEST(CheckpointTest, TheBestOfAKeptOneIsKept) {
   SavedRun run;
   const auto best = [](const char *step) {
     return CheckpointFields{{CheckpointStore::BestStep, step}};
@@ -279,7 +279,7 @@ TEST(CheckpointTest, OtherVectorsAreAnError) {
           "found none");
 }
 
-/// Sets an element of state0, and the digest of what that makes.
+/// Sets an element of state0, and the digest of the result.
 static void resealWith(SavedRun &run, int64_t step, float element) {
   const std::string state = run.name(step) + "/state.safetensors";
   const std::string manifest = run.name(step) + "/MANIFEST.json";
@@ -296,7 +296,7 @@ TEST(CheckpointTest, NumbersThatAreNotFiniteAreRefused) {
   ASSERT_TRUE(run.save(1).isOk());
   ASSERT_TRUE(run.save(2).isOk());
   resealWith(run, 2, 7);
-  run.resumes(2); // whatever the numbers are
+  run.resumes(2); // with any numbers
   for (float element : {INFINITY, -INFINITY, NAN}) {
     resealWith(run, 2, element);
     const Status status = run.load().status();
@@ -340,7 +340,7 @@ TEST(CheckpointTest, TemporariesOfDeadRunsGoAtTheNextStart) {
   run.resumes(1);
 }
 
-/// What `body` returns in a process that may not read what is forbidden.
+/// The result of `body` in a process that may not read forbidden files.
 template <typename Body> static bool holdsForAUser(Body body) {
   pid_t child = ::fork();
   if (child == 0)
@@ -353,8 +353,8 @@ template <typename Body> static bool holdsForAUser(Body body) {
   return status == 0;
 }
 
-// Whatever it is that cannot be read, it may be the newest: to go on from the
-// one before would throw its work away.
+// An unreadable checkpoint may be the newest: to go on from the one before
+// would throw its work away.
 TEST(CheckpointTest, OneThatCannotBeOpenedStopsTheRun) {
   // A folder of the tests may be its owner's alone; this one any user enters.
   ::setenv("TMPDIR", "/tmp", 1);

@@ -1,4 +1,4 @@
-//===- CommandLineErrorTest.cpp - What is wrong with a command line -------===//
+//===- CommandLineErrorTest.cpp - Errors of a command line ----------------===//
 //
 // The texts are those that LLVM's parser printed.
 //
@@ -80,7 +80,7 @@ TEST(CommandLineError, EmptyTextsAreNoValues) {
   EXPECT_EQ(of("hone generate", {"generate", ""}, true), "hone generate");
 }
 
-TEST(CommandLineError, WhatItDoesNotKnowIsSaidAsItIs) {
+TEST(CommandLineError, AnUnknownMessageIsSaidAsItIs) {
   EXPECT_EQ(of("hone: something new\n"),
             "error[H0101]: hone export: something "
             "new\n  help: see hone export --help\n");

@@ -1,4 +1,4 @@
-//===- CommandLineHelpTest.cpp - What a tool prints for --help ------------===//
+//===- CommandLineHelpTest.cpp - The --help of a tool ---------------------===//
 //
 // The texts are those that LLVM's parser printed.
 //

@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
     nameOf);
 
 //===----------------------------------------------------------------------===//
-// What the loss is taken from
+// The tokens of the loss
 //===----------------------------------------------------------------------===//
 
 static std::string writtenTemplate(const std::string &name) {
@@ -232,7 +232,7 @@ TEST(Conversation, ThoughtsThatAreStrippedLaterAreLearnt) {
             "<think>\none\n</think>\n\nblade<|im_end|>\n");
   EXPECT_EQ(chat.targets(made[1]),
             "<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
-  // The first thought is not in what the second answer sees.
+  // The second answer does not see the first thought.
   EXPECT_EQ(
       chat.loaded.tokenizer.decode(made[1].ids.data(), made[1].ids.size()),
       "<|im_start|>user\nstone<|im_end|>\n<|im_start|>assistant\n"
@@ -290,8 +290,8 @@ TEST(Conversation, AnswersWithoutAnEndAreCounted) {
       << chat.counts.notes();
 }
 
-// What lies between has to be passed over: text in front of each mark would be
-// encoded for minutes.
+// The search skips the text between marks: encoding the text in front of each
+// mark would take minutes.
 TEST(Conversation, MarksAreFoundInOnePass) {
   LoadedChat chat("qwen2",
                   "{% for m in messages %}{% for a in range(3000) %}"
@@ -482,7 +482,7 @@ TEST(Conversation, WithoutATemplateIsRefusedWithARemedy) {
   EXPECT_NE(data.status().message().place.find("d.jsonl:1"), std::string::npos);
 }
 
-/// A template that writes what it is given, and the prompt to go on always.
+/// A template that writes its input, and always the prompt to go on.
 static const char *const Everything =
     "{{ tools | tojson if tools }}{% for m in messages %}<|im_start|>"
     "{{ m.role }}\n{% if m.content is string %}{{ m.content }}"
@@ -566,7 +566,7 @@ TEST(Conversation, ASystemTurnThatIsLeftOutIsCounted) {
       << data.value().notes();
 }
 
-TEST(Conversation, WhatIsNotSupportedIsNamedWithItsPlace) {
+TEST(Conversation, AnUnsupportedTurnIsNamedWithItsPlace) {
   LoadedChat chat("qwen2", writtenTemplate("mistral"));
   const std::tuple<const char *, ErrorCode, const char *> cases[] = {
       {R"({"messages": [{"role": "robot", "content": "a"}]})",

@@ -269,7 +269,7 @@ TEST(CostEstimate, KernelsAreThePartsOfAStep) {
   EXPECT_EQ(sum.launches, step.launches);
 }
 
-// A third of 3 s each way is beside what computes, at a byte in 1 ns.
+// A third of 3 s each way overlaps with computation, at a byte in 1 ns.
 TEST(MachineCosts, AStepWaitsForWhatADiskDoesNotReach) {
   MachineCosts costs;
   costs.diskBytesPerSecond = 1e9;

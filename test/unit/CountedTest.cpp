@@ -1,4 +1,4 @@
-//===- CountedTest.cpp - A number and what is counted ---------------------===//
+//===- CountedTest.cpp - A number and its noun ----------------------------===//
 
 #include "base/Counted.h"
 

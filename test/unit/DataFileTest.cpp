@@ -1,4 +1,4 @@
-//===- DataFileTest.cpp - Tables, compressed files, keys, what is left out ===//
+//===- DataFileTest.cpp - Tables, archives, keys, left-out samples --------===//
 //
 // A table has the samples of the JSON lines that say the same.
 //
@@ -119,7 +119,7 @@ TEST(DataFile, TablesThatAreNoneAreRefused) {
                     Code::LineTooLong, "d.csv:2");
   files.expectError("d.csv", "text\n\"" + std::string(600000, 'a') + "\"",
                     Code::LineTooLong, "d.csv:2: expected rows of at most");
-  // What a cell holds cannot become another key.
+  // The contents of a cell cannot become another key.
   files.expectError("d.csv", "input_ids\n\"[1,2],\"\"labels\"\":[1,2]\"\n",
                     Code::BadLine, "expected JSON in the column \"input_ids\"");
   files.expectError("d.csv", "messages\n\"[{'role': 'user'}]\"\n",

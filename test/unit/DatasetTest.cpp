@@ -125,7 +125,7 @@ TEST(Dataset, TokenAcrossTheEndOfThePromptIsReported) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is left out is said
+// Left-out samples are counted
 //===----------------------------------------------------------------------===//
 
 TEST(Dataset, LongSamplesAreCountedAndLeftOut) {
@@ -277,7 +277,7 @@ TEST(Dataset, AddedTokensThatAreNotSpecialAreTokens) {
 }
 
 //===----------------------------------------------------------------------===//
-// What means something else
+// Other meanings
 //===----------------------------------------------------------------------===//
 
 static std::string refusedAs(ErrorCode code, const std::string &name,
@@ -413,7 +413,7 @@ TEST(Dataset, DamagedCacheIsMadeAgain) {
   EXPECT_EQ(readAll(folder.path + "/cache/" + first.value().name()), good);
 }
 
-// Generated code indexes tables with what a cache holds, and a batch has room
+// Generated code indexes tables with the ids of a cache, and a batch has room
 // for the compiled length.
 TEST(Dataset, CacheWithValuesOutOfRangeIsRefused) {
   TemporaryFolder folder;
@@ -441,7 +441,7 @@ TEST(Dataset, CacheWithValuesOutOfRangeIsRefused) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is left behind
+// Leftovers
 //===----------------------------------------------------------------------===//
 
 // A run without --output has no folder that the next one could clean up.

@@ -1,7 +1,7 @@
 //===- DeviceTest.cpp - Memory that the host sees, and that it does not ---===//
 //
-// What the seam costs on the host, nothing, is in the counts of what a device
-// copies where it is not the host.
+// The counts of copies show the cost of the seam: none where the device is the
+// host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ TEST_F(DeviceTest, HostMemoryIsZeroAndResidentFromTheStart) {
 }
 
 #ifdef __linux__
-/// What the system notes of the mapping that `address` is in.
+/// The system's flags of the mapping that `address` is in.
 static std::string flagsOf(const char *address) {
   std::ifstream maps("/proc/self/smaps");
   std::string line;
@@ -128,7 +128,7 @@ static const hone_kernel doubling = {
     nullptr,
     0};
 
-/// An entry. `reads`: its host half looks at what its kernel has made.
+/// An entry. `reads`: its host half reads its kernel's result.
 template <bool reads>
 static void doubleAll(const hone_frame *frame, char *const *values) {
   DoubleClosure closure{frame, reinterpret_cast<int32_t *>(values[0])};
@@ -274,7 +274,7 @@ TEST_F(ValuesTest, CrossOnceAndOnlyWhenTheOtherSideReads) {
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 42);
   EXPECT_EQ(guarded.copiedOut, 1u);
-  // What the host only reads is not given back.
+  // Values that the host only reads are not copied back.
   launch(guarded, values, 0, 1);
   EXPECT_EQ(guarded.copiedIn, 1u);
   EXPECT_EQ(number(values.onHost(0, Values::Use::Read)), 43);
@@ -293,7 +293,7 @@ TEST_F(ValuesTest, CopiesStayOnTheSideThatHasTheValue) {
   EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 8);
 }
 
-TEST_F(ValuesTest, WhatStandsSideBySideCrossesAtOnce) {
+TEST_F(ValuesTest, NeighboursCrossAtOnce) {
   auto memory = guarded.allocate(4096);
   Values values(schedule, guarded, memory.value().address());
   number(values.onHost(0, Values::Use::Write)) = 41;
@@ -301,7 +301,7 @@ TEST_F(ValuesTest, WhatStandsSideBySideCrossesAtOnce) {
   launch(guarded, values, 2, 0);
   EXPECT_EQ(guarded.copiedIn, 1u);
   EXPECT_EQ(number(values.onHost(2, Values::Use::Read)), 42);
-  // What the device wrote meanwhile is not written over.
+  // The device's values of the meantime are not overwritten.
   number(values.onHost(0, Values::Use::Write)) = 1;
   launch(guarded, values, 1, 2);
   launch(guarded, values, 2, 0);
@@ -323,7 +323,7 @@ TEST_F(ValuesTest, OnlyNumbersCrossTogether) {
   }
 }
 
-TEST_F(ValuesTest, WhatTheHostNeverUsesHasNoCopy) {
+TEST_F(ValuesTest, AValueThatTheHostNeverUsesHasNoCopy) {
   schedule.setting_count = 1;
   auto memory = guarded.allocate(4096);
   Values values(schedule, guarded, memory.value().address());
@@ -360,7 +360,7 @@ TEST_F(ValuesTest, TheHostWorksInItsMemory) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scalar functions of what the device wrote
+// Scalar functions of the device's values
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -425,7 +425,7 @@ TEST_F(PostponedTest, OneWaitFetchesWhatAllNeed) {
   EXPECT_EQ(guarded.copiedOut, 2u);
 }
 
-TEST_F(PostponedTest, WhatFollowsIsPostponedToo) {
+TEST_F(PostponedTest, LaterItemsArePostponedToo) {
   EXPECT_TRUE(postpone(2, 1));
   values->copy(3, 2);
   EXPECT_TRUE(postpone(4, 3));
@@ -440,7 +440,7 @@ TEST_F(PostponedTest, TheDeviceReadsWhatIsMade) {
   EXPECT_EQ(get(3), 5);
 }
 
-TEST_F(PostponedTest, WhatIsReadIsNotWrittenOver) {
+TEST_F(PostponedTest, AReadValueIsNotWrittenOver) {
   EXPECT_TRUE(postpone(2, 1));
   launch(guarded, *values, 1, 1);
   EXPECT_EQ(get(1), 3);
@@ -478,7 +478,7 @@ TEST_F(PostponedTest, ANeighbourDoesNotCrossBeforeItIsMade) {
   EXPECT_EQ(get(0), 5);
 }
 
-TEST_F(PostponedTest, WhatTheHostHasIsNotPostponed) {
+TEST_F(PostponedTest, TheHostsValuesAreNotPostponed) {
   EXPECT_FALSE(postpone(2, 0));
   EXPECT_EQ(get(1), 2);
   EXPECT_FALSE(postpone(2, 1));
@@ -526,7 +526,7 @@ protected:
     auto *write = static_cast<Write *>(closure);
     *write->to = write->number;
   }
-  /// An entry; its kernel writes what the test gives.
+  /// An entry; its kernel writes the test's value.
   template <int given>
   static void write(const hone_frame *frame, char *const *values) {
     Write closure{reinterpret_cast<double *>(values[0]), numbers[given]};
@@ -569,7 +569,7 @@ protected:
 
   static double numbers[2];
   static int updates;
-  // What kernels find, and what the host makes of both.
+  // The kernels' findings, and the host's number from both.
   hone_value table[4] = {{0, 8, 8, 0, 1, 0, 0, 0},
                          {8, 8, 8, 0, 1, 0, 0, 0},
                          {16, 8, 8, 0, 1, 0, 0, 0},

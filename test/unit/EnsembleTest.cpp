@@ -91,13 +91,13 @@ constexpr const char *kOfDifferentRuns = "of different runs",
 
 TEST(EnsembleTest, CheckpointsOfTwoRunsHaveNoStepInCommon) {
   expectNone(begin({{{8, 4}, 1}, {{8, 4}, 2}}), kOfDifferentRuns);
-  // Of those that follow, too, whatever the leader has.
+  // Two followers' folders count, too, with any folder of the leader.
   expectNone(begin({{{4}, 0}, {{4}, 1}, {{4}, 2}}), kOfDifferentRuns);
 }
 
 TEST(EnsembleTest, AllGoOnFromTheNewestStepOfOneRun) {
   expectStart(begin({{{8, 4}, 7}, {{4}, 7}}), 4, 7);
-  // What an older version wrote.
+  // Folders of an older version.
   expectStart(begin({{{8, 4}, 0}, {{8}, 0}}), 8);
 }
 
@@ -217,7 +217,7 @@ TEST(CommonStepsTest, WordsOfAnyContentsAreTaken) {
 
 namespace {
 
-/// What this thread's program is to look at.
+/// The chain and the name of this thread's program.
 struct Life {
   Chain *chain;
   std::string name;
@@ -606,8 +606,8 @@ TEST(EnsembleTest, AllKnowThatTheLastOneIsThere) {
     program.join();
 }
 
-// Whatever else happens meanwhile.
-TEST(EnsembleTest, WhoDoesNotComeIsWaitedForOnce) {
+// Events in the meantime do not restart the wait.
+TEST(EnsembleTest, AnAbsentProgramIsWaitedForOnce) {
   const int timeout = 2000;
   for (size_t other : {0, 2}) {
     Chain chain;

@@ -1,4 +1,4 @@
-//===- EvaluationTest.cpp - What candidates of a task lose ----------------===//
+//===- EvaluationTest.cpp - Losses of a task's candidates -----------------===//
 
 #include "step/Evaluation.h"
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20, kMost = kMostFramePayload;
 
-/// What of a message of 8 MiB is in each of its first `count` frames, of which
-/// one is taken a `pause` after the other.
+/// The bytes of each of the first `count` frames of a message of 8 MiB. The
+/// frames are taken a `pause` apart.
 std::vector<uint64_t> frames(FrameLength &lengths,
                              FrameLength::Message &message, int count,
                              double pause) {
@@ -36,7 +36,7 @@ uint64_t payloadAfter(uint64_t bytes, double seconds, uint64_t most) {
 
 } // namespace
 
-// From what a link carries in eight seconds, but no less than on a slow one.
+// By the link's bytes in eight seconds, but no less than on a slow one.
 TEST(FrameLengthTest, FramesHaveWhatALinkCarriesInEightSeconds) {
   EXPECT_EQ(payloadAfter(1000000, 16.0, kMost), 500000u);
   EXPECT_EQ(payloadAfter(1000000, 8.0, kMost), kMost);
@@ -46,7 +46,7 @@ TEST(FrameLengthTest, FramesHaveWhatALinkCarriesInEightSeconds) {
   EXPECT_EQ(payloadAfter(1000000, 1000.0, 32768), 32768u);
 }
 
-// What goes the other way is little then, since each frame is answered.
+// Few bytes go the other way then, since each frame is answered.
 TEST(FrameLengthTest, AMegabitASecondIsQuick) {
   EXPECT_EQ(payloadAfter(5308416, 5308416 / 125e3, kMost), kMost);
 }
@@ -97,7 +97,7 @@ TEST(FrameLengthTest, ALongMessageThatGrowsSlowHasShortFrames) {
   EXPECT_EQ(lengths.next(second, offset, size, 2000), kFramePayload);
 }
 
-// It may have gone over another link, or is what one frame carries.
+// It may have gone over another link, or fits into one frame.
 TEST(FrameLengthTest, AShortMessageSaysNothing) {
   FrameLength lengths(kMost);
   FrameLength::Message none, small;
@@ -108,7 +108,7 @@ TEST(FrameLengthTest, AShortMessageSaysNothing) {
   EXPECT_EQ(frames(lengths, next, 1, 0).front(), kFramePayload);
 }
 
-// What a message lacks after a cut counts from there.
+// The rest of a message after a cut counts from there.
 TEST(FrameLengthTest, OnlyWhatWentOverThisLinkCounts) {
   FrameLength lengths(kMost);
   FrameLength::Message rest;
@@ -127,7 +127,7 @@ TEST(FrameLengthTest, AmongManyProgramsAllAreShort) {
   EXPECT_EQ(frames(lengths, message, 1, 0).front(), most);
 }
 
-// The last one has what is left.
+// The last one has the rest.
 TEST(FrameLengthTest, AMessageEnds) {
   FrameLength lengths(kMost);
   FrameLength::Message message;

@@ -1,4 +1,4 @@
-//===- FrameTest.cpp - What travels between two sessions ------------------===//
+//===- FrameTest.cpp - Frames between two sessions ------------------------===//
 
 #include "exchange/Frame.h"
 #include "hone/engine.h"
@@ -96,7 +96,7 @@ TEST(FrameTest, AnyNumberComesBack) {
     }
 }
 
-// What the plan and the engines have room for is the longest header.
+// The plan and the engines have room for the longest header.
 TEST(FrameTest, AHeaderIsAsLongAsItsNumbers) {
   Frame frame;
   frame.kind = FrameKind::Ack;

@@ -1,6 +1,6 @@
 //===- GivenFilesTest.cpp - Files that the command line names -------------===//
 //
-// What a run writes never takes the place of something that it reads.
+// A run's output never replaces its input.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,7 +106,7 @@ TEST_F(GivenFilesTest, WhereTheBestIsKeptMustBeAFolder) {
   EXPECT_EQ(check({"--output", output}).errorCode(), ErrorCode::CannotCreate);
 }
 
-TEST_F(GivenFilesTest, WhatCannotBeWrittenIsRefusedBeforeTraining) {
+TEST_F(GivenFilesTest, AnUnwritablePathIsRefusedBeforeTraining) {
   ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
   for (const std::string &path :
        {folder.path, folder.file("pipe"), std::string("/dev/null"),

@@ -1,6 +1,6 @@
 //===- GptModelTest.cpp - Which config.json of OPT and GPT is understood --===//
 //
-// What was understood shows in the module that is built of it.
+// The module that is built of a config shows how it was understood.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- GradientComparisonTest.cpp - Measures of two gradients -------------===//
 //
-// The expected numbers are computed by hand. What compiled programs compare is
-// checked against dumps in test/methods/compare.sh.
+// The expected numbers are computed by hand. Comparisons of compiled programs
+// are checked against dumps in test/methods/compare.sh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -115,7 +115,7 @@ TEST_F(GradientComparisons, EqualGradientsHaveTheCosineOne) {
   }
 }
 
-TEST_F(GradientComparisons, WhatIsNotFiniteIsCountedAndSaysNothing) {
+TEST_F(GradientComparisons, NonFiniteElementsAreCountedAndSayNothing) {
   float own[16] = {}, reference[16] = {};
   for (int i = 0; i < 16; ++i)
     own[i] = reference[i] = float(i + 1);

@@ -10,8 +10,8 @@
 
 using namespace hone::grpc_engine;
 
-// What docs/split-training.md says. Both ends have the same numbers, so a side
-// that pings is not cut off for it, and one that is dead is noticed.
+// The numbers of docs/split-training.md. Both ends have the same numbers, so a
+// side that pings is not cut off for it, and a dead one is noticed.
 TEST(GrpcTimingTest, BothSidesPermitThePingsThatTheySend) {
   EXPECT_GE(kPingEvery, 2 * kPingPermittedEvery);
   EXPECT_EQ(kPingEvery + kPingAnswer, 140 * 1000);
@@ -119,12 +119,13 @@ bool isFor(const std::string &pem, bool serves) {
 
 } // namespace
 
-// Whatever the certificate is written with; its purposes are bytes within it.
+// By any tool that wrote the certificate; its purposes are bytes within it.
 TEST(GrpcAddressTest, ACertificateSaysWhatItIsFor) {
   const std::string purpose("\x06\x08\x2b\x06\x01\x05\x05\x07\x03", 9);
   const std::string server = purpose + '\x01', client = purpose + '\x02';
   const std::string text = "Subject: CN = phone, purposes: -----\n";
-  // One, two or none of three bytes of four digits are of what is before.
+  // One, two or none of the three bytes of four digits are from the text
+  // before.
   for (const std::string before : {"", "x", "xy", "of seventeen here"})
     for (const std::string end : {"\n", "\r\n"}) {
       const std::string none = pemOf(before + "no purpose", end),

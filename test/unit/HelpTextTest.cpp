@@ -1,4 +1,4 @@
-//===- HelpTextTest.cpp - What --help prints, in columns ------------------===//
+//===- HelpTextTest.cpp - The text of --help, in columns ------------------===//
 
 #include "base/HelpText.h"
 #include "program/GenerateOptions.h"

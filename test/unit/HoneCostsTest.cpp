@@ -238,7 +238,7 @@ TEST(HoneCosts, OpsOfDecodersBeforeLlamaCostAFewOperationsAnElement) {
   EXPECT_EQ(flops<ColumnsAdjointOp>(10, gpt), 0);
 }
 
-/// Element-wise ops, DoRA, noise and what generates text.
+/// Element-wise ops, DoRA, noise and the ops of text generation.
 static constexpr llvm::StringLiteral others = R"(
   hone.block @layer(%x: tensor<?x4xf32>, %y: tensor<?x8xf32>,
                     %w: tensor<8x4xf32>, %a: tensor<2x4xf32>,
@@ -265,7 +265,8 @@ TEST(HoneCosts, ElementWiseOpsCostAnOperationAnElement) {
 }
 
 TEST(HoneCosts, DoraAddsWhatItsLengthsTake) {
-  // B A, its sum with the weight, squares and their sum, whatever the rows.
+  // B A, its sum with the weight, squares and their sum, for any number of
+  // rows.
   EXPECT_EQ(flops<RowLengthsOp>(10, others), (2 * 2 + 3) * 8 * 4);
   EXPECT_EQ(flops<RowLengthsOp>(1, others), (2 * 2 + 3) * 8 * 4);
   // Factor and bias; product, quotient, sum.

@@ -1,6 +1,6 @@
 //===- HuggingFaceModelTest.cpp - Which config.json is understood, and how ===//
 //
-// What was understood shows in the module that is built of it.
+// The module that is built of a config shows how it was understood.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,6 @@
 //===- InterpreterTest.cpp - Items, iterations and slots ------------------===//
 //
-// Schedules written as tables; entries that write down what they were called
-// with.
+// Schedules written as tables; entries that record their arguments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,7 +117,7 @@ void no(const hone_frame *, char *const *) { trace += "no "; }
 
 } // namespace
 
-// Three stages: what each makes is there, unspoilt, when the next reads it.
+// Three stages: the result of each is intact when the next reads it.
 TEST_F(InterpreterTest, APipelineFillsRunsAndDrains) {
   uint32_t count = value(), batch = value(3, 1), x = value(2, 1),
            y = value(2, 1, 1);
@@ -252,8 +251,8 @@ public:
 };
 } // namespace
 
-// Each message is the one of its iteration, though two are under way.
-// What a schedule reports of what it was given is there, run after run.
+// Each message is the one of its iteration, though two are under way. A
+// schedule reports its own settings, run after run.
 TEST_F(InterpreterTest, ASettingIsReportedAsItWasSet) {
   uint32_t rate = value(), other = value();
   const hone_number settings[] = {{"rate", HONE_F64, rate}},
@@ -355,7 +354,8 @@ TEST_F(InterpreterTest, AFailedWaitEndsTheSchedule) {
   EXPECT_EQ(trace, "");
 }
 
-// Peers come to the same check: what they wait for before it, they get.
+// Peers come to the same check: they get the messages that they wait for before
+// it.
 TEST_F(InterpreterTest, AFailedCheckWaitsForWhatIsPosted) {
   uint32_t x = value(), y = value(), bad = value();
   double nan = std::nan("");
@@ -388,7 +388,7 @@ TEST_F(InterpreterTest, AMessageOfAnotherSizeIsRefused) {
 // A part without data has the rows and the inputs that it reads of another's.
 TEST_F(InterpreterTest, ABatchTravelsWithItsRows) {
   uint32_t mine = value(1), theirs = value(1), x = value();
-  // Two inputs: one with eight bytes for each row, one whatever the rows.
+  // Two inputs: one with eight bytes for each row, one of a fixed size.
   const hone_piece own[] = {{next, 24, 8}, {next + 24, 8, 0}},
                    arrived[] = {{next + 64, 24, 8}, {next + 88, 8, 0}};
   item(HONE_LOAD).batch = mine;

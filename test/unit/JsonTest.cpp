@@ -1,6 +1,6 @@
-//===- JsonTest.cpp - What is JSON, what is not, and where it goes wrong --===//
+//===- JsonTest.cpp - Valid JSON, invalid JSON, and its position ----------===//
 //
-// Positions in messages are part of what is tested.
+// The tests include positions in messages.
 //
 //===----------------------------------------------------------------------===//
 

@@ -71,7 +71,7 @@ TEST(KeyReference, ExamplesCompile) {
     if (const size_t name = key.find("NAME"); name != std::string::npos)
       key.replace(name, 4, spec.value().parts[0].part);
     EXPECT_TRUE(spec.value().given.count(key)) << key;
-    // What changes nothing is no example.
+    // A key that changes nothing is no example.
     for (auto [own, other] :
          llvm::zip_equal(spec.value().all(), defaults.all()))
       if (own->key() == key)

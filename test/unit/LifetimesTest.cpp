@@ -65,7 +65,7 @@ TEST(Lifetimes, SumOverRowsThatIsOnlyAddedNeedsNoMemory) {
   EXPECT_TRUE(lifetimes.needsMemory(values[1]));
 }
 
-TEST(SharedMemory, WhatFollowsIsWrittenEarlyOverMemoryInUse) {
+TEST(SharedMemory, ALaterValueIsWrittenEarlyOverMemoryInUse) {
   ParsedModule module(R"(
     hone.block @b(%x: tensor<?x4xf32>) {
       %w = hone.parameter "w" : tensor<4x4xf32>
@@ -81,11 +81,11 @@ TEST(SharedMemory, WhatFollowsIsWrittenEarlyOverMemoryInUse) {
   SharedMemory shared(block.getBody().front(), lifetimes);
   auto values = valuesOf(block);
   EXPECT_TRUE(shared.mayWriteDuring(values[2], values[1].getOwner()));
-  // The product reads what it would be written over.
+  // The product reads the value that it would overwrite.
   EXPECT_FALSE(shared.mayWriteDuring(values[4], values[3].getOwner()));
 }
 
-TEST(SharedMemory, WhatFollowsMayBeOverAnArgumentOfTheCaller) {
+TEST(SharedMemory, ALaterValueMayBeOverAnArgumentOfTheCaller) {
   ParsedModule module(R"(
     hone.block @b(%x: tensor<?x4xf32>, %z: tensor<?x8xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
       %w = hone.parameter "w" : tensor<4x4xf32>

@@ -1,4 +1,4 @@
-//===- LinkPlanTest.cpp - What links between programs take of a plan ------===//
+//===- LinkPlanTest.cpp - The share of a plan for links between programs --===//
 
 #include "exchange/LinkPlan.h"
 
@@ -65,7 +65,7 @@ TEST(LinkPlanTest, MoreProgramsHaveNoLongerFrames) {
   EXPECT_EQ(LinkPlan(mpi(), 2).payloadFor(kLong), kFramePayload);
 }
 
-// Whatever the other links of a program carry, both sides find the same.
+// Both sides find the same, with any other links of a program.
 TEST(LinkPlanTest, FramesAreNoLongerThanTheLongestMessage) {
   for (const hone_engine &engine : {grpc(), mpi()})
     for (uint64_t programs : {2, 3, 64}) {
@@ -77,8 +77,8 @@ TEST(LinkPlanTest, FramesAreNoLongerThanTheLongestMessage) {
     }
 }
 
-// Each has a link to all others. Beyond nine MPI's memory and the threads take
-// what is left of 4 MiB, however short pieces are.
+// Each has a link to all others. Beyond nine MPI's memory and the threads use
+// up the 4 MiB, even with the shortest pieces.
 TEST(LinkPlanTest, LinksOfUpToNineRanksFit4MiB) {
   uint64_t before = 0;
   for (uint64_t ranks = 2; ranks <= 64; ++ranks) {

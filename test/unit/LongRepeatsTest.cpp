@@ -1,4 +1,4 @@
-//===- LongRepeatsTest.cpp - What an archive has had before ---------------===//
+//===- LongRepeatsTest.cpp - Repeats within an archive --------------------===//
 
 #include "bench/gpu-kit/LongRepeats.h"
 

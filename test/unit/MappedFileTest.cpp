@@ -1,4 +1,4 @@
-//===- MappedFileTest.cpp - Mapping what is a file, refusing what is not --===//
+//===- MappedFileTest.cpp - Regular files are mapped, others are refused --===//
 //
 // The death test truncates a file under its mapping.
 //

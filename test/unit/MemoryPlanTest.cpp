@@ -155,8 +155,8 @@ TEST(MemoryPlan, NeedsAPlacedModule) {
             "expects a placed module; run hone-place first");
 }
 
-// A pool of two slots, and the last call reads one of them: what a backward
-// reads is kept until then, unlike the operands of other last calls.
+// A pool of two slots, and the last call reads one of them: a backward's inputs
+// are kept until then, unlike the operands of other last calls.
 TEST(MemoryPlan, AttributesPoolsToWhatIsKept) {
   ParsedModule module(R"(
     module attributes {hone.arena_bytes = 256 : i64, hone.max_rows = 4 : i64} {

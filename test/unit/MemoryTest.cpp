@@ -128,7 +128,7 @@ TEST(ProcessMemory, HasTheSettingsOfParts) {
   EXPECT_GE(taken, planned / 4) << compared.size();
 }
 
-// The tables of a weights file take what is planned for them, or hardly less.
+// The tables of a weights file take the planned bytes, or hardly less.
 TEST(ProcessMemory, IsWhatTheHeaderOfAFileTakes) {
   const TemporaryFolder folder;
   ProcessFacts facts;

@@ -1,4 +1,4 @@
-//===- ModelImportTest.cpp - What the imported IR says --------------------===//
+//===- ModelImportTest.cpp - The imported IR ------------------------------===//
 
 #include "compiler/import/ModelImport.h"
 #include "compiler/driver/Registration.h"

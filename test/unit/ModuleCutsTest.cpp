@@ -24,7 +24,7 @@ TEST(ModuleCutsTest, EveryModuleHasALayer) {
   EXPECT_EQ(cutEvenly({9, 0, 0, 0}, 4), (Cuts{1, 2, 3}));
 }
 
-/// What the slowest of the modules takes that `cuts` make.
+/// The time of the slowest of the modules that `cuts` make.
 static double slowest(const std::vector<double> &seconds, const Cuts &cuts) {
   double most = 0;
   int64_t first = 0;

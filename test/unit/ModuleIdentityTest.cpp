@@ -1,4 +1,4 @@
-//===- ModuleIdentityTest.cpp - What decides the numbers of a module ------===//
+//===- ModuleIdentityTest.cpp - The identity of a module ------------------===//
 
 #include "compiler/emit/ModuleIdentity.h"
 #include "dialects/Hone/Sizes.h"

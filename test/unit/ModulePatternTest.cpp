@@ -1,6 +1,6 @@
 //===- ModulePatternTest.cpp - Keys of rank_pattern and alpha_pattern -----===//
 //
-// Expectations are what Python's re.match(r"(.*\.)?(KEY)$", path) says.
+// Expectations are those of Python's re.match(r"(.*\.)?(KEY)$", path).
 //
 //===----------------------------------------------------------------------===//
 

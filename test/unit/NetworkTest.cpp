@@ -126,7 +126,7 @@ TEST(Network, LongFrameOverMpiLeavesWhenItIsAskedFor) {
   // each is seen half of the longest sleep after it came.
   EXPECT_NEAR(*network.endOf(message(0, 1), false),
               1 + 3 * (kLatency + kMostSleep / 2) + data(size), 1e-9);
-  // What announces it takes no time on the way out.
+  // Its announcement takes no time on the way out.
   EXPECT_NEAR(*network.endOf(message(0, 2), false),
               1 + kLatency + kMostSleep / 2 + data(8), 1e-9);
 }
@@ -139,8 +139,8 @@ TEST(Network, AskedForOverMpiLeavesBeforeOthersAreAskedFor) {
   network.postSend(message(1, 0), size, 1);
   network.postSend(message(0, 1), size, 1.2515);
   finish(network);
-  // The second program's frame is announced at 1 and asked for at 1.2525. What
-  // the first one announces at 1.2515 is there at 1.5015, and the request at
+  // The second program's frame is announced at 1 and requested at 1.2525. The
+  // first one's announcement of 1.2515 is there at 1.5015, and the request at
   // 1.5025: one look, at 1.504, finds both. The frame leaves, and the second
   // program's own request after it. The first program finds both at once.
   const double first = 1.504 + kLatency + data(size) + kMostSleep / 2;
@@ -149,7 +149,7 @@ TEST(Network, AskedForOverMpiLeavesBeforeOthersAreAskedFor) {
               first + kLatency + data(size) + kMostSleep / 2, 1e-9);
 }
 
-TEST(Network, WhoPollsIsLateByAShareOfTheQuiet) {
+TEST(Network, APollerIsLateByAShareOfTheQuiet) {
   constexpr double quiet = 1.0 / 64; // an eighth of it is less than a sleep
   Network network(2, {0, quiet, 0, /*isMpi=*/true});
   for (uint64_t index : {0, 1, 2})
@@ -160,7 +160,7 @@ TEST(Network, WhoPollsIsLateByAShareOfTheQuiet) {
   finish(network);
   const double seen = quiet + quiet / 16;
   EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1), false), seen);
-  // What comes while it sleeps is found with it.
+  // Messages that come while it sleeps are found with it.
   EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1, 1), false), seen);
   EXPECT_DOUBLE_EQ(*network.endOf(message(0, 1, 2), false),
                    100 + quiet + kMostSleep / 2);
@@ -215,8 +215,8 @@ TEST(Network, ReceiversShareASendersWayOutFrameByFrame) {
   EXPECT_DOUBLE_EQ(second - first, double(last) / kRate);
 }
 
-/// What leaves for a message of the longest frame once the link has carried one
-/// like it.
+/// The bytes that leave for a message of the longest frame once the link has
+/// carried one like it.
 static uint64_t sentAfterAnother(double latency) {
   Link link{10 * double(rt::kMostFramePayload), latency};
   link.payload = rt::kMostFramePayload;
@@ -323,7 +323,7 @@ TEST(Programs, TimeOfAProgramIsWhatItDid) {
   EXPECT_DOUBLE_EQ(second.time, 3.5);
 }
 
-TEST(Programs, WhoWaitsForNobodyIsTold) {
+TEST(Programs, AWaitForAnEndedProgramFails) {
   Programs programs(2, {});
   int told = 0;
   const Status status = programs.run([&](Program &program) {
@@ -339,7 +339,7 @@ TEST(Programs, WhoWaitsForNobodyIsTold) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a person gives and gets
+// Options and output
 //===----------------------------------------------------------------------===//
 
 TEST(Quantity, HasAUnit) {
@@ -355,7 +355,7 @@ TEST(Quantity, HasAUnit) {
     EXPECT_FALSE(readSeconds("--latency", text).isOk()) << text;
 }
 
-/// A profile of one kernel: the whole run, and what was measured of the kernel.
+/// A profile of one kernel: the times of the whole run, and of the kernel.
 static Result<KernelTimes> timesOf(const char *steps, const char *seconds,
                                    const char *calls, const char *ofKernel) {
   static const hone_kernel kernels[] = {

@@ -76,7 +76,7 @@ TEST(Offloading, WaitsForNothingThatWasNotBegun) {
   EXPECT_TRUE(file->settle().isOk());
 }
 
-// What a suspended step writes of it, and its next process reads.
+// A suspended step writes it, and its next process reads it.
 TEST(Offloading, GivesAllOfItAndTakesItBack) {
   TemporaryFolder folder;
   auto first =
@@ -101,7 +101,7 @@ TEST(Offloading, GivesAllOfItAndTakesItBack) {
   EXPECT_EQ(value, valueOf(7));
 }
 
-// Longer than what it passes through, at an address that is no block's.
+// Longer than the buffer on their way, at an address that is no block's.
 TEST(Offloading, TakesValuesOfAnyLengthFromAnyAddress) {
   TemporaryFolder folder;
   constexpr size_t length = 2 * Offloading::BounceBytes + 4097;
@@ -142,8 +142,8 @@ static size_t cachedPages(const std::string &folder, size_t bytes) {
   return 0;
 }
 
-/// The same, once `file` has let go what it does: where it is cached on the
-/// way, the last read may not have been yet.
+/// The same, once `file` has released its pages: where the system caches on the
+/// way, those of the last read may remain.
 static size_t leftInCache(const std::string &folder, size_t bytes) {
   size_t cached = bytes;
   for (int i = 0; i < 100 && cached > 0; ++i) {
@@ -242,7 +242,7 @@ TEST(Offloading, RefusesAFileForWhichThereIsNoRoom) {
   EXPECT_EQ(refused.status().errorCode(), ErrorCode::CannotCreate);
 }
 
-// The first error stays, and what comes after it is neither written nor read.
+// The first error stays, and later values are neither written nor read.
 TEST(Offloading, SaysWhatFailedAndGoesNoFurther) {
   TemporaryFolder folder;
   auto file = std::move(Offloading::create(folder.path, 2 * slotBytes).value());

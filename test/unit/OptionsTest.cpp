@@ -27,7 +27,7 @@ static std::string refusal(std::vector<std::string> arguments,
   return result.status().render();
 }
 
-TEST(Options, WhatIsCompiledInSaysWhereItBelongs) {
+TEST(Options, ACompiledSettingSaysWhereItBelongs) {
   EXPECT_EQ(refusal({"--optimizer", "sgd"}),
             "error[H0101]: --optimizer: is no option, since train.optimizer "
             "is compiled in\n"
@@ -240,7 +240,7 @@ TEST(Options, StepsOfZeroLeaveItToTheEpochs) {
 }
 
 TEST(Options, AreOfOneTableWithTheSpec) {
-  // What can be set is compiled in, an option, or both; none is both ways.
+  // A setting is compiled in, an option, or both; none is both ways.
   Options options = Options::defaults(Settings());
   std::vector<std::string> names;
   for (const Setting *setting : options.all()) {

@@ -53,7 +53,7 @@ TEST(ParameterTable, LaysThetaOutWithoutGaps) {
   EXPECT_EQ(next, 2 * (6 + 8));
 }
 
-// Whatever the order in which entries reach a layer's parameters.
+// In any order in which entries reach a layer's parameters.
 TEST(ParameterTable, ALayerIsOneSliceOfTheta) {
   ParsedModule module(R"(
     hone.block @first() {

@@ -1,4 +1,4 @@
-//===- PassRunTest.cpp - What a failed pass becomes -----------------------===//
+//===- PassRunTest.cpp - A failed pass and its error ----------------------===//
 
 #include "compiler/driver/PassRun.h"
 
@@ -25,7 +25,7 @@ public:
   void runOnOperation() override { signalPassFailure(); }
 };
 
-/// A temporary folder of its own, so that what is left in it can be counted.
+/// A temporary folder for each test, so that leftovers can be counted.
 class PassRunTest : public ::testing::Test {
 protected:
   void SetUp() override {

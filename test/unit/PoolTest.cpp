@@ -73,7 +73,7 @@ TEST_P(PoolTest, LateWorkersNeverTouchTheNextJob) {
   }
 }
 
-// What one thread runs are neighbours: kernels ask for what is next in memory.
+// A thread runs neighbours: kernels prefetch the next values in memory.
 TEST(Pool, ThreadsBeginTheirOwnPartsAndHelpAtTheEndsOfOthers) {
   auto pool = Pool::create(2);
   ASSERT_TRUE(pool.isOk());
@@ -172,7 +172,8 @@ static void *findStack(void *bytes) {
   return nullptr;
 }
 
-/// What a system refuses as too small would be the default, of mebibytes.
+/// A size that the system refuses as too small would become the default, of
+/// mebibytes.
 TEST(Thread, HasTheSystemsLeastStackWhereItsOwnIsSmaller) {
   platform::Thread thread;
   size_t bytes = 0;

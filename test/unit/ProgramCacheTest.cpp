@@ -42,7 +42,7 @@ protected:
 };
 } // namespace
 
-TEST_F(ProgramCacheTest, WhatWasCompiledIsFoundWithItsPlan) {
+TEST_F(ProgramCacheTest, ACompiledProgramIsFoundWithItsPlan) {
   ASSERT_TRUE(find("one").isOk());
   Result<CachedPrograms> again = find("two");
   ASSERT_TRUE(again.isOk());

@@ -1,4 +1,4 @@
-//===- ProgressTest.cpp - What a person sees, and the log -----------------===//
+//===- ProgressTest.cpp - The progress line and the log -------------------===//
 //
 // The line's shape is part of the interface: people and scripts read it.
 //
@@ -147,7 +147,7 @@ TEST_F(StepLogTest, SaysWhichLayersAStepSelected) {
   EXPECT_NE(text.find(", \"selected_layers\": []}\n"), std::string::npos);
   EXPECT_NE(text.find(", \"selected_layers\": [0, 1, 2, "), std::string::npos);
   EXPECT_EQ(text.substr(text.size() - 8), " 4999]}\n");
-  // A line like others for what reads it.
+  // A line like others for its readers.
   int steps = 0;
   ASSERT_TRUE(readLoggedSteps(path, "a",
                               {[&](const StepRecord &read) {
@@ -259,7 +259,7 @@ TEST_F(StepLogTest, NeverOverwritesAFileThatIsNoLog) {
   EXPECT_EQ(folder.read("log.jsonl"), "my only copy\n");
 }
 
-TEST_F(StepLogTest, WhatAPowerCutLeftAsZerosGoes) {
+TEST_F(StepLogTest, ZerosOfAPowerCutGo) {
   write(1, 2);
   const std::string whole = folder.read("log.jsonl"), zeros(100000, '\0');
   for (const std::string &tail :

@@ -42,7 +42,7 @@ TEST(Quantization, SaysWhichTensorsTheFilesHave) {
   auto weights = assignStorage(*module, spec, config.value().get());
   ASSERT_TRUE(weights.isOk()) << weights.status().render();
   EXPECT_EQ(weights.value().dtype, "int4");
-  EXPECT_EQ(spec.weights.dtype, "float32"); // what the user asked for stays
+  EXPECT_EQ(spec.weights.dtype, "float32"); // the user's wish stays
   FailureOr<ParameterTable> table = ParameterTable::build(*module);
   ASSERT_TRUE(succeeded(table));
   std::vector<ExpectedTensor> tensors =

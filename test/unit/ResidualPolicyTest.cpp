@@ -1,4 +1,4 @@
-//===- ResidualPolicyTest.cpp - What the forward pass keeps ---------------===//
+//===- ResidualPolicyTest.cpp - The values that a forward pass keeps ------===//
 
 #include "passes/derive/ResidualPolicy.h"
 

@@ -48,7 +48,7 @@ TEST(SampleLengths, PercentilesAreTheLeastLengthThatSoManyDoNotExceed) {
   EXPECT_EQ(lengths.tokens(), 100u);
 }
 
-// What a run takes of data is what its steps and its time follow from.
+// The samples that a run uses decide its steps and its time.
 TEST(DataFacts, SamplesAreThoseThatAreTrainedOn) {
   DataFacts data = conversations({10, 20, 21, 45});
   EXPECT_EQ(data.samplesUpTo(20), 2u);
@@ -134,7 +134,7 @@ TEST(RunChoice, FewSamplesAreSeenThreeTimesAndBatchesAreSmall) {
   EXPECT_EQ(valueOf(many, "train.save_every"), "25");
 }
 
-// What a person sets is taken, whatever was chosen beside it.
+// A user's setting is taken, with any other choices.
 TEST(RunChoice, ChoicesGiveWayToWhatIsSet) {
   const ModelFacts model = aModel(1000, rt::Dtype::F32);
   const DataFacts data = conversations({30, 30, 30});

@@ -1,4 +1,4 @@
-//===- SampleSelectionTest.cpp - What is held out and what is drawn -------===//
+//===- SampleSelectionTest.cpp - Held-out samples and drawn ones ----------===//
 //
 // Samples are told apart by their first id.
 //

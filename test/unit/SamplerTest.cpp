@@ -25,7 +25,7 @@ static std::vector<float> randomLogits(size_t count, unsigned seed) {
   return logits;
 }
 
-/// What each token is drawn with after `seen`.
+/// The probability of each token after `seen`.
 static std::vector<double>
 probabilities(const std::vector<float> &logits,
               const SamplingSettings &settings,
@@ -142,7 +142,8 @@ TEST(Sampler, DrawsByTheReferencesProbabilities) {
     for (uint64_t place = 0; place < draws; ++place)
       found[size_t(sampler.next(logits.data(), place))] += 1.0 / draws;
     for (size_t i = 0; i < want.size(); ++i) {
-      // Five standard deviations of a binomial; what cannot be drawn never is.
+      // Five standard deviations of a binomial; a token of probability zero is
+      // never drawn.
       const double most = 5 * std::sqrt(want[i] * (1 - want[i]) / draws) + 1e-9;
       EXPECT_LE(std::fabs(found[i] - want[i]), most)
           << "token " << i << ", seed " << settings.seed;

@@ -135,7 +135,7 @@ struct Fault {
   std::string op;                  ///< empty: all ops
   std::optional<unsigned> operand; ///< along which; none: along all parameters
   bool inFloat64 = true;           ///< or in f32 alone
-  std::string block = {};          ///< of what is derived; empty: anywhere
+  std::string block = {};          ///< a derived block; empty: anywhere
 };
 Fault fault;
 std::map<std::string, AdjointRule> adjointRules;
@@ -184,8 +184,8 @@ wrongAdjoint(const AdjointOpInterface::Concept *concept_, Operation *op,
       value = negate(builder, value);
       continue;
     }
-    // Of a parameter: linear in what comes from above. From above the loss
-    // there is a number: it is that of other rows then.
+    // Of a parameter: linear in the cotangent from above. The loss's is a
+    // number without rows: its other operands are negated instead.
     llvm::SmallVector<Value> cotangents(request.cotangents);
     const bool ofLoss = !hasRows(cotangents[0].getType());
     if (!ofLoss)
@@ -256,7 +256,7 @@ protected:
           return;
         op.setTrainable(true);
         op.setInit(Init::Pretrained);
-        op.removeStoredAttr(); // what trains has one storage
+        op.removeStoredAttr(); // a parameter has one storage
       });
   }
 
@@ -434,7 +434,8 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(1u, 2u), testing::Values(true)),
     nameOfFault);
 
-// What single ops do not show: a derivative that is put together wrongly.
+// A fault that single ops do not show: a derivative that is put together
+// wrongly.
 TEST_F(SelfCheckTest, DifferencesOfTheLossNameTheLayersAndTensors) {
   breakRules({Fault::Of::Adjoint, "hone.lora_linear", /*A*/ 2});
   Report report = checkWholeModel();
@@ -513,8 +514,8 @@ TEST_F(SelfCheckTest, PerturbedParametersAreWhereTheyShouldBe) {
 }
 
 namespace {
-/// Tiles as loops; what functions called like `name` store or, where they have
-/// differences, what these are, has the wrong sign.
+/// Tiles as loops. Functions called like `name` have the operands of their
+/// subtractions swapped or, without subtractions, their stored values negated.
 class WrongTarget : public Target {
 public:
   explicit WrongTarget(const Target &right, std::string name = "layer.backward")
@@ -584,7 +585,7 @@ TEST_F(SelfCheckTest, TheReferenceFindsWhatATargetDoesWrong) {
             (std::set<std::string>{"target against reference"}));
 }
 
-// What stands in for layers that are left out is no rule of an op.
+// The stand-in for omitted layers is no rule of an op.
 TEST_F(SelfCheckTest, ARouteNamesTheBlockThatStandsIn) {
   auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
   for (auto [route, block, method] :

@@ -203,7 +203,7 @@ TEST_F(SessionPieceTest, ANewLinkHasShortPieces) {
   EXPECT_EQ(carry(index, 2 * kMostFramePayload).front(), kFramePayload);
 }
 
-// A step that is undone sends again what its peer has.
+// An undone step sends messages again that its peer has.
 TEST_F(SessionPieceTest, AnAnswerToAnOfferTellsNothingOfTheLink) {
   meet();
   uint64_t index = carryUntilLong(0);

@@ -151,7 +151,7 @@ TEST_F(SessionTest, AGreetingNamesWhatDiffers) {
 }
 
 // Its thread answers and gives signs of life, but it sends nothing.
-TEST_F(SessionTest, WhoIsAliveAndSendsNothingIsWaitedForAsLong) {
+TEST_F(SessionTest, ALivePeerThatSendsNothingIsWaitedForAsLong) {
   setenv("HONE_TEST_ENGINE", "", 1);
   Status found = Status::ok();
   std::atomic<bool> isOver{false};
@@ -179,7 +179,7 @@ TEST_F(SessionTest, WhoIsAliveAndSendsNothingIsWaitedForAsLong) {
 
 namespace {
 
-/// Two ends of a link that keeps what goes over it, in order.
+/// Two ends of a link that keeps its messages, in order.
 struct Wire {
   std::mutex mutex;
   std::map<std::string, std::deque<std::string>> to;
@@ -366,7 +366,7 @@ TEST_F(SessionTest, AQuickLinkHasLongFrames) {
 
 // Its peer acknowledges nothing and takes no leave. After the deadline of the
 // last answer there is no second one for the end.
-TEST_F(SessionTest, WhoDrainsInVainEndsAtItsDeadline) {
+TEST_F(SessionTest, AVainDrainEndsAtItsDeadline) {
   static const hone_engine deaf = orderedEngine(
       "deaf", [](hone_link *link, const void *bytes, uint64_t size) {
         const FrameKind kind =
@@ -553,7 +553,7 @@ TEST_F(SessionTest, ProgramsThatTakeLeaveNeedNoOtherLink) {
 }
 
 // A program says farewell once more, over a link that the other has closed, and
-// finds there what the other had said.
+// finds the other's farewell there.
 TEST_F(SessionTest, AFarewellThatCameBeforeTheLinkWasLostIsHeard) {
   const hone_engine engine = lineEngine();
   std::atomic<int> met{0};
@@ -611,7 +611,7 @@ TEST_F(SessionTest, AFrameThatContradictsItselfEndsTheRun) {
   EXPECT_EQ(opened.status().exitCode(), hone::ExitCode::Protocol);
 }
 
-TEST_F(SessionTest, WhoIsNotThereIsWaitedForAsLongAsTheDeadlineSays) {
+TEST_F(SessionTest, AMissingPeerIsWaitedForAsLongAsTheDeadlineSays) {
   auto opened = Session::open(peer("a", "b", /*timeout=*/200));
   ASSERT_FALSE(opened.isOk());
   EXPECT_EQ(opened.status().errorCode(), hone::ErrorCode::PeerLost);

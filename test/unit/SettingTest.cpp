@@ -21,7 +21,7 @@ TEST(Setting, ExactNumbersReadBackToTheBit) {
   EXPECT_EQ(formatExact(5e-5), "5e-05");
 }
 
-TEST(Setting, WhatIsRefusedChangesNothing) {
+TEST(Setting, ARefusedSettingChangesNothing) {
   Settings settings;
   for (const char *text : {"", "-1", "1.5", " 1", "1x", "99999999999999999999"})
     EXPECT_FALSE(settings.train.seed.parse(text)) << text;

@@ -49,7 +49,7 @@ std::string problemOf(const std::string &body) {
 
 } // namespace
 
-TEST(SharedBatches, WhatRunsGaveMayBeCarried) {
+TEST(SharedBatches, ResultsOfRunsMayBeCarried) {
   EXPECT_EQ(problemOf(R"(
     %loss = hone.run @loss(%rate) on %batch : (tensor<f64>) -> tensor<f64>)"),
             "");

@@ -1,4 +1,4 @@
-//===- SpecTest.cpp - What a spec means, and what it cannot mean ----------===//
+//===- SpecTest.cpp - The meaning of a spec, and its errors ---------------===//
 
 #include "compiler/spec/Spec.h"
 #include "base/Json.h"
@@ -67,7 +67,7 @@ TEST(Spec, LoraNoneReplacesTheSection) {
                      {"lora=none"});
   EXPECT_TRUE(spec.lora.none);
   EXPECT_EQ(spec.given.count("lora.r"), 0u);
-  // What trains is held as the weights are.
+  // Trainable parameters have the type of the weights.
   EXPECT_EQ(spec.lora.dtype, "bfloat16");
   EXPECT_EQ(parsed("model: m\nlora: none\n").lora.dtype, "float32");
   EXPECT_EQ(parsed("model: m\nlora: none\nweights: {dtype: float32}\n"
@@ -189,7 +189,7 @@ TEST(Spec, PartsHaveWhatTrainHasUnlessTheySayOtherwise) {
   EXPECT_EQ(partOf(copy, spec.parts[1]), "");
 }
 
-// Whatever the order in which the user wrote them.
+// In any order in the file.
 TEST(Spec, PartsAreInTheOrderOfTheirLayers) {
   Spec spec = parsed("model: m\n"
                      "parts:\n"

@@ -1,7 +1,7 @@
 //===- StepPlannerTest.cpp - Memory against time, within a budget ---------===//
 //
-// A model of a model: sizes that can be added up by hand, judged for every plan
-// there is and compared with what the planner finds.
+// A model of a model: sizes that can be added up by hand, judged for every
+// possible plan and compared with the planner's choice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ namespace {
 
 using Kind = ResidualPolicy::Kind;
 
-/// What a layer keeps more than mesp, in bytes, and what that saves, in
-/// seconds.
+/// The bytes that a layer keeps in addition to mesp's, and the seconds that
+/// they save.
 struct Gain {
   ResidualPolicy policy;
   int64_t bytes;
@@ -350,7 +350,7 @@ TEST(StepPlanner, WritesNoMoreThanTheDiskKeepsUpWith) {
     for (int64_t budget = 100; budget <= 1300; budget += 29) {
       PlanCost cost = *planner.cost(*planner.fastestWithin(budget));
       EXPECT_LE(cost.peakBytes, budget);
-      // What one layer gains, and what is not worth writing for.
+      // The gain of one layer, and a gain that is not worth a write.
       EXPECT_LE(cost.seconds, model.fastest(budget) + 10 + 2)
           << budget << " with " << inTime;
     }

@@ -1,4 +1,4 @@
-//===- StepSettingsTest.cpp - What the passes of a step are told ----------===//
+//===- StepSettingsTest.cpp - The settings for the passes of a step -------===//
 
 #include "passes/methods/StepSettings.h"
 
@@ -31,7 +31,7 @@ protected:
     return spec.isOk() ? std::move(spec.value()) : Spec();
   }
 
-  /// What passes have of `spec`.
+  /// The passes' settings from `spec`.
   StepSettings pass(const Spec &spec) {
     StepSettings::write(spec, *module);
     auto read = StepSettings::read(*module);
@@ -58,8 +58,8 @@ TEST_F(StepSettingsTest, EveryNameOfTheListHasADescription) {
   EXPECT_EQ(findMethod("none"), nullptr);
 }
 
-// What passes read is what the spec says, to the bit, and keeps the rules: so
-// the driver and a module that was written by hand are judged alike.
+// The passes' settings are those of the spec, to the bit, and keep the rules:
+// the driver and a module written by hand are judged alike.
 TEST_F(StepSettingsTest, PassesHaveTheSettingsOfTheSpec) {
   for (const char *text :
        {"train: {optimizer: sgd, momentum: 0.1}",

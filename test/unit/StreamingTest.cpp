@@ -122,7 +122,7 @@ TEST(Streaming, ThreadsDoNotTakeEachOthersUnits) {
   EXPECT_EQ(mappedPages(file.data(), 3 * unit), 0u);
 }
 
-TEST(Streaming, WhatIsFetchedIsNotMapped) {
+TEST(Streaming, FetchedValuesAreNotMapped) {
   TemporaryFolder folder;
   std::string content(fileBytes, 0);
   for (size_t i = 0; i < fileBytes; ++i)
@@ -139,7 +139,7 @@ TEST(Streaming, WhatIsFetchedIsNotMapped) {
   EXPECT_EQ(row, content.substr(4097, row.size()));
   EXPECT_EQ(mappedPages(base, fileBytes), 0u);
 
-  // What the file does not give, and another's memory, is read where it is.
+  // Values outside the file, and another's memory, are read in place.
   Streaming withoutFile(file.value().bytes(), 1);
   frame.streaming = withoutFile.handle();
   row.assign(row.size(), 0);

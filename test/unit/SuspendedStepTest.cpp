@@ -278,8 +278,7 @@ TEST(SuspendedStep, IsReadAsItWasWritten) {
   EXPECT_EQ(read.value().describe(), "step 47 after 1234567890123 launches");
 }
 
-// Whatever is taken away or put in its place, nothing is read that is not
-// there.
+// A text with a wrong key, or without its end, is refused.
 TEST(SuspendedStep, NamesTheKeyThatIsWrong) {
   const std::string text = someStep().text();
   for (const char *key :
@@ -350,7 +349,7 @@ TEST_F(SuspendedFileTest, GivesBackWhatWasWritten) {
 }
 
 // As a checkpoint: such a step would train on with it.
-TEST_F(SuspendedFileTest, WhatIsTrainedIsFinite) {
+TEST_F(SuspendedFileTest, TrainedValuesAreFinite) {
   const float infinite = INFINITY;
   memcpy(memory.data() + 4 * 100, &infinite, sizeof(infinite));
   const std::vector<CheckpointVector> trained = {

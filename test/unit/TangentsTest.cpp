@@ -1,7 +1,7 @@
 //===- TangentsTest.cpp - Which ops the tangent of an op is made of -------===//
 //
-// The structure that buildTangent makes, and what it reads in place. That the
-// values are right is tested by numerics/AdjointIdentityTest.
+// The structure that buildTangent makes, and the values that it reads in place.
+// That the values are right is tested by numerics/AdjointIdentityTest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,7 +142,7 @@ TEST_F(TangentsTest, ScaleIsLinearInEachOperand) {
   EXPECT_EQ(alongFactor.getX(), scale.getX());
 }
 
-TEST_F(TangentsTest, WhatIsBuiltVerifies) {
+TEST_F(TangentsTest, ABuiltTangentVerifies) {
   // Collected first: a tangent is an op that may itself have one.
   llvm::SmallVector<Operation *> ops;
   for (Operation &op : module.block("layer").getBody().front())

@@ -89,7 +89,7 @@ TEST(Task, TablesHaveTheNamesOfGlue) {
       {"A.\nDoes this mean that \"B.\" is true? Yes or No?\nNo"}, "train");
 }
 
-// What a text spells is not taken for a place of the prompt.
+// The spelling of a text is not taken for a place of the prompt.
 TEST(Task, TextsAreTextAlone) {
   expectPrompts("cb",
                 R"({"premise": "{1}{0}", "hypothesis": "{0}", "label": 0})",
@@ -235,7 +235,7 @@ TEST_F(TaskDataset, LeavesOutWholeExamples) {
             ErrorCode::SampleTooLong);
 }
 
-// As MeZO does: what comes first is least needed, and a bos stays.
+// As MeZO does: the beginning is least needed, and a bos stays.
 TEST_F(TaskDataset, CutsTheBeginnings) {
   options.maxSequenceLength = 512;
   std::string premise;

@@ -1,7 +1,7 @@
 //===- TensorMemoryTest.cpp - Matrices that files hold transposed ---------===//
 //
-// Of a device that the host does not see, too. The larger matrix is more than
-// what is turned at a time, and ends within it.
+// Also of a device that the host does not see. The larger matrix is longer than
+// one piece of the transposition, and ends within a piece.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 using namespace hone::rt;
 using hone::test::GuardedDevice;
 
-/// What element [row, column] is, exact in every type.
+/// The value of element [row, column], exact in every type.
 static float valueAt(int64_t row, int64_t column) {
   return static_cast<float>((row * 7 + column * 3) % 251);
 }

@@ -6,7 +6,7 @@
 
 using namespace hone::rt;
 
-/// What is shown of `text`, given in pieces of `size` bytes.
+/// The shown part of `text`, given in pieces of `size` bytes.
 static std::string shown(const std::string &text, size_t size,
                          const std::vector<std::string> &stops = {}) {
   TextStream stream(stops);

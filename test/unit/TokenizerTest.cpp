@@ -113,7 +113,7 @@ TEST_P(GoldenTokenizer, TokensEndInTheText) {
   }
 }
 
-// More than one window; what is found at a border must not be found otherwise.
+// More than one window; a token at a border must be found as elsewhere.
 TEST(Tokenizer, AddedTokensAreFoundAcrossWindows) {
   for (const char *kind : {"gemma", "prepend-added", "metaspace-added",
                            "nfc-added", "prefix-added"}) {
@@ -135,7 +135,7 @@ TEST(Tokenizer, AddedTokensAreFoundAcrossWindows) {
   }
 }
 
-/// What a tokenizer table hashes names with.
+/// The hash of names in a tokenizer table.
 static uint32_t fnv1a(const std::string &name) {
   uint32_t hash = 2166136261u;
   for (unsigned char byte : name)
@@ -251,7 +251,8 @@ TEST(Tokenizer, CutsAtBordersChangeNoId) {
   Tokenizer cut = Tokenizer::fromTable(block.value()).value();
   Tokenizer uncut = Tokenizer::fromTable(whole).value();
   EXPECT_EQ(cut.contents().preTokenizer(), PreTokenizerKind::UnmergedBorder);
-  // Tokens one after another, with and without spaces, and what is no token.
+  // Tokens one after another, with and without spaces, and texts that are no
+  // token.
   std::mt19937 random(1);
   TokenizerScratch scratch;
   for (int trial = 0; trial < 300; ++trial) {
@@ -321,8 +322,8 @@ TEST(TokenizerTable, EveryTruncationIsRefused) {
   }
 }
 
-// Whatever the bytes are, a table is refused or it encodes within its bounds;
-// the sanitizers watch.
+// With any bytes a table is refused or encodes within its bounds; the
+// sanitizers watch.
 TEST(TokenizerTable, DamagedWordsAreHarmless) {
   LoadedTokenizer loaded(goldenTokenizer("nfc-added"));
   uint32_t random = 12345;
@@ -351,7 +352,7 @@ TEST(TokenizerTable, DamagedWordsAreHarmless) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is refused, by name
+// Refusals, by name
 //===----------------------------------------------------------------------===//
 
 static void expectRefused(const TemporaryFolder &folder,

@@ -1,4 +1,4 @@
-//===- WordingTest.cpp - What a person calls what messages name -----------===//
+//===- WordingTest.cpp - Users' words for the names in messages -----------===//
 
 #include "base/Wording.h"
 

@@ -1,4 +1,4 @@
-//===- CaseFile.h - Launches, and what they must leave --------------------===//
+//===- CaseFile.h - Launches, and the bytes that they must leave ----------===//
 //
 // A case is a file of launches: their text and closures, the bytes that each
 // reads and that were not there yet, and all bytes that it leaves. A device

@@ -1,4 +1,4 @@
-//===- Shadow.cpp - Who wrote and read each byte of a memory --------------===//
+//===- Shadow.cpp - Writers and readers of each byte of a memory ----------===//
 
 #include "Shadow.h"
 

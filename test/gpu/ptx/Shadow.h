@@ -1,4 +1,4 @@
-//===- Shadow.h - Who wrote and read each byte of a memory ----------------===//
+//===- Shadow.h - Writers and readers of each byte of a memory ------------===//
 //
 // Time is a number that grows with each workgroup, each barrier of one and each
 // synchronization of a warp. What was accessed before the launch's first time

@@ -1,4 +1,4 @@
-//===- CpuTargetTest.cpp - Objects, their tables, and what is refused -----===//
+//===- CpuTargetTest.cpp - Objects, their tables, and refusals ------------===//
 //
 // The tables are read back through runtime.h itself, so a field that moved on
 // one side only is found here.

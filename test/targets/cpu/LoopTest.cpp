@@ -165,7 +165,7 @@ TEST(TileMap, ComparesTheVariable) {
 }
 
 // A store down a column and a load at a multiple of the variable.
-TEST(TileMap, WhatCannotBeWidenedStaysScalar) {
+TEST(TileMap, AnUnwidenableLoopStaysScalar) {
   TileProgram program(loopIR<float>(R"(
     %c2 = arith.constant 2 : index
     tile.map (%i, %j) in (%rows, %rows) {

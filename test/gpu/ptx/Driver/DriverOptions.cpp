@@ -1,4 +1,4 @@
-//===- DriverOptions.cpp - What the environment says of the device --------===//
+//===- DriverOptions.cpp - The device's options from the environment ------===//
 
 #include "DriverOptions.h"
 

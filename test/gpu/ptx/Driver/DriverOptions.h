@@ -1,4 +1,4 @@
-//===- DriverOptions.h - What the environment says of the device ----------===//
+//===- DriverOptions.h - The device's options from the environment --------===//
 
 #pragma once
 

@@ -124,7 +124,7 @@ TEST(Faults, LanesOfAWarpRaceToo) {
 }
 
 /// Where all lanes have one address, the machine reads once for all of them.
-TEST(Faults, WhatOneLaneWritesIsNotThereForAWarpThatReadsItAtOnce) {
+TEST(Faults, ALanesWriteIsNotThereForAWarpThatReadsItAtOnce) {
   const std::string write =
       "setp.eq.u32 %p0, %r0, 0;\n@%p0 st.shared.b32 [%d2], %r0; // OR HERE\n";
   const std::string read = "ld.shared.b32 %r1, [%d2]; // HERE\n";
