@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# make.sh MODEL FOLDER: what this version writes, for later versions to read: a run
-# after two of four steps, its adapter, a log to replay, and what all lead to. Run
-# it once for a release, with its tools in PATH; MODEL is golden/models/qwen2-tiny.
+# make.sh MODEL FOLDER: this version's files, for later versions to read: a run
+# after two of four steps, its adapter, a log to replay, and the results of all.
+# Run it once for a release, with its tools in PATH; MODEL is
+# golden/models/qwen2-tiny.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 model=$(cd "$1" && pwd) folder=$2

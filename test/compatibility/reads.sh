@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# reads.sh MODEL FOLDER WORK: what a version wrote to FOLDER, read by this one.
+# reads.sh MODEL FOLDER WORK: the files of a version in FOLDER, read by this
+# one.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 model=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) work=$3

@@ -78,7 +78,7 @@ public:
     require(tryStep(completed, steps, result));
     return result;
   }
-  /// The same, for who expects an error.
+  /// The same, for callers that expect an error.
   rt::Status tryStep(uint64_t completed, uint64_t steps,
                      rt::Trainer::StepResult &result) {
     rt::Hyperparameters hyperparameters{module.config(), steps};

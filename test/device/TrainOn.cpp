@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   require(program.trainer->validate(last));
   require(store.save(int64_t(last), {}, trainables.checkpointVectors()));
 
-  // Through the adapter and back: what is read is what was written.
+  // Through the adapter and back: the read bytes are the written ones.
   require(trainables.save(folder));
   require(trainables.load(folder, AdapterUse::Train));
   require(trainables.save(folder));

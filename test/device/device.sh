@@ -3,7 +3,7 @@
 #
 # Trains MODEL on the host and on a device whose memory the host cannot see:
 # every loss, checkpoint, adapter and gradient must be the same, bit for bit,
-# also when a run goes on with what the other device saved.
+# also when a run goes on from the other device's checkpoint.
 set -euo pipefail
 
 model=$1 data=$2
@@ -26,7 +26,7 @@ SPEC
   honec "$work/spec.yaml" -o "$work/$name" "$@" >/dev/null
 }
 
-# on DEVICE NAME FOLDER LAST: what it prints.
+# on DEVICE NAME FOLDER LAST: prints its output.
 on() {
   mkdir -p "$work/$3"
   train-on "$1" "$work/$2.so" "$work/$2/weights.hone.safetensors" "$data" \

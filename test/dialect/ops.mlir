@@ -2,8 +2,8 @@
 // RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s --enable-var-scope
 
-// What a model computes: each op is printed as it is written, whether it comes
-// from text, from bytecode or from the generic form.
+// The ops of a model: each is printed as it is written, whether it comes from
+// text, from bytecode or from the generic form.
 
 // CHECK: module attributes {hone.max_rows = 256 : i64}
 module attributes {hone.max_rows = 256 : i64} {

@@ -161,7 +161,7 @@ hone.schedule evaluate {
     // CHECK-NEXT: }
   }
 
-  // What placement writes on a repeat stays with it.
+  // Placement's attributes of a repeat stay with it.
   // CHECK-NEXT: hone.repeat %[[COUNT]] {{.*}}hone.slots = []
   "hone.repeat"(%count) ({
     // CHECK-NEXT: hone.run @zero_gradient()

@@ -2,7 +2,7 @@
 // RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s --enable-var-scope
 
-// What a training step adds: adjoints, the sink, updates, regions.
+// The ops of a training step: adjoints, the sink, updates, regions.
 
 // CHECK-LABEL: hone.block @scale(
 // CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>, %[[F:.*]]: tensor<f64>)

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 // Modules, blocks and their calls: each constraint is violated once, in a case
-// of its name. What holds of entries is in schedule-invalid.mlir.
+// of its name. The constraints of entries are in schedule-invalid.mlir.
 
 // expected-error @+1 {{expects 'hone.max_rows' to be an integer from 1 to 2147483647 on a module, but got 0 : i64}}
 module @max_rows_is_positive attributes {hone.max_rows = 0 : i64} {

@@ -2,7 +2,7 @@
 // RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s --enable-var-scope
 
-// What forward mode adds: tangents, with and without each optional operand.
+// The ops of forward mode: tangents, with and without each optional operand.
 
 // CHECK-LABEL: hone.block @rms_norm_tangent(
 // CHECK-SAME: %[[TX:[^:]*]]: tensor<?x4xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[R:[^:]*]]: tensor<?x1xf32>)

@@ -3,8 +3,8 @@
 // late-thread ENGINE ADDRESS SELF PEER MILLISECONDS
 //
 // Meets PEER, sends and takes frames, and ends while the last one leaves. From
-// then on an event of gRPC comes so much later to the engine's thread: what it
-// asks for is in this program, which comes before gRPC's own.
+// then on an event of gRPC comes so much later to the engine's thread: it calls
+// a function of this program, which comes before gRPC's own.
 //
 //===----------------------------------------------------------------------===*/
 

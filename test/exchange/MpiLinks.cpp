@@ -1,10 +1,10 @@
 //===- MpiLinks.cpp - Threads of one program that wait for several links --===//
 //
-// The engine for MPI beside an MPI of this file, of which a test says when a
-// buffer has left, what has come, and what fails. A pause between two looks
-// ends by itself unless the test said that it is quiet: then it ends only if
-// somebody ends it, so that what waits for the end of one waits forever,
-// however fast or slow the machine is.
+// The engine for MPI beside an MPI of this file, of which a test decides when a
+// buffer has left, which message has come, and which call fails. A pause
+// between two looks ends by itself unless the test said that it is quiet: then
+// it ends only if a thread ends it, so that a wait for its end lasts forever on
+// a machine of any speed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,7 +149,7 @@ static void expect(int64_t got, int64_t want, const char *what) {
   exit(1);
 }
 
-/// What next() of a link returns in a thread of its own.
+/// The result of a link's next() in its own thread.
 static std::future<int64_t> waitFor(hone_link *link) {
   return std::async(std::launch::async, [link] {
     return engine.next(link, frame, sizeof(frame), kForever);
@@ -168,7 +168,7 @@ static void awaitSleepers(int count) {
   std::lock_guard<std::mutex> lock(world().mutex); // they wait by now
 }
 
-/// Has somebody look for all links who waits for the first one.
+/// Starts a thread that waits for the first link and looks for all.
 static void lookOnce() {
   auto looks = waitFor(first);
   awaitSleepers(1);
@@ -185,7 +185,7 @@ static void endSend(int error) {
 
 int main() {
   setvbuf(stdout, nullptr, _IOLBF, 0);
-  alarm(60); // of what waits forever
+  alarm(60); // for a wait that never ends
   setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
   char why[256];
   first = engine.open("", "0", "1", kForever, why, sizeof(why));

@@ -5,7 +5,7 @@
 // twice, held back for up to three milliseconds, with one bit flipped, and
 // after which the link is cut. The file ADDRESS/cuts has a byte for each cut.
 //
-// HONE_TEST_EVENT says what happens to the process: "WHEN COUNT WHAT". WHEN is
+// HONE_TEST_EVENT names an event of the process: "WHEN COUNT WHAT". WHEN is
 // greeting, validated (the peer has all that it needs to save), or a command to
 // the others (step, evaluate, loss, save, durable, end, best, result), sent or
 // received, or to-PEER, a message of a schedule to it; COUNT which of them;
@@ -87,7 +87,7 @@ sockaddr_un at(const std::string &path) {
   return address;
 }
 
-/// Sends of link->out what the socket takes; false: the link is lost.
+/// Sends as much of link->out as the socket takes; false: the link is lost.
 bool flush(hone_link *link) {
   while (!link->out.empty()) {
     ssize_t done = send(link->socket, link->out.data(), link->out.size(),
@@ -120,7 +120,7 @@ int listenAt(const std::string &path, std::string &why) {
   return own->second;
 }
 
-/// What happens to this process, of all its links.
+/// The event of this process, for all its links.
 struct Event {
   std::mutex mutex;
   std::string when;
@@ -139,7 +139,7 @@ struct Event {
         isUnheard = !strcmp(what, "unheard");
   }
   /// "" for a frame that is none of them, or one of which there was a copy.
-  /// `to` is who it is for; "" if it comes.
+  /// `to` is the receiver; "" if the frame comes.
   std::string nameOf(const Frame &frame, const std::string &to) {
     static const char *const commands[] = {"step", "evaluate", "loss",
                                            "save", "durable",  "end",
@@ -215,7 +215,7 @@ int connectTo(const std::string &path, bool listens, int milliseconds,
     return -1;
   pollfd waits = {listener, POLLIN, 0};
   int made = -1;
-  // The newest of those who dial: the others are gone.
+  // The newest of the dialling peers: the others are gone.
   while (poll(&waits, 1, made < 0 ? milliseconds : 0) > 0) {
     if (made >= 0)
       close(made);

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # alone.sh MODEL.mlir WEIGHTS DATA
 #
-# One of several programs is killed where a run ends and started again, when others have left
-# already, since all have what they need: it ends with 0 and the bits of one program.
+# One of several programs is killed where a run ends and started again, when
+# others have left already, since all have their messages: it ends with 0 and
+# the bits of one program.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
@@ -41,7 +42,8 @@ all_end() {
   done
 }
 
-# What waits for another one's beginning has time for that, and what comes back alone has little.
+# A program that waits for another one's beginning has time for that, and one
+# that comes back alone has little.
 enough=10 little=2
 
 # comes_back_alone EVENT: of two programs the one that leads dies of it, the other one leaves, and the
@@ -58,13 +60,13 @@ comes_back_alone() {
   ends client together2 0
 }
 
-# Who leads says that the last step is durable everywhere, and dies of it.
+# The leader says that the last step is durable everywhere, and dies of it.
 steps=8
 comes_back_alone 'durable 4 sent'
 same one2 together2 client server
 echo 'who leads was killed after the last save, and the other one left: 0'
 
-# The same of a run that stops early. Nobody but who leads knows its last step.
+# The same of a run that stops early. Only the leader knows its last step.
 head -n 3 "$data" >"$work/held.jsonl"
 rm -rf "$work"/one2* "$work"/together2*
 steps=40
@@ -79,7 +81,7 @@ grep -q "all have the result, so this program waits no longer for the program 's
 ! grep -E '(speed +0 tokens/s|step +0 s)' "$work"/together2.*.log ||
   { echo 'alone: a rate of nothing' >&2; exit 1; }
 echo 'who leads was killed where a run stopped early, and the other one left: 0'
-# One that follows and has lost its folder comes when who leads has ended again.
+# A follower that has lost its folder comes when the leader has ended again.
 mv "$work/together2.server" "$work/lost"
 starts client together2
 ends client together2 0
@@ -101,8 +103,8 @@ starts client together2
 ends client together2 69
 echo 'that is to go on longer: 69'
 
-# The last one of three has left, and the one before it has not, when who leads comes back. Its
-# --timeout is longer than this test waits.
+# The last one of three has left, and the one before it has not, when the leader
+# comes back. Its --timeout is longer than this test waits.
 own=(--save-every 2) both=() steps=8 patience=600
 prepare 3
 starts client together3 'end 1 sent'

@@ -29,8 +29,8 @@ fails() {
   exit 1
 }
 
-# together RUN [DELAY2 DELAY3]: all modules, to their end; what comes to and from module2 and
-# module3 is so many milliseconds late.
+# together RUN [DELAY2 DELAY3]: all modules, to their end; messages to and from
+# module2 and module3 are so many milliseconds late.
 together() {
   local run=$1 at=() place=() relays=() running=() i
   mkdir "$work/$run"

@@ -83,7 +83,7 @@ for count in 2 3 5; do
     other=" another's"
     compile "of$other" ", modules: 2, asynchronous: true, module_cuts: [${cuts[2]}]" --set exchange.in_flight=3
     grep -qF -e "-np 1 '$work/of another'\\''s/module1/train' --exchange mpi" "$work/log"
-    # A relative folder is no option of mpirun, whatever it begins with.
+    # A relative folder is no option of mpirun, with any first character.
     (cd "$work" && quietly honec spec.yaml -o -of)
     grep -qF -e "-np 1 ./-of/module1/train --exchange mpi" "$work/log"
     together 2 "$other"
@@ -128,8 +128,9 @@ whole() { same "$work/reference$count" "$work/run$count"/module*; }
 survives "$kills"
 echo "same bits as all versions: after $kills kills"
 
-# What comes late is in no checkpoint, also where the end is interrupted: module 2 is killed
-# there, and comes back with nothing to say. Over a sound link: a damaged frame is counted as well.
+# Late messages are in no checkpoint, also where the end is interrupted: module
+# 2 is killed there, and comes back with nothing to say. Over a sound link: a
+# damaged frame is counted as well.
 unset HONE_TEST_ENGINE
 late=$((steps / 2 + 1)) # of saves
 fresh

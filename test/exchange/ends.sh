@@ -79,7 +79,7 @@ same one2 $run client server
 echo 'a program that sends what no schedule has: 76, and the server lives on'
 
 alone='a program gave no sign at the end; all have saved the last step'
-# Whose answer to the end may be lost, since who leads is gone then.
+# Its answer to the end may be lost, since the leader is gone then.
 patience=2
 begin 'end 1 unheard'
 ends client 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # evaluates.sh MODEL.mlir WEIGHTS DATA KILLS
 #
-# Two programs of which one evaluates on the way: what it finds, when the run stops early,
-# and the best and the last adapters are those of one program, also if one of them is
-# killed KILLS times.
+# Two programs of which one evaluates on the way: its results, the step of an
+# early stop, and the best and the last adapters are those of one program, also
+# if one of them is killed KILLS times.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 kills=$4
@@ -18,7 +18,7 @@ run=together2
 # evaluations RUN: those of the log.
 evaluations() { of "$1/steps.jsonl" | grep eval_loss; }
 
-# check WHAT: the two programs have what one has.
+# check WHAT: the two programs have the files of one.
 check() {
   evaluations "$work/$run.client" | cmp - <(evaluations "$work/one2.run") ||
     { echo "evaluates: $1: other evaluations" >&2; exit 1; }

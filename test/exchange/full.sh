@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # full.sh MODEL.mlir WEIGHTS DATA
 #
-# In a mount namespace, as root. The disk of one of two programs is full in the middle of a save:
-# it ends with 74 and the other one with 69, both have what was saved before, and with room on
-# the disk the same commands go on, with the bits of one program.
+# In a mount namespace, as root. The disk of one of two programs is full in the
+# middle of a save: it ends with 74 and the other one with 69, both have the
+# earlier checkpoint, and with room on the disk the same commands go on, with
+# the bits of one program.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
@@ -36,7 +37,8 @@ go() {
   done
 }
 
-# What a run takes is known from one with room; with so many pages less, a save finds the disk full.
+# A run with room shows how much it takes; with so many pages less, a save finds
+# the disk full.
 for program in client server; do
   other=client
   [[ $program == server ]] || other=server

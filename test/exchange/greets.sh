@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # greets.sh MODEL.mlir WEIGHTS DATA
 #
-# Two programs that were not compiled in one call refuse each other: each ends with 2 and names all
-# that decides what they compute and differs, with both values. Neither has trained.
+# Two programs that were not compiled in one call refuse each other: each ends
+# with 2 and names all differences that decide their numbers, with both values.
+# Neither has trained.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3

@@ -3,9 +3,9 @@
 #
 # HOSL of the shape of OPT-125M's hidden states, 64 x 27 tokens and P directions, over gRPC
 # with keys: bytes a step as a relay counts them, TLS included, beside the bound; anonymous
-# memory beside that over a local socket; processor time of programs that wait. P = 0 is FO-FO,
-# whose client has a backward. With DTYPE, float32 or bfloat16, that is what crosses, and bytes are all
-# that is measured.
+# memory beside that over a local socket; processor time of programs that wait.
+# P = 0 is FO-FO, whose client has a backward. With DTYPE, float32 or bfloat16,
+# that is the type of messages, and only bytes are measured.
 set -euo pipefail
 
 directions=${1-10} dtype=${2-float32}

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # grpc-middle.sh
 #
-# Three programs over gRPC, with keys, of which the one in the middle meets both others, and whose
-# messages are longer than frames, both ways. Each takes what it planned, at most, of which at most 16 MiB are for exchanges.
+# Three programs over gRPC, with keys, of which the one in the middle meets both
+# others, and whose messages are longer than frames, both ways. Each takes at
+# most its plan, of which at most 16 MiB are for exchanges.
 set -euo pipefail
 
 work=$(mktemp -d)

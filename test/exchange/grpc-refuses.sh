@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # grpc-refuses.sh MODEL.mlir WEIGHTS DATA
 #
-# Addresses and keys that are refused, by name and exit code; and all who may not train
-# with a server, beside one that does: it goes on. Had a greeting of theirs been read, it
-# would not, since they were started with another option. Where one of the two is stopped, the
-# other one waits, which takes next to nothing of a core.
+# Addresses and keys that are refused, by name and exit code; and all strangers
+# to a server, beside a client that trains with it and goes on. Had a greeting
+# of theirs been read, it would not, since they were started with another
+# option. If one of the two is stopped, the other one waits, and takes next to
+# nothing of a core.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
@@ -97,7 +98,8 @@ refused 2 'H0103.*--exchange: --connect already says' "${client[@]}" --connect l
 refused 2 'H0101.*expects no comma' "${client[@]}" --connect localhost:1 --keys a,b
 refused_in_time 69 'H0816.*refused' "${client[@]}" --connect localhost:$port --keys "$keys/phone"
 
-# What an engine can tell before it meets anybody is said at once, and leaves no folder.
+# Errors that an engine finds before it meets anybody are said at once, and
+# leave no folder.
 rm -rf "$work/client" "$work/server"
 # broken NAME [OWNER]: keys of which a test spoils one file.
 broken() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # keys.sh
 #
-# hone-keys does all of it or nothing, whatever becomes of its output, of itself and of others
-# that issue keys of the same folder.
+# hone-keys does all of its work or nothing, although its output fails, it is
+# killed, or others issue keys of the same folder.
 set -euo pipefail
 
 work=$(mktemp -d)

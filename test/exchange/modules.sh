@@ -1,5 +1,6 @@
-# modules.sh: sourced, after programs.sh. A spec of fgd whose modules are programs, and what
-# they must have computed; needs $model, $weights, $data, $steps and $work.
+# modules.sh: sourced, after programs.sh. A spec of fgd whose modules are
+# programs, and their expected results; needs $model, $weights, $data, $steps
+# and $work.
 
 declare -A cuts=([2]=3 [3]=2,4 [5]=1,2,3,5)
 

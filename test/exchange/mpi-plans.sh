@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # mpi-plans.sh COUNT...
 #
-# So many programs that mpirun started, one of each layer, with hidden states of 64 x 27 tokens and 768
-# features between them, take what they planned, at most, of which at most 4 MiB are for exchanges: over memory that they share, and over TCP.
+# So many programs that mpirun started, one of each layer, with hidden states of
+# 64 x 27 tokens and 768 features between them, take at most their plans, of
+# which at most 4 MiB are for exchanges: over memory that they share, and over
+# TCP.
 set -euo pipefail
 
 . "$(dirname "$0")/plans.sh"

@@ -23,7 +23,8 @@ quietly honec "$work/whole.yaml" -o "$work/shared" --set train.data_parallel=tru
 client_and_server "learning_rate: 1e-2"
 quietly honec "$work/spec.yaml" -o "$work/parts"
 
-# ends CODE PATTERN [options of mpirun and programs]; what they leave is in $work/left.
+# ends CODE PATTERN [options of mpirun and programs]; their remains are in
+# $work/left.
 ends() {
   local code=$1 pattern=$2 got=0
   shift 2

@@ -1,4 +1,4 @@
-# mpirun.sh - to source: `mpi`, what tests give mpirun.
+# mpirun.sh - to source: `mpi`, the tests' options of mpirun.
 #
 # More programs than processors, and as root, which mpirun refuses by default. No
 # network but this machine's own, and no wait for another machine.

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # mutations.sh MODEL.mlir WEIGHTS DATA LIBRARIES
 #
-# Programs whose runtime lacks one thing of what makes a run survive: a step in the names
-# of messages, acknowledgement, checkpoints that stay until all have newer ones, a step
-# that all have. Without each of them a test must fail; with all they pass, and say how
-# long they may take. LIBRARIES: the folder of the runtime's archives.
+# Programs whose runtime lacks one condition of a run's survival: a step in the
+# names of messages, acknowledgement, checkpoints that stay until all have newer
+# ones, a step that all have. Without each of them a test must fail; with all
+# they pass, and say how long they may take. LIBRARIES: the folder of the
+# runtime's archives.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,7 +38,7 @@ text = open(source).read()
 assert text.count(old) == 1, f"{source} has not one '{old}'"
 open(target, "w").write(text.replace(old, new))
 PY
-  # As the build calls what it compiles.
+  # The build's command of the compiler.
   c++ -std=c++17 -O1 -fPIC -fno-exceptions -fno-rtti -I "$source" -I "$source/../include" \
     -I "$source/../.." -c "$work/${2##*/}" -o "$work/${2##*/}.o"
   ar r "$work/lib/$1" "$work/${2##*/}.o"

@@ -26,7 +26,8 @@ start_engine() {
   done
 }
 
-# A relay says what it did when it is asked to end, soon. One that has died says nothing.
+# A relay prints its work soon after it is asked to end. One that has died says
+# nothing.
 cuts() {
   local each left=600
   for each in "${relays[@]}"; do

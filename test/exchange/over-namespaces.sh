@@ -53,7 +53,7 @@ cuts() { wc -l <"$work/breaks"; }
 
 bring() { :; }
 
-# runs PROGRAM: what it is started by.
+# runs PROGRAM: the command that starts it.
 runs() {
   local space=1
   [[ $1 != client ]] || space=0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # plain.sh MODEL.mlir WEIGHTS DATA LIBRARIES
 #
-# A program that trains alone needs the C library and no other, calls nothing that opens
-# a socket, and what exchanges makes it at most 128 KiB larger. LIBRARIES: the folder of
-# the runtime's archives.
+# A program that trains alone needs the C library and no other, calls nothing
+# that opens a socket, and the code of exchanges makes it at most 128 KiB
+# larger. LIBRARIES: the folder of the runtime's archives.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 libraries=$4

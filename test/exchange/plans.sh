@@ -1,5 +1,5 @@
-# plans.sh: sourced. Programs that mpirun starts take what they planned, at most, over memory that they
-# share and over TCP; makes $work.
+# plans.sh: sourced. Programs that mpirun starts take at most their plans, over
+# memory that they share and over TCP; makes $work.
 
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -9,5 +9,5 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 # over vader|tcp ARGUMENT...: mpirun, by that way alone.
 over() { mpirun "${mpi[@]/vader/$1}" --mca btl_tcp_if_include lo "${@:2}"; }
 
-# first_planned LOG WHO: says what the first one planned for exchanges.
+# first_planned LOG WHO: prints the first one's plan for exchanges.
 first_planned() { echo "$2: the first one planned$(sed -n 's/^ *exchange *\(.* MiB\)/ \1/p' "$1") for exchanges"; }

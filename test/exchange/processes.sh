@@ -35,7 +35,7 @@ build() {
 numbers() { sed -n "s/^$1 number //p" "$2"; }
 tensors() { sed -n 's/^[^ ]* tensor //p' "$@" | sort -u; }
 
-# peer NAME DATA PEERS STEPS: one process; what it prints is in out.NAME.
+# peer NAME DATA PEERS STEPS: one process; its output is in out.NAME.
 peer() {
   run-together host "$4" 0 engine="$work/engine.so" address="$work" peers="$3" \
     "$1" "$work/$1.so" "$work/weights.$1/weights.hone.safetensors" "$2" \

@@ -1,5 +1,6 @@
-# programs.sh: sourced. Programs of one spec, of which one trains alone and two or three
-# together, and what they leave. spec, prepare, train and same need $model, $weights, $data, $steps and $work.
+# programs.sh: sourced. Programs of one spec, of which one trains alone and two
+# or three together, and their results. spec, prepare, train and same need
+# $model, $weights, $data, $steps and $work.
 
 here=$(dirname "${BASH_SOURCE[0]}")
 
@@ -80,9 +81,10 @@ as_one() {
 
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
-# prepare COUNT [options of honec]: one program in oneCOUNT, what it leaves in
-# oneCOUNT.run, and COUNT programs in togetherCOUNT. $own are options of the client's runs and of the
-# one program's, $both of all; they wait for $patience seconds.
+# prepare COUNT [options of honec]: one program in oneCOUNT, its results in
+# oneCOUNT.run, and COUNT programs in togetherCOUNT. $own are options of the
+# client's runs and of the one program's, $both of all; they wait for $patience
+# seconds.
 own=(--save-every 2) both=() patience=20
 prepare() {
   local count=$1 program
@@ -99,7 +101,7 @@ prepare() {
   done
 }
 
-# of LOG: what a log says, but for what a clock and a machine decide.
+# of LOG: a log without the numbers that a clock and a machine decide.
 of() {
   sed -e 's/"run": "[^"]*", //' -e 's/"tokens_per_second.*//' "$1"
 }
@@ -155,11 +157,12 @@ ends() {
   [[ -z ${3-} ]] || grep -q -e "$3" "$work/$run.$1.log" || fails "$1" "$run" "$code, and not '$3'"
 }
 
-# survives KILLS: programs train together, run after run, until KILLS of them were killed
-# and started again. The caller says how: fresh sets $programs and removes what the run
-# before left, starts PROGRAM starts one in the background, pause waits for a moment to kill at,
-# or says with 1 that it is none, broke PROGRAM CODE ends the test, and whole compares what a
-# run left.
+# survives KILLS: programs train together, run after run, until KILLS of them
+# were killed and started again. The caller says how: fresh sets $programs and
+# removes the files of the run before, starts PROGRAM starts one in the
+# background, pause waits for a moment to kill at, or says with 1 that it is
+# none, broke PROGRAM CODE ends the test, and whole compares the results of a
+# run.
 survives() {
   local killed=0 isMoment program all
   while ((killed < $1)); do
@@ -191,8 +194,9 @@ survives() {
   done
 }
 
-# waits PID WHO [SECONDS]: takes at most 2 % of a core, of 20 seconds, alive and not stopped. That is
-# time of processors, so what else a machine does is nothing to it.
+# waits PID WHO [SECONDS]: takes at most 2 % of a core, of 20 seconds, alive and
+# not stopped. That is processor time, so other work on the machine does not
+# count.
 waits() {
   local seconds=${3-20} before after
   before=$(awk '{print $14 + $15}' "/proc/$1/stat")
@@ -218,7 +222,8 @@ for i in range(64):
     print(json.dumps({"input_ids": [(7 * i + 3 * j) % 250 for j in range(27)]}))' >"$work/data.jsonl"
 }
 
-# fits LOG MIB: a program took what it planned, at most, of which at most so many MiB are for exchanges.
+# fits LOG MIB: a program took at most its plan, of which at most so many MiB
+# are for exchanges.
 fits() {
   awk -v most="$2" '
     $1 == "exchange" {exchange = $2}
@@ -227,8 +232,9 @@ fits() {
     { echo "fits: $1 takes more" >&2; grep '^ *exchange\|^peak\|^resident' "$1" >&2; return 1; }
 }
 
-# takes PROGRAM LOG LOCAL: what a program over gRPC took is what it planned, at most: in all, and more than
-# over a local socket. At most 16 MiB are planned for exchanges.
+# takes PROGRAM LOG LOCAL: a program over gRPC took at most its plan, in all and
+# in addition to one over a local socket. At most 16 MiB are planned for
+# exchanges.
 takes() {
   local peak='s/^peak .*(\([0-9]*\) of .*/\1/p' planned='$1 == "exchange" {print $2}'
   awk -v with="$(sed -n "$peak" "$2")" -v without="$(sed -n "$peak" "$3")" \

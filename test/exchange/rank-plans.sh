@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # rank-plans.sh COUNT...
 #
-# So many ranks that share the batches of a step of 21 MB of gradients take what they planned, at most, of which up to
-# nine have at most 4 MiB for exchanges: over memory that they share, and over TCP. The first one takes no more beside
-# what a program takes alone, but for half a MiB: MPI's own differs by that.
+# So many ranks that share the batches of a step of 21 MB of gradients take at
+# most their plans, of which up to nine have at most 4 MiB for exchanges: over
+# memory that they share, and over TCP. The first one takes no more in addition
+# to a program alone, except half a MiB, by which MPI's own memory differs.
 set -euo pipefail
 
 . "$(dirname "$0")/plans.sh"

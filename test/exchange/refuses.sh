@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # refuses.sh MODEL.mlir WEIGHTS DATA
 #
-# What programs that train together refuse, each with its code, and that nothing is left
-# of what was refused.
+# Refusals of programs that train together, each with its code; nothing is left
+# of a refused run.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3
@@ -13,7 +13,7 @@ client_and_server
 quietly honec "$work/spec.yaml" -o "$work/out"
 as_one whole
 
-# refused CODE TEXT PROGRAM [options]: exit code and what is said.
+# refused CODE TEXT PROGRAM [options]: exit code and text.
 refused() {
   local code=$1 text=$2 status=0
   rm -rf "$work/none"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # relay-dies.sh
 #
-# What counts the cuts of relays ends with an error if one has died, and waits for none.
+# The count of relays' cuts is an error if one has died, and waits for none.
 set -euo pipefail
 
 folder=$(mktemp -d) seed=1

@@ -1,11 +1,12 @@
 """relay.py TARGET SEED [--late MS] [--cut BYTES] [--stall MS] [--rate BYTES] [--delay MS]
 
-Carries TCP connections to TARGET, HOST:PORT, and is bad at it by SEED: what comes is
-late by up to MS; a connection is cut after BYTES on average, both ways together, in the
-middle of whatever is under way; once in fifty pieces nothing moves for MS; a second
-carries BYTES. With --delay it is a long line in place of a bad one: all that comes is MS late,
-and whatever follows is under way meanwhile. Prints its own port, and, when it is asked to end (SIGTERM), the bytes
-that were carried up to TARGET and down from it, and the connections and cuts.
+Carries TCP connections to TARGET, HOST:PORT, and is bad at it by SEED: bytes
+are late by up to MS; a connection is cut after BYTES on average, both ways
+together, in the middle of whatever is under way; once in fifty pieces nothing
+moves for MS; a second carries BYTES. With --delay it is a long line in place of
+a bad one: all that comes is MS late, and later bytes are under way meanwhile.
+Prints its own port, and, when it is asked to end (SIGTERM), the bytes that were
+carried up to TARGET and down from it, and the connections and cuts.
 """
 
 import argparse
@@ -50,7 +51,7 @@ async def carry(reader, writer, way, left):
 
 
 def end(writer):
-    """At once: what was written and is not sent yet is lost."""
+    """At once: bytes that are written and not yet sent are lost."""
     writer.transport.abort()
 
 
@@ -115,7 +116,7 @@ async def main():
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     await over.wait()
     print(*(f"{key} {value}" for key, value in total.items()), flush=True)
-    os._exit(0)  # what is under way ends with the process
+    os._exit(0)  # bytes under way end with the process
 
 
 asyncio.run(main())

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # replaces.sh MODEL.mlir WEIGHTS DATA
 #
-# A client is stopped and keeps its connection. Who comes with the same run takes its place at once, and
-# another run is told that the server is busy. gRPC would notice a dead link after 140 s, and this
-# test waits less.
+# A client is stopped and keeps its connection. A client with the same run takes
+# its place at once, and another run is told that the server is busy. gRPC would
+# notice a dead link after 140 s, and this test waits less.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3

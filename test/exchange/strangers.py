@@ -1,4 +1,5 @@
-"""strangers.py PORT CA: who is no program with keys, at a port where one serves.
+"""strangers.py PORT CA: strangers without valid keys, at a port where a program
+serves.
 
 Each is closed without an answer; 100 that say nothing are held open meanwhile, and closed
 in the end. Prints "held" when those are there, and a line for each kind.
@@ -17,7 +18,7 @@ def dial():
 
 
 def closed(stream):
-    """What comes before the end."""
+    """The bytes before the end."""
     said = b""
     try:
         while data := stream.recv(65536):

@@ -1,9 +1,9 @@
 //===- ChatFuzzer.cpp - Any chat template over any conversation -----------===//
 //
 // libFuzzer target; parts: tokenizer_config.json or a template, a conversation
-// as a file with one. Whatever a template does, it ends: with ids of the
-// tokenizer and a loss inside of them, or with a message. A conversation that
-// is read is written and read as it was.
+// as a file with one. Any template ends: with ids of the tokenizer and a loss
+// inside of them, or with a message. A conversation that is read is written and
+// read as it was.
 //
 //===----------------------------------------------------------------------===//
 

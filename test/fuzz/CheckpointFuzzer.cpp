@@ -1,9 +1,8 @@
 //===- CheckpointFuzzer.cpp - Any folder as a checkpoint ------------------===//
 //
 // libFuzzer target; parts: trainer.json, state.safetensors, MANIFEST.json.
-// Without the third the manifest is made to agree with the others, as someone
-// would who edits them on purpose; else hashes would end every run at the first
-// byte.
+// Without the third the manifest is made to agree with the others, as after a
+// deliberate edit; else hashes would end every run at the first byte.
 //
 //===----------------------------------------------------------------------===//
 

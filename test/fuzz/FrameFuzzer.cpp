@@ -1,6 +1,6 @@
 //===- FrameFuzzer.cpp - Any frames, to a session that trains -------------===//
 //
-// libFuzzer target: what another program sends. Bytes become frames whose
+// libFuzzer target: the frames of another program. Bytes become frames whose
 // checksums are right, or come as they are. Beyond not crashing: a message is
 // written only where it was to be, only whole ones are taken, and no more than
 // 64 MiB are in use.
@@ -51,9 +51,9 @@ constexpr size_t kMostBytes = 64 << 20; ///< in use, libFuzzer's corpus, too
 Bytes input;
 int left;                                    ///< of kMore
 bool isSaid;                                 ///< the farewell at the end
-bool onlyGreets = false, hasGreeted = false; ///< what follows is well-behaved
+bool onlyGreets = false, hasGreeted = false; ///< later frames are well-behaved
 
-/// Says at the end what there was.
+/// Prints at the end the counts of frames.
 struct Count {
   std::atomic<uint64_t> frames{0};
   size_t bytes = 0; ///< in use, at most
@@ -81,7 +81,7 @@ uint64_t near(uint64_t known, uint64_t byte) {
   return byte < 192 ? known : byte < 224 ? known + 1 : ~uint64_t(0) - byte;
 }
 
-/// What the peer of this session says.
+/// The frames of this session's peer.
 const std::string &greeting() {
   static const std::string right =
       ".incarnation=1\nmodel=m\nprotocol=" + std::to_string(kProtocol) +

@@ -1,6 +1,6 @@
 //===- GzipFuzzer.cpp - Any bytes as a compressed file --------------------===//
 //
-// libFuzzer target. What is read is no more than the bytes may grow to.
+// libFuzzer target. The output is no longer than the bytes may grow to.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- JsonFuzzer.cpp - Any bytes as JSON ---------------------------------===//
 //
 // libFuzzer target. Beyond not crashing: every string that was read must read
-// back the same after jsonString; passing over accepts what a tree does
-// and duplicate keys.
+// back the same after jsonString; skipping accepts all that a tree accepts, and
+// duplicate keys.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,7 @@
 
 namespace hone::fuzz {
 
-/// What is between the lines "--8<--". At least one part.
+/// The parts between the lines "--8<--". At least one part.
 inline std::vector<std::string_view> split(std::string_view input) {
   static constexpr std::string_view Line = "\n--8<--\n";
   std::vector<std::string_view> parts;

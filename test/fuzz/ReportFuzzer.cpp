@@ -1,7 +1,7 @@
 //===- ReportFuzzer.cpp - Any text in a line of report.html ---------------===//
 //
 // libFuzzer target. The line of any text ends where it should, and reads back;
-// any bytes as a line are one or none, and no markup stands in what is one.
+// any bytes as a line are one or none, and a line has no markup in it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- SpecFuzzer.cpp - Any bytes as a spec -------------------------------===//
 //
-// libFuzzer target. Beyond not crashing: what is accepted is written into the
+// libFuzzer target. Beyond not crashing: an accepted spec is written into the
 // binary's configuration as JSON, which must be valid.
 //
 //===----------------------------------------------------------------------===//

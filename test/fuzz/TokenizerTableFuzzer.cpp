@@ -1,7 +1,7 @@
 //===- TokenizerTableFuzzer.cpp - Any bytes as a tokenizer table ----------===//
 //
-// libFuzzer target. The table comes with the weights file; what is accepted
-// must encode any text to ids that the table has.
+// libFuzzer target. The table comes with the weights file; an accepted table
+// must encode any text to ids that it has.
 //
 //===----------------------------------------------------------------------===//
 

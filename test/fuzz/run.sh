@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # run.sh PROGRAM SECONDS FOLDER [OPTIONS of libFuzzer]
 #
-# Fuzzes for SECONDS from corpus/<reader>, and from what FOLDER has already;
-# what covers something new is added to FOLDER. An input that breaks the reader
-# ends it: it is in FOLDER too, and belongs into the corpus with its mend.
+# Fuzzes for SECONDS from corpus/<reader>, and from the inputs in FOLDER; inputs
+# with new coverage are added to FOLDER. An input that breaks the reader ends
+# the run: it is in FOLDER too, and belongs in the corpus with its fix.
 set -uo pipefail
 program=$1 seconds=$2 folder=$3
 shift 3
@@ -17,7 +17,7 @@ corpus=("$here/corpus/$reader")
   corpus+=("$here"/../reference/golden/tokenizers/*/)
 
 # MLIR, LLVM and yaml-cpp are not instrumented: containers cross the boundary.
-# An input takes little memory and time, whatever it says of itself.
+# An input takes little memory and time, with any sizes that it claims.
 mkdir -p "$folder/new"
 log=$folder/log
 ASAN_OPTIONS=detect_container_overflow=0 "$program" \

@@ -92,7 +92,8 @@ def compile_spec(work, source, target=None):
 
 
 def train(work, name, threads, emulator=(), evaluates=False):
-    """What a run must repeat: losses and the adapter, and what it prints."""
+    """The results that a run must repeat: losses, the adapter, and its
+    output."""
     output, log = work / f"{name}.run", work / f"{name}.log"
     shutil.rmtree(output, ignore_errors=True)
     log.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 //===- DeviceCases.h - Requirements for every driver's device -------------===//
 //
-// A module of two kernels, whose text a test brings. What the environment sets
-// is read once, so each broken device is a process of its own.
+// A module of two kernels, whose text a test brings. The environment is read
+// once, so each broken device is a process of its own.
 //
 //===----------------------------------------------------------------------===//
 

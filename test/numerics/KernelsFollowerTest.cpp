@@ -1,4 +1,4 @@
-//===- KernelsFollowerTest.cpp - What products do before they store -------===//
+//===- KernelsFollowerTest.cpp - Element-wise ops in products -------------===//
 //
 // Whether an element-wise op runs after a product or in a loop of its own is
 // decided by where values are in memory, which plans differ in. So both must

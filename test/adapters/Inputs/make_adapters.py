@@ -148,8 +148,8 @@ def main():
     save(out / "biased-adapter", {**conv1d_config, "bias": "lora_only"}, prefixed({
         **conv1d, "transformer.h.0.attn.c_attn.base_layer.bias": floats(18)}))
 
-    # Square matrices, whose shape does not tell: [out, in] in llama whatever
-    # fan_in_fan_out says, and [in, out] in GPT-2.
+    # Square matrices, whose shape does not tell: [out, in] in llama with any
+    # fan_in_fan_out, and [in, out] in GPT-2.
     save(out / "square-turned", {**config, "fan_in_fan_out": True, "target_modules": ["q_proj"]}, prefixed({
         "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
         "model.layers.0.self_attn.q_proj.lora_B.weight": floats(40, 4)}))

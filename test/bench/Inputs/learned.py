@@ -30,7 +30,8 @@ costs = FamilyCosts()
 for _ in range(3):
     ops = [op(family, site) for family in TRUE for site in ("up", "down")]
     kernels = {("decoder", each["kernel"]): seconds(each) for each in ops}
-    # What a kernel computes besides is none of its own; what has none takes no time.
+    # Additional work of a kernel is not its own; a kernel without work takes no
+    # time.
     second = {**op("add f32", "gate"), "kernel": "scale gate",
               "family": "scale f32"}
     first = op("linear f32 int4", "gate")
@@ -47,7 +48,7 @@ for family, true in TRUE.items():
             (family, term, found, cost)
 assert set(learned["scale f32"].values()) == {0.0}, learned
 assert all(abs(beside - 0.75) < 1e-9 for beside in costs.beside), costs.beside
-# A step takes what its ops do by what was learned, and what is beside them.
+# A step takes the learned time of its ops, and the time beside them.
 ops = [op(family, "up") for family in TRUE] + [op("rope f32", "up")]
 profile = {"step_seconds": 0.75, "families": learned}
 assert abs(step_seconds(profile, ops) - 0.75 - sum(map(seconds, ops[:2]))) < 1e-9

@@ -162,7 +162,7 @@ def check_failures():
 
 prepare()
 expect("first", run(), True, BARRIERS | SHAPES | NUMERICS | METAL | RUNS)
-# Outputs of what passed may be gone.
+# Outputs of passed parts may be gone.
 (build / "test/Output/shapes.test.tmp.txt").unlink()
 expect("nothing changed", run(), True, set())
 check_changes()

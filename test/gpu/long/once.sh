@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # once.sh FOLDER NAME FILE... -- COMMAND...
 #
-# Runs COMMAND unless it has passed with these FILEs: what takes minutes goes on
+# Runs COMMAND unless it has passed with these FILEs: a check of minutes goes on
 # where it was cut off. FOLDER has a file for each NAME that passed, with the
-# digest of FILEs and COMMAND, and the processors' time that COMMAND took (`times`).
+# digest of FILEs and COMMAND, and the processors' time that COMMAND took
+# (`times`).
 set -euo pipefail
 passed=$1/$2
 mkdir -p "$1"

@@ -139,7 +139,7 @@ def compare(first, second, tolerance, what):
 
 
 def run_case(seed, models, driver, folder):
-    """What the case is, and the greatest relative difference of a loss."""
+    """The case, and the greatest relative difference of a loss."""
     family, method, config, settings, samples = random_case(models, seed)
     (folder / "config.json").write_text(json.dumps(config))
     call(["hone-make-model", folder / "config.json", "-o", folder / "model",
@@ -174,7 +174,7 @@ def run_case(seed, models, driver, folder):
 
     of_cpu, of_cuda = train("cpu", "on-cpu", STEPS), train("cuda", "on-cuda", STEPS)
     # A gradient of random directions has the size of the difference of two
-    # losses, which cancel. What is remembered may be another code, and a sum near
+    # losses, which cancel. A stored moment may be another code, and a sum near
     # zero have another sign.
     tolerance = 3e-2 if settings.get("train.compute_dtype") == "bfloat16" or \
         "bfloat16-model" == method else 1e-3 if "mezo" in method or \

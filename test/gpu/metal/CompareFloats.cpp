@@ -83,7 +83,7 @@ public:
       return __builtin_bit_cast(double, bits);
     }
   }
-  /// Often what makes fma(x, y, z) cancel.
+  /// Often a z that makes fma(x, y, z) cancel.
   double third(double x, double y) {
     const uint64_t kind = random() % 4;
     if (kind > 1)

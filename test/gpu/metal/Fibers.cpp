@@ -16,7 +16,7 @@ namespace hone::metal {
 /// Unoptimised kernels have a place for each value.
 static constexpr size_t StackBytes = 512 * 1024;
 
-/// Who enter() belongs to: a fiber begins without arguments.
+/// The owner of enter(): a fiber begins without arguments.
 static Workgroup *entering = nullptr;
 
 #ifdef __x86_64__
@@ -84,7 +84,8 @@ struct Workgroup::Fiber {
   Context context;
   char *memory = nullptr;
   State state = State::Ready;
-  /// Values by turn: the next exchange does not overwrite what is still read.
+  /// Values by turn: the next exchange does not overwrite values that are still
+  /// read.
   uint32_t offered[2] = {0, 0};
   unsigned turn = 0;
 

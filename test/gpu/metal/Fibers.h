@@ -33,7 +33,7 @@ public:
   // For the body, on its own stack.
   void waitForAll();
   void waitForSubgroup();
-  /// What the thread of this subgroup on `lane` calls with at the same time.
+  /// The simultaneous argument of this subgroup's thread on `lane`.
   uint32_t exchange(uint32_t value, uint32_t lane);
   uint32_t lane() const { return current % Lanes; }
 

@@ -75,7 +75,7 @@ static std::string wrapperOf(const Kernel &kernel) {
          ";\n";
 }
 
-/// What `command` prints; whether it succeeded.
+/// The output of `command`; whether it succeeded.
 static bool runCommand(const std::string &command, std::string &output) {
   FILE *pipe = popen((command + " 2>&1").c_str(), "r");
   if (!pipe)

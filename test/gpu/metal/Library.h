@@ -25,8 +25,8 @@ struct Kernel {
 
 class Library {
 public:
-  /// A text that is asked for again is not compiled again. Null: `log` has what
-  /// the compiler says.
+  /// The same text is compiled only once. Null: `log` has the compiler's
+  /// errors.
   static std::shared_ptr<Library> compile(std::string_view text,
                                           std::string &log);
   ~Library();
@@ -35,7 +35,7 @@ public:
   const Kernel *find(const std::string &name) const;
 
   /// Runs all workgroups one after another, each in `sharedBytes` that begin as
-  /// numbers that are none. Empty, or what went wrong.
+  /// numbers that are none. Empty, or the error.
   std::string launch(const Kernel &kernel, uint32_t groups, uint32_t threads,
                      const void *closure, uint32_t sharedBytes, Order order);
 

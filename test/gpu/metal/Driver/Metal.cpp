@@ -100,7 +100,7 @@ struct Buffer : Object {
     close(file);
     if (host == MAP_FAILED || device == MAP_FAILED)
       misuse("no address range");
-    // What nobody has written is no number.
+    // Unwritten memory is NaN.
     memset(host, 0xff, bytes);
     allocated += bytes;
   }
@@ -170,7 +170,7 @@ struct Encoder : Object {
   Pipeline *pipeline = nullptr;
   std::vector<char> closure;
   uint64_t shared = 0;
-  std::vector<Buffer *> buffers; ///< the program's, who must not free them
+  std::vector<Buffer *> buffers; ///< the program's, which must not free them
 };
 
 struct Queue : Object {

@@ -1,7 +1,7 @@
 //===- Objects.h - As much of Objective-C as Metal's methods need ---------===//
 //
 // Objects count their owners. Methods are functions in a table, which
-// objc_msgSend jumps to; what is not in it ends the process.
+// objc_msgSend jumps to; a missing one ends the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ namespace hone::metal {
 
 struct Selector;
 
-/// What the programs under test have as metal::Id.
+/// The metal::Id of the programs under test.
 struct Object {
   explicit Object(const char *kind);
   virtual ~Object();
