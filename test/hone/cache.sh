@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cache.sh WORK: kills compilations at random moments, damages what was cached,
+# cache.sh WORK: kills compilations at random moments, damages cached programs,
 # and runs two at once. WORK has model/ and a.jsonl.
 set -euo pipefail
 cd "$1"

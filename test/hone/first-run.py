@@ -32,7 +32,7 @@ def tmux(*words, check=True):
 
 
 class Terminal:
-    """A shell in a terminal, and what stands on it."""
+    """A shell in a terminal, and the text on its screen."""
 
     def __init__(self):
         tmux("new-session", "-d", "-x", "100", "-y", "50", "-s", "hone", "-c", str(work),

@@ -1,7 +1,7 @@
 //===- EditExchange.cpp - test-edit-exchange ------------------------------===//
 //
-// One edit of one part's exchanges, chosen by seed among all that change what
-// the parts say to each other. The seam after separation must find each.
+// One edit of one part's exchanges, chosen by seed among all that change the
+// parts' messages. The seam after separation must find each.
 //
 //===----------------------------------------------------------------------===//
 

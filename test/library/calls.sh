@@ -14,7 +14,8 @@ printf '@import Hone;\n@import model;\nconst void *at = &hone_model; void *f = h
 clang-22 -fmodules -fmodules-cache-path="$work/modules" -Wno-incompatible-pointer-types \
   -fsyntax-only -I"$root/runtime/include" -I"$folder" "$work/module.m"
 echo "module maps parse"
-# No output, no signals, no end of the process in what is linked for a session.
+# No code that is linked for a session prints, handles signals or ends the
+# process.
 python3 "$example/train.py" "$folder/libmodel.so" "$folder/weights.hone.safetensors" "$work/data.txt" 3
 if command -v javac >/dev/null; then
   java=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/build.sh"
 model=$1 kills=$2 steps=20
 
-# What rests in a file changes no bit.
+# Values that rest in a file change no bit.
 build whole --set model="$model" --set train.activation_offloading=true --emit=library
 honec "$spec" --set model="$model" -o "$work/program" >/dev/null
 weights=$work/whole/model/weights.hone.safetensors

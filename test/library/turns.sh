@@ -32,7 +32,7 @@ clang-22 -DSHARED -I"$root/runtime/include" -o "$work/shared" "$here/turns.c"
 turns shared "$one" "$work/one/libone.so" hone_one -- "$two" "$work/two/libtwo.so" hone_two
 cmp "$work/archives.bits" "$work/shared.bits"
 
-# What is visible, and what is not.
+# Visible symbols and hidden ones.
 nm --defined-only --extern-only "$work/one/libone.a" | sed -n 's/.* [A-Z] //p' | sort >"$work/visible"
 echo "archive: $(tr '\n' ' ' <"$work/visible")"
 nm -D --defined-only "$work/one/libone.so" | sed 's/.* //; s/@.*//' | sort >"$work/visible"

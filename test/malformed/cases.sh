@@ -1,4 +1,4 @@
-# cases.sh - what the scripts of this folder share; sourced, not run
+# cases.sh - the common part of this folder's scripts; sourced, not run
 #
 # A case is one malformed input and what is expected of it:
 #
@@ -15,8 +15,9 @@ set -uo pipefail
 refused=0
 failed=0
 
-# What is in the folders that no failing command may change. A lock is empty
-# and may be there; a finished token cache may be, as it is of the data alone.
+# The contents of the folders that no failing command may change. A lock is
+# empty and may be there; a finished token cache may be, as it is of the data
+# alone.
 snapshot() {
   [ -e "$kept" ] || return 0
   find "$kept" ! -name lock ! -name '*.tokens' ! -path '*/data' \

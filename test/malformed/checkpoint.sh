@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # checkpoint.sh DIR: malformed checkpoints in --output.
 #
-# What is damaged was never saved whole: the run says so and goes on from the
-# checkpoint before. What is sound but of another run is refused.
+# A damaged checkpoint was never saved whole: the run says so and goes on from
+# the one before. A sound one of another run is refused.
 source "$(dirname "$0")/cases.sh"
 cd "$1" || exit 1
 kept=run
@@ -13,7 +13,7 @@ expected=$(sha256sum <whole/adapter_model.safetensors) || exit 1
 
 again() { rm -rf run && cp -r kept run; }
 # reseal: makes the manifest of the newest checkpoint agree with its files, as
-# someone would who edits them on purpose.
+# after a deliberate edit.
 reseal() {
   python3 - $newest <<'PY'
 import hashlib, json, os, sys

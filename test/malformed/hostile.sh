@@ -2,7 +2,7 @@
 # hostile.sh DIR SPEC: model folders that were made to take memory or time.
 #
 # Each is refused with at most 128 MiB more than a sound model takes and within
-# seconds, whatever it says of itself.
+# seconds, with any sizes that it claims.
 source "$(dirname "$0")/cases.sh"
 spec=$2
 cd "$1" || exit 1

@@ -45,7 +45,8 @@ again && tensors weights.bad "h['$name']['shape'] = [2**62, 2**62]"
 bad 'a shape that overflows' H0403 ": tensor \"$name\"" 'below 2\^61'
 again && tensors weights.bad 'b[h["hone.tokenizer"]["data_offsets"][0]] ^= 1'
 bad 'a tokenizer that is no table' H0505 ": tensor 'hone.tokenizer'" 'expected'
-# What no check of a header can see: one bit of the numbers, of the tokenizer.
+# Damage that no check of a header can see: one bit of the numbers, of the
+# tokenizer.
 again && flip weights.bad -5
 bad 'a bit of the last tensor' H0411 ': bytes 0 to [0-9]+' 'that honec wrote'
 again && flip weights.bad $(($(stat -c %s weights.bad) / 2))

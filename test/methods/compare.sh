@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# compare.sh MODEL DATA WORK: MODEL has six layers. A run that compares gradients with those of another
-# method says what they are to each other, and is otherwise the run it was.
+# compare.sh MODEL DATA WORK: MODEL has six layers. A run that compares
+# gradients with those of another method prints their relation, and is otherwise
+# the same run.
 set -euo pipefail
 here=$(dirname "$0")
 model=$1 data=$2 work=$3
@@ -26,9 +27,9 @@ drawn() { # drawn RUN: what its report shows of them
   python3 "$here/../report/Inputs/run_of.py" "$work/$1/report.html" compared
 }
 
-# The numbers, in float64: of a run along SGD's path, what an update was made of,
-# against the gradient at the parameters before, of that step's lines. Step 3 has
-# other directions, other layers and another line than step 1.
+# The numbers, in float64: of a run along SGD's path, the gradient of an update,
+# against the gradient at the parameters before, of that step's lines. Step 3
+# has other directions, other layers and another line than step 1.
 six_layers
 float64=("${six64[@]}")
 once=(--set train.selection_warmup=0)
@@ -68,7 +69,7 @@ path lcsb 7 --set train.selection=importance --set train.selection_warmup=3 \
   "${half[@]}"
 path lcsb "1 3" "${once[@]}" "${half[@]}"
 
-# The other way round, and two estimates: what the first step has of both.
+# The other way round, and two estimates: both in the first step.
 dump() { # dump NAME PROGRAM
   "$work/$2/train" --data "$work/line.jsonl" --adapter "$work/start" \
     --dump-gradients "$work/$1.safetensors" >"$work/out"
@@ -172,12 +173,12 @@ for names in "${pairs[@]}"; do
   done
   [[ $(wc -l <"$work/bits-1/compare.jsonl") == 5 ]]
   echo "$1 with $2: the run's bits, and the same comparison with 1, 2 and 3 threads"
-  # What is planned has room for both, whichever needs more.
+  # The plan has room for both, whichever needs more.
   bash "$here/../reliability/memory.sh" "$work/both/train" "$data" 0 --steps 12 \
     --gradient-accumulation-steps 2
 done
 
-# Where gradients are most of what is planned, that is what they take.
+# Where gradients are most of the plan, the run takes that much.
 compile both mezo backprop --set lora.r=512
 bash "$here/../reliability/memory.sh" "$work/both/train" "$data" 70 --steps 12
 
@@ -225,7 +226,7 @@ cmp <(drawn whole) <(drawn killed)
 echo "after kills: the same comparisons"
 python3 "$here/compared-report.py" "$work/whole/compare.jsonl" <(drawn whole)
 
-# What is not finite is said.
+# Non-finite numbers are reported.
 compile both mezo backprop
 "$work/both/train" --data "$data" --output "$work/diverged" --steps 9 \
   --perturbation-scale 1e8 --compare-every 1 >"$work/out" 2>&1 || true
@@ -239,7 +240,7 @@ if own.get("not_finite"):
 print("not finite:", own.get("not_finite", 0) > 0)
 PY
 
-# What cannot be.
+# Refusals.
 wrong() { # wrong TEXT METHOD REFERENCE HONEC-ARG...
   local text=$1
   shift

@@ -45,7 +45,7 @@ for estimate, replay in zip(*[iter(sys.argv[4:])] * 2):
     slope = dot(exact, z)
     errors.append(abs(c - slope) / abs(slope))
     print("relative error", errors[-1])
-# What is written down has 24 bits.
+# The log has 24 bits of a number.
 assert errors[0] < 1e-6, errors[0]
 assert len(errors) == 7
 for far, near in zip(errors[1:4], errors[2:4]):

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lcsb.sh MODEL DATA WORK: MODEL has six layers. A selection of all layers is the
 # plain run; every selection has the same bits for any threads and after kills;
-# what is not selected has no gradient and no memory; what cannot be is refused.
+# other layers have no gradient and no memory; impossible selections are
+# refused.
 set -euo pipefail
 here=$(dirname "$0")
 model=$1 data=$2 work=$3
@@ -122,7 +123,7 @@ print("a warm-up keeps no more inputs")'
 bash "$here/../reliability/memory.sh" "$work/backward/train" "$data" 0 \
   --max-grad-norm 0 --steps 9
 
-# What cannot be.
+# Refusals.
 refuses "H0203.*selection_groups: expected at most 6, .*found 7" \
   compile refused --set train.selection=cyclic --set train.selection_groups=7
 refuses "H0207.*expected mesp or planned" \

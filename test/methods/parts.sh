@@ -42,7 +42,8 @@ dump() { # dump NAME PROGRAM TRAIN-ARG...
     --dump-gradients "$work/$name.safetensors" "$@" >"$work/out"
 }
 
-# A start with B that is not zero, and what each method has for all layers there.
+# A start with B that is not zero, and each method's gradients for all layers
+# there.
 compile exact "${float64[@]}"
 "$work/exact/train" --data "$data" --output "$work/start" --steps 4 \
   --learning-rate 0.05 >"$work/out"
@@ -79,7 +80,7 @@ for last in 0 1 3 4; do
     $((last + 1)) mezo backprop)"
 done
 
-# What moves: parts have rates, optimizers and norms of their own.
+# Updates: parts have rates, optimizers and norms of their own.
 plain() { # plain NAME TRAIN-ARG...: a step of plain backprop
   local name=$1
   shift
@@ -132,7 +133,7 @@ assert all(abs(a - b) < 1e-4 * b for a, b in zip(slow, fast)), (slow, fast)
 print("reference target: losses of parts agree")
 PY
 
-# What cannot be.
+# Refusals.
 wrong() { # wrong TEXT HONEC-ARG...
   local text=$1
   shift
@@ -169,7 +170,7 @@ wrong "H0203.*parts.upper.direction_scales: expected layers from 3 up to 5" \
 wrong "H0203.*parts.lower.direction_scales: expected layers up to 2" \
   "${lower[@]}" --set parts.lower.method=fgd \
   --set parts.lower.direction_scales='[2-3=0.5]'
-# What stands in train is of all parts that read it.
+# Keys of train are for all parts that read them.
 wrong "H0203.*direction_scales: expected layers up to 2" "${lower[@]}" \
   --set parts.lower.method=fgd --set train.direction_scales='[1-4=0.5]'
 compile scaled "${lower[@]}" --set train.method=fgd \

@@ -13,7 +13,8 @@ same() { # same RUN RUN
   cmp "$work/$1/adapter_model.safetensors" "$work/$2/adapter_model.safetensors"
   cmp <(steps_of "$1") <(steps_of "$2")
 }
-# six_layers: what compiles six layers in a third of the time, as $six and $six64.
+# six_layers: settings that compile six layers in a third of the time, as $six
+# and $six64.
 six_layers() {
   local weights=(--set weights.path="$work/weights.safetensors")
   python3 "$here/six-layers.py" "$work/weights.safetensors"

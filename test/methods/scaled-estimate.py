@@ -23,7 +23,7 @@ for name, values in scaled.items():
         expected = scales[name] * slope * whole / c
         worst = max(worst, abs(found - expected))
 largest = max(abs(x) for values in scaled.values() for x in values)
-# What coefficients are written down in has 24 bits.
+# The log has 24 bits of a coefficient.
 assert worst < 1e-6 * largest, (worst, largest)
 assert all(not any(scaled[name]) for name in scaled if scales[name] == 0)
 print("a scaled direction is in the derivative and in the estimate")

@@ -1,9 +1,10 @@
-"""selected-updates.py KIND RATE FOLDER STEPS: checks that each of STEPS steps made
-FOLDER/K/adapter_model.safetensors, or model.safetensors, of that of K - 1 by AdamW,
-in double precision, on the layers that moved and on no other: with the gradient in
-FOLDER/K.safetensors, clipped to norm 1 over those layers, and moments and bias
-corrections of each layer's own updates. KIND badam: a layer that did not move in
-the step before begins with moments of zero. What is of no layer moves in every step.
+"""selected-updates.py KIND RATE FOLDER STEPS: checks that each of STEPS steps
+made FOLDER/K/adapter_model.safetensors, or model.safetensors, of that of K - 1
+by AdamW, in double precision, on the layers that moved and on no other: with
+the gradient in FOLDER/K.safetensors, clipped to norm 1 over those layers, and
+moments and bias corrections of each layer's own updates. KIND badam: a layer
+that did not move in the step before begins with moments of zero. Parameters of
+no layer move in every step.
 """
 
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # selections.sh MODEL DATA WORK: MODEL has six layers. Selections that are held
 # for some steps, depend on the steps before, or leave layers out of updates or
-# out of the forward: what each promises, the same bits for any threads and after
-# kills, on the reference target too.
+# out of the forward: the promises of each, with the same bits for any threads
+# and after kills, on the reference target too.
 set -euo pipefail
 here=$(dirname "$0")
 model=$1 data=$2 work=$3
@@ -45,8 +45,8 @@ run few-warm all --steps 8
 same run-plain few-warm
 echo "all layers: the plain run's bits"
 
-# The log says what was selected: after a warm-up the first selection is held as
-# long as the others. Of layers that train, which layers of the model they are.
+# The log has the selection: after a warm-up the first selection is held as long
+# as the others. Of layers that train, which layers of the model they are.
 compile held "${six[@]}" "${half[@]}" --set train.selection_period=3 \
   --set train.selection_warmup=4
 run held held --steps 10
@@ -62,7 +62,7 @@ run parts parts --steps 3
 python3 "$here/logged-selections.py" "$work"
 grep -o "note: train.selection is of the 3 layers.*" "$work/notes"
 
-# Each has the same bits for any threads; what remembers, after kills too.
+# Each has the same bits for any threads; those with a state, after kills too.
 compile freeze "${six[@]}" "${half[@]}" --set train.selection=freeze
 compile importance "${half[@]}" --set train.selection=importance \
   --set train.selection_warmup=2
@@ -82,7 +82,8 @@ for some in importance lisa badam; do
     "$work/$some/train" "$data" 3 --steps 200 --save-every 7)"
 done
 
-# Who moves, and how: the reference has the exact gradients before each step.
+# The moving layers, and their updates: the reference has the exact gradients
+# before each step.
 head -n 1 "$data" >"$work/one.jsonl"
 steps() { # steps PROGRAM KIND STEPS
   local program=$1 kind=$2 count=$3 folder=$work/$1-steps step
@@ -152,9 +153,9 @@ honec "$here/Inputs/lcsb.yaml" -o "$work/short" "${reference[@]}" \
 echo "in both parts: $(python3 "$here/lcsb-layers.py" "$work/both.safetensors" \
   "$work/short.safetensors")"
 
-# What is of no layer: its gradient is exact where that is said, and nothing runs
-# below the lowest selected layer but for it. So it is with layers that train
-# nothing.
+# Parameters of no layer: their gradient is exact where the spec says so, and
+# nothing else runs below the lowest selected layer. The same holds with layers
+# that train nothing.
 dump() { # dump NAME HONEC-ARG...: its gradient of the first batch
   local name=$1
   shift
@@ -194,7 +195,7 @@ compile fits --set train.selection_ratio=planned --set train.max_seq_length=128 
 echo "planned: $(bash "$here/../reliability/memory.sh" "$work/fits/train" "$data" 0 \
   --steps 5)"
 
-# What cannot be.
+# Refusals.
 for trained in none tables; do
   declare -n more=$trained
   refuses "H0207.*unselected: expected exact, since what makes the input" \

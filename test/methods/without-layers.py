@@ -1,5 +1,5 @@
-"""without-layers.py MODEL LAYER...: writes MODEL, an .mlir file, with no layers but
-these: each hands on what the one before it that is left returns.
+"""without-layers.py MODEL LAYER...: writes MODEL, an .mlir file, with no layers
+but these: each gets the result of the remaining one before it.
 """
 
 import re

@@ -1,9 +1,9 @@
 //===- AdjointIdentityTest.cpp - <u, J v> = <J' u, v> for every op --------===//
 //
-// J v is what the tangent that an op builds computes, J' u what its adjoint
-// computes, both compiled, in double. Neither a reference nor a step size is
-// involved, so the two must agree to rounding. The check is the one that
-// `honec --self-check` runs on a user's model.
+// J v is the result of an op's tangent, J' u of its adjoint, both compiled, in
+// double. Neither a reference nor a step size is involved, so the two must
+// agree to rounding. The check is the one that `honec --self-check` runs on a
+// user's model.
 //
 //===----------------------------------------------------------------------===//
 

@@ -61,9 +61,9 @@ EntryProgram hone::buildProgram(llvm::StringRef ir, const Target &target,
   return std::move(*built);
 }
 
-/// Whether the test that runs is of what has the same bits everywhere:
-/// products, element-wise kernels, and what is no sum. Other sums have an order
-/// of their own on a device, and what follows from them has other bits; so has
+/// Whether the running test is of kernels with the same bits everywhere:
+/// products, element-wise kernels, and those without sums. Other sums have an
+/// order of their own on a device, and their results have other bits; so has
 /// float64 where exp or log is part of it. An adapter's gradients are sums on
 /// matrix units where activations are bfloat16, for ranks with code for them.
 static bool promisesBits() {
@@ -155,7 +155,7 @@ std::vector<double> HoneProgram::read(llvm::StringRef region,
   if (!beside)
     return values;
   const std::vector<double> there = beside->read(region, count);
-  // What is no number has the bits that each machine gives it.
+  // The bits of a NaN are each machine's own.
   bool isSame = true;
   for (size_t i = 0; i < count; ++i)
     isSame &= memcmp(&values[i], &there[i], sizeof(double)) == 0 ||

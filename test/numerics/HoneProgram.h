@@ -14,8 +14,7 @@
 
 namespace hone {
 
-/// The target that programs are compiled for: what HONE_TARGET names, or
-/// "native".
+/// The target that programs are compiled for: HONE_TARGET, or "native".
 std::string targetUnderTest();
 
 /// Whether products of `element` are matrix units', which add in an order of

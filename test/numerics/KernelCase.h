@@ -44,7 +44,7 @@ reference::Matrix randomMatrix(int64_t rows, int64_t columns, unsigned seed,
 class KernelCase {
 public:
   struct Operand {
-    /// As in "?x32xT": T is the element type, C what it is computed in.
+    /// As in "?x32xT": T is the element type, C the type of the computation.
     std::string name, type;
   };
 
@@ -74,10 +74,10 @@ private:
   std::map<std::string, reference::Rows> rowInputs;
 };
 
-/// Expects the relative error in the Frobenius norm to be within what sums of
-/// `length` terms cost in this element type; with kMedium, within what rounding
-/// operands costs, which does not grow with their number; with bf16, within
-/// what rounding the result costs. NaN fails.
+/// Expects the relative error in the Frobenius norm to be within that of sums
+/// of `length` terms in this element type; with kMedium, within that of rounded
+/// operands, which does not grow with their number; with bf16, within that of a
+/// rounded result. NaN fails.
 void expectClose(const reference::Matrix &actual,
                  const reference::Matrix &expected, const std::string &element,
                  int64_t length, const std::string &what);

@@ -34,7 +34,7 @@ protected:
       {2, 2, 8, 99},
       // Query heads of a key head that are in parts, the last one smaller.
       {14, 2, 32, 0},
-      // What a GPU has in registers.
+      // The shapes that a GPU has in registers.
       {3, 1, 64, 0},
       {4, 2, 64, 13},
       {2, 1, 128, 0},

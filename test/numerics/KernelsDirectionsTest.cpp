@@ -70,7 +70,7 @@ protected:
   }
   static std::vector<double> coefficients() { return {0.75, -1.5, 0.125}; }
 
-  /// What each implementation has to make, to the bit.
+  /// The result of every implementation, to the bit.
   static std::vector<double> estimate() {
     std::vector<double> all;
     for (size_t tensor : {0, 1}) {

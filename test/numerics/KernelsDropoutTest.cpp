@@ -1,7 +1,7 @@
 //===- KernelsDropoutTest.cpp - Masks and noise against the reference -----===//
 //
-// What multiplies the input of an adapter, and what is added to embeddings, is
-// of RandomStream; the rest is the reference's. Widths are whole groups of 64
+// The factors of an adapter's input and the noise of embeddings are
+// RandomStream's; the rest is the reference's. Widths are whole groups of 64
 // columns, less than one, and more than a block of a sum.
 //
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,7 @@
 // Whether an element-wise op runs after a product or in a loop of its own is
 // decided by where values are in memory, which plans differ in. So both must
 // give the same bits. A product that the block returns too is stored, so that
-// what follows it has a loop. A GPU takes the longest product in parts.
+// the op after it has a loop. A GPU takes the longest product in parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,7 @@ static std::string moduleText(llvm::StringRef product, llvm::StringRef follower,
          ")\nhone.return %y : " + type + "\n}\n}\n";
 }
 
-/// With activations of bf16: what has rows.
+/// With activations of bf16: values with rows.
 static std::string inBFloat16(const std::string &ir) {
   static const std::regex rows("(\\?x[0-9]+x)f32");
   return std::regex_replace(ir, rows, "$1bf16");

@@ -19,7 +19,7 @@
 using namespace hone;
 using namespace hone::reference;
 
-/// How sequences are cut; 0: what is left.
+/// How sequences are cut; 0: the rest.
 static const std::vector<std::vector<int64_t>> pieces = {
     {0}, {1, 0}, {5, 1, 1, 33, 0}, {32, 32, 0}, {31, 2, 7, 7, 0}};
 
@@ -157,8 +157,8 @@ TEST_P(KernelsGenerationTest, CachedAttentionIsAttentionHoweverCut) {
 
 static constexpr int64_t kVocabulary = 23, kHidden = 24, kPositions = 40;
 
-/// Embedding and two layers; what `head` makes of the last hidden state is
-/// returned as `result`.
+/// Embedding and two layers; `head` of the last hidden state is returned as
+/// `result`.
 static std::string modelText(const std::string &head,
                              const std::string &result) {
   std::string text = R"(

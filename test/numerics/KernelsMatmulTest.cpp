@@ -223,7 +223,8 @@ TEST_P(KernelsMatmulTest, LoraInnerAdjoint) {
   }
 }
 
-// What both adjoints read may be made once for both: every bit is the same.
+// A common operand of both adjoints may be computed once for both: every bit is
+// the same.
 TEST_P(KernelsMatmulTest, LoraAdjointsThatAreGivenUHaveTheBitsOfTheirOwn) {
   constexpr int64_t in = 72, out = 200, rank = 8;
   const std::vector<KernelCase::Operand> own = {{"dy", "?x200xT"},

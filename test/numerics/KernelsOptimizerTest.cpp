@@ -1,9 +1,9 @@
 //===- KernelsOptimizerTest.cpp - 200 steps of each optimizer -------------===//
 //
-// Beside the published formulas in double precision, here and in NumPy: of the
-// same gradients golden/optimizers.safetensors has what they end with. What is
-// kept between steps is compared too: a code that differs is one that a resumed
-// run would go on from.
+// Beside the published formulas in double precision, here and in NumPy:
+// golden/optimizers.safetensors has the results for the same gradients. The
+// state between steps is compared too, since a resumed run goes on from its
+// codes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ protected:
     return ir;
   }
 
-  /// What a step is given.
+  /// The input of a step.
   void give(HoneProgram &program, const Matrix &gradient,
             const std::vector<double> &numbers) {
     for (size_t i = 0; i < numbers.size(); ++i)
@@ -114,7 +114,7 @@ protected:
     return gradient;
   }
 
-  /// What NumPy ended with; of all elements every seventh.
+  /// NumPy's results; of all elements every seventh.
   static std::vector<double> golden(const std::string &name) {
     const char *folder = std::getenv("HONE_GOLDEN");
     rt::Result<rt::SafetensorsFile> file = rt::SafetensorsFile::open(
@@ -323,8 +323,8 @@ TEST_P(KernelsOptimizerTest, AdamwCoded) {
       codes += got.values.size();
     }
   }
-  // Half way between two codes float32 may be on the other side; what such an
-  // element does is then another, by a code's distance.
+  // Half way between two codes float32 may be on the other side; such an
+  // element then differs by a code's distance.
   const bool isExact = element() == "f64";
   RecordProperty("codes_that_differ", static_cast<int>(others));
   EXPECT_LE(double(others), isExact ? 0 : 1e-3 * double(codes));
@@ -469,9 +469,9 @@ lossAfter(int64_t length,
   return loss;
 }
 
-// In 256 equal steps the second moment of what is small beside its block's
-// largest becomes zero, and the next step divides by epsilon. That code alone
-// differs from the op's.
+// In 256 equal steps the second moment of an element that is small beside its
+// block's largest becomes zero, and the next step divides by epsilon. That code
+// alone differs from the op's.
 TEST_P(KernelsOptimizerTest, ALinearSecondMomentDiverges) {
   const double before =
       lossAfter(length, [](Matrix &, const Matrix &, const AdamwRates &) {});

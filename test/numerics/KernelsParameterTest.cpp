@@ -199,7 +199,7 @@ TEST_P(KernelsParameterTest, LinearCrossEntropyTangentAlongTheHead) {
         want += linearCrossEntropyTangent(tx, x, w, targets);
         size += std::abs(linearCrossEntropyTangent(tx, x, w, targets));
       }
-      // Terms cancel: the tangent is measured by what it is the sum of.
+      // Terms cancel: the tangent's error is relative to its terms.
       double got = kernel.run(rows)[0](0, 0);
       expectClose(Matrix(1, 1, got - want + size), Matrix(1, 1, size),
                   element(), 2048, "linear_cross_entropy_tangent");

@@ -1,7 +1,7 @@
 //===- KernelsPerturbedTest.cpp - Parameters along random directions ------===//
 //
-// What reads theta + scale z must compute the bits that the same op computes
-// from parameters that were moved beforehand, by the numbers of RandomStream.
+// An op that reads theta + scale z must have the bits of the same op with
+// parameters that were moved beforehand, by the numbers of RandomStream.
 //
 //===----------------------------------------------------------------------===//
 

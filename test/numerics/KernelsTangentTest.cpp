@@ -1,7 +1,7 @@
 //===- KernelsTangentTest.cpp - Tangents against the reference ------------===//
 //
 // Each tangent with all of its directions, with each alone, and with and
-// without what the forward pass may have kept.
+// without values that the forward pass may have kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -274,7 +274,7 @@ TEST_P(KernelsTangentTest, LinearCrossEntropy) {
       kernel.set("x", x);
       kernel.set("tx", tx);
       kernel.set("t", targets);
-      // Rows cancel: the tangent is measured by what it is the sum of.
+      // Rows cancel: the tangent's error is relative to its terms.
       double got = kernel.run(rows)[0](0, 0);
       double want = 0, size = 0;
       for (int64_t i = 0; i < rows; ++i) {

@@ -312,8 +312,8 @@ private:
 } // namespace
 
 // Each result is the neighbour that its tensor's stream selects at its place in
-// the tensor: whatever the threads, wherever the tensor is, and whether layers
-// are updated one by one or not.
+// the tensor: for any number of threads, at any place of the tensor, and with
+// layers updated one by one or not.
 TEST(KernelsRoundedUpdateTest, RoundsAsTheReference) {
   constexpr size_t length = RoundedStep::layerElements;
   std::vector<double> theta(length), gradient(length);
@@ -359,7 +359,7 @@ TEST(KernelsRoundedUpdateTest, IsUnbiased) {
   EXPECT_NEAR(sum / static_cast<double>(theta.size()), change, 4 * deviation);
 }
 
-// What diverged must be seen: neither NaN nor infinity becomes a number.
+// Divergence must be seen: neither NaN nor infinity becomes a number.
 TEST(KernelsRoundedUpdateTest, KeepsWhatIsNotFinite) {
   std::vector<double> theta(RoundedStep::layerElements, 1.0);
   std::vector<double> gradient(RoundedStep::layerElements, -HUGE_VAL);
@@ -423,7 +423,7 @@ TEST_P(KernelsSquaresTest, SumsEachParameterByItself) {
       EXPECT_EQ(got, bits);
     bits = got;
   }
-  // What a check of a schedule stops at.
+  // A number that stops a schedule's check.
   gradient[150 * 131 + 3] = std::numeric_limits<double>::infinity();
   program.write(GetParam().vector, gradient);
   program.run(1, 2);

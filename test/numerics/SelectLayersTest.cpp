@@ -217,8 +217,8 @@ TEST(SelectLayers, OthersLetTheCotangentThrough) {
   }
 }
 
-// Whatever is selected has the plain gradient, though the backward ends at the
-// lowest of it.
+// Any selected layer has the plain gradient, though the backward ends at the
+// lowest one.
 TEST(SelectLayers, ExactCotangentsEndWhereNothingReadsThem) {
   Outcome plain = Gradient(std::vector<bool>(kLayers, false))();
   Gradient selected(int64_t(0));

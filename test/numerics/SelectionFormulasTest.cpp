@@ -1,7 +1,7 @@
 //===- SelectionFormulasTest.cpp - The compiled formulas of selections ----===//
 //
 // Against test/reference/ScalarFormulas.h and the runtime's random streams, to
-// the bit, and against what each selection promises.
+// the bit, and against the promises of each selection.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ public:
     run(numbers, before);
     return program.readIntegers("result.0", layers);
   }
-  /// Runs it on what is given for each operand; the result has `count` numbers.
+  /// Runs it on the given operands; the result has `count` numbers.
   std::vector<double> reals(const std::vector<std::vector<double>> &given,
                             size_t count) {
     writeAll(given);
@@ -301,7 +301,8 @@ TEST(SelectionFormulas, ExponentialOfNegativeNumbers) {
     EXPECT_NEAR(exponential.number({x}) / std::exp(x), 1, 1e-15) << x;
 }
 
-/// What select_importance says it does, with the mathematics library's exp.
+/// The documented formula of select_importance, with the mathematics library's
+/// exp.
 static Selection selectByImportance(const std::vector<double> &importance,
                                     int64_t wanted, double temperature,
                                     const rt::RandomStream &random) {

@@ -1,9 +1,9 @@
 //===- CaseFile.h - Launches, and the bytes that they must leave ----------===//
 //
 // A case is a file of launches: their text and closures, the bytes that each
-// reads and that were not there yet, and all bytes that it leaves. A device
-// that runs them one after another must leave the same. A case names memory by
-// allocation and offset, so it can be run where addresses are others.
+// reads for the first time, and all bytes that it leaves. A device that runs
+// them one after another must leave the same. A case names memory by allocation
+// and offset, so it can be run where addresses are others.
 //
 //   "hone case 2\n", then records, each a letter and what belongs to it, in the
 //   machine's byte order (little endian):
@@ -15,8 +15,8 @@
 //      u32 parameters, each: u32 bytes, u32 id, value
 //      kNoAllocation as id: the value is plain; else it is an offset of u64
 //   E  as W: what the last launch has left there
-//   N  from here on launches leave what is near, not the same bits, so there is
-//      no E: kernels have matrix units, whose sums PTX leaves open
+//   N  from here on launches leave near numbers, not the same bits, so there
+//      is no E: kernels have matrix units, whose sums PTX leaves open
 //   T  u32 id, u64 offset, u8 bytes, u64 count, each: f64 value, f64 most
 //      numbers that the last launch must have left there, of float32 (4 bytes)
 //      or bfloat16 (2), and how far they may be off

@@ -1,8 +1,9 @@
 //===- Decoder.h - A statement of PTX becomes an instruction --------------===//
 //
 // Instructions are rows of one table (Instructions/), by opcode: the widths of
-// their operands and what executes them. Those whose operands are more than
-// places (memory, moves of vectors, matrices, control) have a decoder.
+// their operands and the functions that execute them. Those whose operands are
+// more than places (memory, moves of vectors, matrices, control) have a
+// decoder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ struct Operand {
   enum Kind { Name, Integer, Float, Vector, Address, Sink } kind = Sink;
   std::string_view
       name;             ///< a register, a variable, a label; of an address, too
-  uint64_t bits = 0;    ///< of a number; of an address, what is added
+  uint64_t bits = 0;    ///< of a number; of an address, the offset
   unsigned width = 0;   ///< bytes of a Float
   bool negated = false; ///< `!%p`
   std::string_view also;      ///< the predicate of `%r|%p`
@@ -41,7 +42,7 @@ struct Variable {
   uint64_t bytes = 0;
 };
 
-/// What the decoders need of the kernel that is being read.
+/// The current kernel's data for the decoders.
 class KernelBuilder {
 public:
   KernelBuilder(Module &module, Kernel &kernel)

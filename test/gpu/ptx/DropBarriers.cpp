@@ -4,7 +4,7 @@
 //
 // Runs the launches of a recorded case (CaseFile.h), and the first of each
 // kernel again without each of its barriers, one by one. A bit that is another
-// then, and no fault, is a hole in what the machine finds: exit code 1. A
+// then, and no fault, is a fault that the machine misses: exit code 1. A
 // barrier without which neither happens is redundant, or stands where this
 // launch did not need it; those are counted. With SKIP and EVERY, of the
 // kernels each EVERYth from the SKIPth on.
@@ -23,7 +23,7 @@ using namespace hone::ptx;
 
 namespace {
 
-/// What a launch record says.
+/// The contents of a launch record.
 struct Recorded {
   const Module *module = nullptr;
   const Kernel *kernel = nullptr;
@@ -198,7 +198,7 @@ bool Audit::run(std::string_view file) {
       break;
     }
     case 'W':
-    case 'E': // what the launch has left already
+    case 'E': // left by the launch already
       store(records);
       break;
     case 'N': // the machine's own bits are always the same

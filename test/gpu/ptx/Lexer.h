@@ -21,8 +21,8 @@ struct Token {
   }
 };
 
-/// All tokens, an End last. Comments are left out. False: `error` says what is
-/// wrong, and in which line.
+/// All tokens, an End last. Comments are left out. False: `error` has the
+/// problem and its line.
 bool tokenize(std::string_view text, std::vector<Token> &tokens,
               std::string &error);
 

@@ -1,9 +1,9 @@
 //===- Machine.h - Executes PTX and judges it -----------------------------===//
 //
 // A launch runs workgroup after workgroup and, between two barriers, warp after
-// warp, in an order that the options give. What is wrong is a fault, with
-// kernel and line; a race is found in every order, because what is compared is
-// whether a barrier stands between two accesses, never which came first.
+// warp, in an order that the options give. An error is a fault, with kernel and
+// line. A race is found in every order: the machine checks for a barrier
+// between two accesses, never which came first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ struct Fault {
   enum Kind {
     Race,             ///< of two threads of a workgroup
     RaceOfWorkgroups, ///< of two workgroups of a launch
-    Unwritten,        ///< a read of what nobody wrote
+    Unwritten,        ///< a read of unwritten memory
     OutOfBounds,
     Misaligned,
     DivergentBarrier,
     DivergentWarp, ///< lanes that an instruction needs do not take part
-    NonCoherent,   ///< ld.global.nc of what this launch writes
+    NonCoherent,   ///< ld.global.nc of bytes that this launch writes
     Stuck,
     Trap,
   } kind = Race;
@@ -59,7 +59,7 @@ struct Options {
   bool isRecorded = true;
 };
 
-/// What a kernel did, in all launches.
+/// A kernel's counts, over all launches.
 struct KernelCounts {
   uint64_t launches = 0, workgroups = 0;
   uint64_t sharedBytes = 0; ///< of a workgroup, at most
@@ -93,7 +93,7 @@ public:
   /// Null: the system refuses the address ranges.
   static std::unique_ptr<Machine> create(const Options &options);
 
-  /// Null: `error` has the line and what is wrong there.
+  /// Null: `error` has the line and the problem there.
   const Module *load(std::string_view text, std::string &error);
   void unload(const Module *module);
 
@@ -116,10 +116,10 @@ public:
   counts() const {
     return kernelCounts;
   }
-  /// What was counted, as text; and with it what was found.
+  /// The counts as text; and the faults with them.
   std::string report() const;
 
-  /// For the recording of what has run, if there is one: numbers of 2 or 4
+  /// For the recording of the launches, if there is one: numbers of 2 or 4
   /// bytes from `address` on, by a reference.
   void expect(uint64_t address, uint8_t bytes,
               const std::vector<Near> &numbers);

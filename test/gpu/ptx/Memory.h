@@ -2,7 +2,7 @@
 //
 // Addresses are those of a range in which nothing is mapped, so that a host
 // that uses one as a pointer ends there. Between allocations is at least one
-// unused line: what is one byte beyond an end belongs to nobody.
+// unused line: the byte beyond an end belongs to no allocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ class Memory {
 public:
   ~Memory();
 
-  /// `capacity`: what allocations may have together. False: the system refuses
-  /// the address range.
+  /// `capacity`: the most bytes of all allocations together. False: the system
+  /// refuses the address range.
   bool create(uint64_t capacity);
 
   /// 0: no room.
@@ -50,7 +50,7 @@ public:
   uint64_t capacity() const { return limit; }
   uint64_t used() const { return taken; }
   uint64_t peak() const { return most; }
-  /// Grows when an allocation goes: what was looked up before is stale.
+  /// Grows when an allocation goes: earlier look-ups are stale.
   uint64_t generation() const { return changes; }
 
 private:

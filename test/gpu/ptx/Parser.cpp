@@ -115,7 +115,7 @@ bool Parser::number(uint64_t &value) {
 
 bool Parser::parse() {
   module.locations.push_back("");
-  // Names of files may follow what refers to them.
+  // Names of files may follow the references to them.
   for (size_t i = 0; i + 2 < tokens.size(); ++i)
     if (tokens[i].is(".file") && tokens[i + 2].kind == Token::String)
       files[std::string(tokens[i + 1].text)] = std::string(tokens[i + 2].text);
@@ -368,7 +368,7 @@ bool Parser::parseRegisters(KernelBuilder &builder) {
   do {
     const Token &name = take();
     uint64_t count = 0;
-    // Registers of 8 bits do not exist; who declares one gets 16.
+    // Registers of 8 bits do not exist; a declared one has 16.
     const unsigned bytes = width == 1 ? 2 : width;
     if (accept("<")) {
       if (!number(count) || !expect(">"))

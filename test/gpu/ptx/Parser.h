@@ -14,7 +14,7 @@ namespace hone::ptx {
 using PlaceGlobal = std::function<uint64_t(uint64_t bytes, uint64_t alignment,
                                            const std::vector<char> &initial)>;
 
-/// False: `error` says what is wrong, by line.
+/// False: `error` has the problem and its line.
 bool parse(std::string_view text, const PlaceGlobal &placeGlobal,
            Module &module, std::string &error);
 

@@ -34,7 +34,7 @@ constexpr uint64_t kSharedWindow = 0x5a00'0000'0000'0000;
 constexpr uint64_t kLocalWindow = 0x5b00'0000'0000'0000;
 constexpr uint64_t kWindowBytes = 1ull << 32;
 
-/// What the warp's loop does itself; all else is Data.
+/// The instructions of the warp's loop itself; all others are Data.
 enum class Kind : uint8_t { Data, Branch, Exit, Barrier };
 
 struct Instruction {
@@ -100,7 +100,7 @@ struct Kernel {
   std::vector<uint32_t> more; ///< places, see KernelBuilder::keep
   std::vector<std::pair<Special, uint32_t>> specials; ///< and their places
   uint32_t registerBytes = 0;
-  uint32_t sharedBytes = 0; ///< without what a launch adds
+  uint32_t sharedBytes = 0; ///< without a launch's own
   uint32_t localBytes = 0;
   std::array<uint32_t, 3> maxThreads = {}; ///< .maxntid; 0: any
   bool requiresThreads = false;            ///< .reqntid

@@ -27,7 +27,7 @@ std::unique_ptr<Recorder> Recorder::fromEnvironment() {
 Recorder::~Recorder() { fclose(file); }
 
 void Recorder::begin(Memory &memory, const std::deque<Module> &loaded) {
-  // What a text declares is no allocation of the host's.
+  // A variable of a text is no allocation of the host's.
   std::set<uint64_t> declared;
   for (const Module &module : loaded)
     declared.insert(module.allocations.begin(), module.allocations.end());
@@ -76,7 +76,7 @@ void Recorder::know(Known &region, uint64_t offset, uint64_t bytes,
   std::fill_n(region.isThere.begin() + int64_t(offset), bytes, true);
 }
 
-/// Whether PTX leaves the bits of what the kernel computes open.
+/// Whether PTX leaves the bits of the kernel's results open.
 static bool hasMatrixUnits(const Launch &launch) {
   return std::any_of(launch.kernel->code.begin(), launch.kernel->code.end(),
                      [&](const Instruction &each) {
@@ -193,7 +193,7 @@ void Recorder::expect(const Memory &memory, uint64_t address, uint8_t bytes,
     return;
   const std::vector<bool> &isThere = known->second.isThere;
   const uint64_t start = address - region->start;
-  // A device has what a launch has read or written, and nothing else.
+  // A device has the bytes that launches have read or written, and no others.
   auto isKnown = [&](uint64_t i) { return isThere[start + i * bytes]; };
   auto isNoGap = [](uint64_t) { return false; };
   forRuns(numbers.size(), isKnown, isNoGap,

@@ -24,8 +24,8 @@ public:
   void begin(Memory &memory, const std::deque<Module> &modules);
   /// The launch that has begun ended without a fault.
   void end(Memory &memory, const Launch &launch);
-  /// What all launches must have left at `address`, in numbers of 2 or 4 bytes;
-  /// of those that none has read or written nothing is known.
+  /// The expected contents at `address` after all launches, in numbers of 2 or
+  /// 4 bytes; of those that none has read or written nothing is known.
   void expect(const Memory &memory, uint64_t address, uint8_t bytes,
               const std::vector<Near> &numbers);
 
@@ -34,7 +34,7 @@ private:
     uint32_t id;
     uint64_t bytes;
     std::vector<char> before;   ///< the launch
-    std::vector<char> replayed; ///< what a device has there
+    std::vector<char> replayed; ///< the device's bytes there
     std::vector<bool> isThere;  ///< by byte of `replayed`
   };
 

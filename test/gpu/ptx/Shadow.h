@@ -3,9 +3,9 @@
 // Time is a number that grows with each workgroup, each barrier of one and each
 // synchronization of a warp. What was accessed before the launch's first time
 // is done; before the workgroup's, it is another workgroup's, in no order with
-// this one; before the barrier's, it is ordered; what is left is a race, but
-// for a warp's own lanes before its last synchronization. Whatever order warps
-// and workgroups run in, the same pairs are found.
+// this one; before the barrier's, it is ordered; any other is a race, but for a
+// warp's own lanes before its last synchronization. Whatever order warps and
+// workgroups run in, the same pairs are found.
 //
 // A cell stands for 4 bytes. Where lanes access less, its bytes get cells of
 // their own.
@@ -18,7 +18,7 @@
 
 namespace hone::ptx {
 
-/// Who accesses, and which times divide what was before.
+/// The accessing lane, and the times that divide earlier accesses.
 struct Actor {
   uint32_t now;    ///< of the lane's warp: since it last synchronized
   uint32_t epoch;  ///< since the workgroup's last barrier
@@ -59,7 +59,7 @@ public:
   struct Touched {
     bool read = false, written = false;
   };
-  /// What has happened to the byte since.
+  /// The accesses to the byte since then.
   Touched touched(uint64_t at, uint32_t time) const;
 
   void setWritten(uint64_t at, uint64_t bytes, bool written);

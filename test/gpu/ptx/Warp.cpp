@@ -270,7 +270,7 @@ void Warp::fault(Fault::Kind kind, const Instruction &instruction,
                              std::to_string(group.place[2])
                        : "") +
                   " at `" + text + "`: " + what;
-  // What the message names of another place tells faults of one line apart.
+  // The other place in the message tells faults of one line apart.
   const size_t other = what.rfind("line ");
   group.machine.add(std::move(fault),
                     other == std::string::npos
@@ -450,7 +450,7 @@ void Warp::accessLanes(const Instruction &instruction, uint32_t mask,
   uint64_t at[kLanes];
   eachLane(mask,
            [&](unsigned lane) { at[lane] = address(instruction, 0, lane); });
-  // What most lanes access is in one allocation: the first lane's.
+  // Most lanes access one allocation: the first lane's.
   uint64_t start = 0, size = 0, offset = 0;
   char *data = nullptr;
   Shadow *shadow = nullptr; // null: nobody else can interfere
@@ -506,7 +506,7 @@ void Warp::accessLanes(const Instruction &instruction, uint32_t mask,
                                   : shadow->read(offset + place, bytes, who);
     if (conflict.kind == Conflict::None)
       continue;
-    // Of those who read, one that is not the writer itself.
+    // One of the readers, but not the writer itself.
     unsigned teller = lane;
     while (who.several && conflict.kind == Conflict::Threads &&
            (index * kLanes + teller == conflict.thread ||

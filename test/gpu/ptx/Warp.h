@@ -39,8 +39,8 @@ public:
   }
   uint32_t &predicate(uint32_t place) { return *lanes<uint32_t>(place); }
 
-  /// Where the machine has what a lane reads or writes, `bytes` in all, null
-  /// after a fault. `byWarp`: all lanes get it.
+  /// The machine's own memory for a lane's access of `bytes`; null after a
+  /// fault. `byWarp`: all lanes get it.
   const char *read(const Instruction &instruction, Space space,
                    uint64_t address, unsigned bytes, unsigned lane,
                    bool byWarp = false);
@@ -67,7 +67,7 @@ public:
   /// Whether `members` are the lanes in `mask`; else a fault.
   bool takesPart(const Instruction &instruction, uint32_t members,
                  uint32_t mask);
-  /// Lanes may rely on what others of this warp wrote before.
+  /// Lanes may rely on earlier writes of others of this warp.
   void synchronize();
 
   // Copies in flight: see Instructions/Copy.cpp.

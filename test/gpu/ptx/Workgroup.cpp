@@ -108,8 +108,8 @@ bool Workgroup::run(std::array<uint32_t, 3> at) {
       if (instructionsLeft == 0)
         return false;
     }
-    // What was accessed in this epoch says whether the barrier before it was
-    // needed: see Actor.
+    // The accesses of this epoch show whether the barrier before it was needed:
+    // see Actor.
     if (needed == epoch && lastBarrier != kNone)
       launch.counts->needed[lastBarrier] = true;
     if (ended == warps.size())

@@ -14,7 +14,7 @@ public:
   /// Runs the workgroup at `place` to its end. False: it could not go on.
   bool run(std::array<uint32_t, 3> place);
 
-  /// Whether each warp has fenced what it wrote before the last barrier.
+  /// Whether each warp has fenced its writes before the last barrier.
   bool isFenced() const;
 
   Machine &machine;

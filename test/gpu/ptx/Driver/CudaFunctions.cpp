@@ -1,7 +1,7 @@
 //===- CudaFunctions.cpp - libcuda.so.1, made of the machine --------------===//
 //
-// What device/CudaApi.h declares, with the symbols of NVIDIA's driver. Handles
-// are pointers of ours, each to what it stands for.
+// The functions of device/CudaApi.h, with the symbols of NVIDIA's driver.
+// Handles are pointers of ours to the objects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -292,7 +292,7 @@ EXPORT cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes,
   HONE_ENTER_DEVICE
   if (!isHeld(driver, to, bytes))
     return kInvalidValue;
-  // What is not pinned has been read when this returns.
+  // Memory that is not pinned has been read when this returns.
   if (driver.isPinned(from)) {
     driver.enqueue(
         [&driver, to, from, bytes] { store(driver, to, from, bytes); });
@@ -318,7 +318,7 @@ EXPORT cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *) {
   HONE_ENTER_DEVICE
   if (!isHeld(driver, to, bytes) || !isHeld(driver, from, bytes))
     return kInvalidValue;
-  // What the driver does where both overlap is not said.
+  // The driver's documentation leaves overlapping ranges open.
   if (to < from + bytes && from < to + bytes && bytes)
     return kInvalidValue;
   driver.enqueue([&driver, to, from, bytes] {
@@ -500,7 +500,7 @@ EXPORT cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
 // Graphs
 //===----------------------------------------------------------------------===//
 
-/// Copies what a node is launched with; false: a kernel cannot be launched so.
+/// Copies a node's launch parameters; false: a kernel cannot be launched so.
 static bool describe(GraphNode &node, const KernelNode &given) {
   if (!given.function || given.extra || given.gridX == 0 || given.gridY == 0 ||
       given.gridZ == 0 ||
@@ -538,7 +538,7 @@ EXPORT cuGraphAddKernelNode(GraphNode **node, Graph *graph,
   GraphNode added;
   if (!describe(added, *description))
     return kInvalidValue;
-  // What does not wait for the node before it may run beside it, and this
+  // A node that does not wait for the one before may run beside it, and this
   // machine runs one after another: it would not see the race.
   const bool isNext = graph->nodes.empty()
                           ? count == 0

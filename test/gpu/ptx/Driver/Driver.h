@@ -1,7 +1,7 @@
 //===- Driver.h - The device of this libcuda.so.1 -------------------------===//
 //
-// What is asked for asynchronously waits in a queue until somebody waits for
-// it: a program that uses a buffer again too early is given away.
+// Asynchronous calls wait in a queue until the program waits for them: this
+// reveals a program that uses a buffer again too early.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ public:
   Machine *machine();
   Memory &memory() { return machine()->memory(); }
 
-  /// What a context keeps of the memory, in place of what it kept before.
-  /// False: there is not so much.
+  /// The memory that a context keeps, in place of the earlier amount. False:
+  /// there is not so much.
   bool reserve(uint64_t bytes);
   uint64_t freeBytes();
   cuda::Code allocate(cuda::Address &address, uint64_t bytes);
@@ -73,7 +73,8 @@ private:
   uint64_t reserved = 0;                     ///< kept by the context
   /// Calls that found something queued: queries of events, since the runtime
   /// waits by repeating them; synchronizations; copies to memory that is not
-  /// pinned; and what frees or destroys, which a run does at its end alone.
+  /// pinned; and calls that free or destroy, which a run makes at its end
+  /// alone.
   uint64_t hostWaits = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace hone::ptx {
 
 static constexpr char kPrefix[] = "HONE_PTX_";
-/// Whatever else begins so is a mistake, which would test nothing.
+/// Any other name that begins so is a mistake, which would test nothing.
 static constexpr const char *kNames[] = {
     "ORDER",          "SEED",           "LANES",        "MEMORY",
     "DEVICES",        "CAPABILITY",     "VERSION",      "REPORT",

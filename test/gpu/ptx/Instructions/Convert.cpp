@@ -1,7 +1,7 @@
 //===- Convert.cpp - cvt and cvta -----------------------------------------===//
 //
 // A register may be wider than the type that is read or written: the low bits
-// are meant, and what is above them is the sign or zero.
+// are meant, and those above are the sign or zero.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,7 +29,8 @@ uint64_t targetOf(Warp &warp, const Instruction &instruction, unsigned lane) {
          uint64_t(int64_t(int32_t(instruction.immediate)));
 }
 
-/// Reads what there is of the source: part(at, from, bytes). False: a fault.
+/// Reads the existing part of the source: part(at, from, bytes). False: a
+/// fault.
 template <typename Part>
 bool readSource(Warp &warp, const Warp::Copy &copy, Part part) {
   for (unsigned i = 0; i < copy.sourceBytes;) {
@@ -51,8 +52,8 @@ uint64_t sourceOf(Warp &warp, const Instruction &instruction, unsigned lane) {
          uint64_t(instruction.immediate >> 32);
 }
 
-/// A cache is asked once for what goes from one of its lines into one line of
-/// shared memory.
+/// A cache gets one request for all bytes from one of its lines into one line
+/// of shared memory.
 void countLines(Warp &warp, const Instruction &instruction, uint32_t mask) {
   constexpr uint64_t kLine = 128;
   Workgroup &group = warp.workgroup();

@@ -116,7 +116,7 @@ struct SubOfBFloat16 {
 };
 struct MulOfBFloat16 {
   template <typename T> static T of(T a, T b) {
-    return fmaOfBFloat16(a, b, kMinus); // what is -0 stays so
+    return fmaOfBFloat16(a, b, kMinus); // -0 stays -0
   }
 };
 

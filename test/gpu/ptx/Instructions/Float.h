@@ -14,8 +14,8 @@ template <typename To, typename From> inline To bitsAs(From from) {
   return to;
 }
 
-/// What arithmetic gives for a number that is none: f32 has one, and f64 keeps
-/// its own. By integers: a compiler may give any bits for a float that is none.
+/// The NaN of arithmetic: f32 has one, and f64 keeps its own. By integers: a
+/// compiler may give a NaN any bits.
 inline float canonical(float value) {
   const uint32_t bits = bitsAs<uint32_t>(value);
   return bitsAs<float>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : bits);

@@ -3,10 +3,10 @@
 // Four warps multiply matrices that are in shared memory; each has 16 of 64
 // rows of the result. PTX leaves open when the unit reads and writes: here it
 // does so when the warp waits for it, which is as late as can be. A program
-// that uses sums before that has old ones, and who overwrites memory is in a
-// race.
+// that uses sums before that has old ones, and one that overwrites memory is in
+// a race.
 //
-// The unit sees what threads have written to shared memory only after their
+// The unit sees a thread's writes to shared memory only after its
 // fence.proxy.async, and other threads' only if a barrier follows. The last is
 // a race like all others. For the first a warp remembers whether it has come
 // past a barrier with something unfenced.

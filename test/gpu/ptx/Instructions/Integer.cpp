@@ -1,6 +1,6 @@
 //===- Integer.cpp - Integer arithmetic -----------------------------------===//
 //
-// Overflow wraps. What PTX leaves open, division by zero, gives all ones, as
+// Overflow wraps. Division by zero, which PTX leaves open, gives all ones, as
 // devices do.
 //
 //===----------------------------------------------------------------------===//

@@ -93,8 +93,8 @@ TEST(CudaDevice, ObserversAreToldOfEachKernel) {
   checkObservers<CudaDevice>(kModule);
 }
 
-/// Steps of six launches, of which one has another argument each time, and what
-/// else `between` launches. The sum of all is checked.
+/// Steps of six launches, of which one has another argument each time, and the
+/// launches of `between`. The sum of all is checked.
 static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
                      uint64_t changed, const char *said) {
   auto opened = CudaDevice::open(kModule, 0, kArena);
@@ -112,7 +112,7 @@ static void runSteps(unsigned steps, unsigned between, uint64_t graphs,
     closure.by = by;
     sum += by;
     device.launch(0, &closure, kCount / 32);
-    // What no field says may be anything.
+    // Bytes between fields may be anything.
     closure.unused += 1;
   };
   for (unsigned step = 0; step < steps; ++step) {
@@ -216,7 +216,7 @@ TEST(CudaDevice, ContextsKeepTheStacksThatKernelsHave) {
   expectKept(0, 0);
   expectKept(48, 48 * kThreads);
   expectKept(4096, 4096 * kThreads);
-  // What a driver refuses is no error.
+  // A driver's refusal is no error.
   expectKept(0, 1024 * kThreads, "refuse");
 }
 

@@ -61,7 +61,7 @@ std::string kernel(const std::string &body) {
   return RunPtx::kernel(".param .u64 out", kDeclared + body);
 }
 
-/// Each thread reads what the next one of another warp wrote.
+/// Each thread reads the value of the next one of another warp.
 std::string exchange(const std::string &barrier) {
   return kernel("st.shared.b32 [%d3], %r0; // OR HERE\n" + barrier +
                 "xor.b32 %r1, %r0, 32;\nmul.wide.u32 %d5, %r1, 4;\n"
@@ -85,8 +85,7 @@ TEST(Faults, ABarrierThatIsThere) {
 }
 
 TEST(Faults, AMissingBarrierIsARace) {
-  // The thread that comes first reads what nobody wrote: the fault is there,
-  // too.
+  // The first thread reads unwritten memory: the fault is there, too.
   for (const Options &options : allSchedules()) {
     const std::string text = exchange("");
     RunPtx run(text, options);
@@ -164,7 +163,7 @@ TEST(Faults, LanesThatReadTheSameInGroups) {
       for (unsigned lane = 0; lane < 32; ++lane)
         EXPECT_EQ(values[lane], group.of(lane) ^ 64);
     }
-    // Lane 0 writes what another one of its group reads.
+    // Lane 0 writes a value that another one of its group reads.
     expectFault(kernel(read + "setp.eq.u32 %p0, %r0, 0;\n"
                               "@%p0 st.shared.b32 [%d5], %r0; // HERE\n"),
                 Fault::Race,
@@ -194,7 +193,7 @@ TEST(Faults, ARaceOfWorkgroups) {
   expectFault(kernel("st.global.b32 [%d4], %r0; // HERE\n"),
               Fault::RaceOfWorkgroups,
               [](RunPtx &run) { run.launch({run.allocate(256)}, 2, 64); });
-  // One writes a byte beside what the other reads: no race.
+  // One writes a byte beside the other's read: no race.
   RunPtx beside(kernel("mov.u32 %r1, %ctaid.x;\ncvt.u64.u32 %d5, %r1;\n"
                        "add.s64 %d5, %d0, %d5;\nst.global.b8 [%d5], %r1;\n"
                        "ld.global.u8 %r2, [%d5];\n"));
@@ -320,7 +319,7 @@ TEST(Faults, BankConflictsAreCounted) {
       << eight.machine->report();
 }
 
-/// The eight rows of a matrix are read at once; what a copy writes counts, too.
+/// The eight rows of a matrix are read at once; a copy's writes count, too.
 TEST(Faults, BankConflictsOfMatricesAndCopies) {
   Options options;
   options.countsBankConflicts = true;

@@ -358,7 +358,7 @@ TEST(Instructions, Conversions) {
       return uint64_t(0x7fff);
     if (std::isinf(x))
       return uint64_t(x < 0 ? 0xff80 : 0x7f80);
-    // To nearest, by distance: of the neighbours of what truncation makes.
+    // To nearest, by distance: of the neighbours of the truncated number.
     const float cut = float(x);
     uint64_t down = bitsOf(cut) >> 16;
     if (std::fabs(static_cast<long double>(fromBFloat16(uint16_t(down)))) >
@@ -499,9 +499,10 @@ namespace {
 constexpr unsigned kGroupColumns = 16;
 
 /// Four warps multiply `a`, 64 x 16, and `b`, 16 x 16; both are in shared
-/// memory as they come, with `fence` before the barrier. `product`: what
-/// follows the sums, which are 1 before. Registers 4 to 7 are what a thread has
-/// of the 16 bytes for each after `a`. `wait` comes before sums are stored.
+/// memory as they come, with `fence` before the barrier. `product`: the
+/// instructions after the sums, which are 1 before. Registers 4 to 7 are a
+/// thread's share of the 16 bytes for each after `a`. `wait` comes before sums
+/// are stored.
 std::string
 multiplyGroup(const std::string &product, const char *fence,
               const char *wait = "wgmma.wait_group.sync.aligned 0;") {
@@ -622,7 +623,7 @@ TEST(Instructions, GroupsAreDoneWhenTheyAreWaitedFor) {
     ASSERT_TRUE(run.launch({run.upload(ones), run.upload(ones), c}, 1, 128));
     EXPECT_EQ(run.download<float>(c, 1).front(), isDone ? 17 : 1);
   }
-  // What they read is overwritten before.
+  // Their operands are overwritten before.
   for (bool isDone : {false, true}) {
     constexpr const char *wait = "wgmma.wait_group.sync.aligned 0;\n";
     RunPtx run(multiplyGroup("%d9, %d10, 1, 1, 1, 0, 0", fence,
