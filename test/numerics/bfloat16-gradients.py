@@ -1,9 +1,10 @@
 """bfloat16-gradients.py [--most=ERROR] FLOAT32 BFLOAT16...: gradients of one adapter.
 
 Roundings to bfloat16 are at most 2^-9 of a value each, and a gradient goes
-through a few dozen of them: at most ERROR, 2^-6 unless it is given, in all. Where
-it is given, it is what PyTorch's own bfloat16 model is from float64 at the golden
-adapter, as where a derivative jumps and a rounded value is on the other side.
+through a few dozen of them: at most ERROR, 2^-6 unless it is given, in all.
+Where it is given, it is the distance of PyTorch's own bfloat16 model from
+float64 at the golden adapter, as where a derivative jumps and a rounded value
+is on the other side.
 """
 
 import pathlib

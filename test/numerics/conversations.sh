@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# conversations.sh FOLDER GOLDEN NAME: a conversation with template NAME, whose turns
-# go on from what is remembered, has the ids and texts of fresh runs that are given
-# the whole conversation so far. FOLDER has the tokenizer, config and weights.
+# conversations.sh FOLDER GOLDEN NAME: a conversation with template NAME, whose
+# turns go on from remembered keys and values, has the ids and texts of fresh
+# runs that are given the whole conversation so far. FOLDER has the tokenizer,
+# config and weights.
 set -euo pipefail
 folder=$1 golden=$2 name=$3 out=$1/$3
 cp "$golden/chat/templates/$name.jinja" "$folder/chat_template.jinja"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# follow-whole.sh GOLDEN NAME WORK: trains all parameters of a golden model for 100
-# steps, and compares its losses, and what it wrote, with PyTorch's.
+# follow-whole.sh GOLDEN NAME WORK: trains all parameters of a golden model for
+# 100 steps, and compares its losses, and its result, with PyTorch's.
 set -euo pipefail
 golden=$1 name=$2 work=$3
 figures=$golden/losses/$name

@@ -38,7 +38,7 @@ for more in 0 150000 600000; do
     sed -n "/^planned$/,\$s/^ /$more &/p"
 done
 
-# What is computed in bfloat16 is kept so already.
+# Values that are computed in bfloat16 are already kept so.
 [[ $* != *compute_dtype=bfloat16* ]] || exit 0
 
 # With inputs in bfloat16 a smaller budget can be kept.

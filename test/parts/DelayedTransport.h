@@ -1,8 +1,8 @@
 //===- DelayedTransport.h - Programs in one process that exchange ---------===//
 //
 // A copy from one arena to another, some time after both sides have posted it:
-// when is drawn from the seed for each message, so that messages overtake one
-// another. Whatever reads memory too early reads what was there before.
+// the time is drawn from the seed for each message, so that messages overtake
+// one another. An item that reads memory too early reads the old contents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace hone::test {
 
-/// What is between all programs.
+/// The transport between all programs.
 class Network {
 public:
   Network(uint64_t seed, rt::Patience patience)
@@ -141,7 +141,7 @@ private:
   std::map<Key, Travel> travels;
 };
 
-/// What one program, called `self`, sees of it.
+/// The view of one program, called `self`.
 class DelayedTransport : public rt::Transport {
 public:
   DelayedTransport(Network &network, std::string self)

@@ -21,7 +21,7 @@ using namespace hone::rt;
 
 namespace {
 
-/// What a checkpoint has.
+/// The contents of a checkpoint.
 using Version = std::vector<std::string>;
 
 class Reference {

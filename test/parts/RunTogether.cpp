@@ -9,10 +9,11 @@
 // Each module has weights, arena, plan and a thread of its own. After STEPS
 // updates, prints of each program the losses of all steps and of an evaluation,
 // and of each trained tensor its digest: with the bits of doubles. One program
-// may begin anew after STEP updates, with nothing but what a checkpoint has, or
-// end there. Who then waits for longer than the timeout prints why it stopped,
-// and has the tensors of its last whole step. Prints too what each has sent
-// while it trained, and the rows of the batches that it loaded.
+// may begin anew after STEP updates, with nothing but a checkpoint's contents,
+// or end there. A program that then waits for longer than the timeout prints
+// why it stopped, and has the tensors of its last whole step. Prints also the
+// bytes that each sent while it trained, and the rows of the batches that it
+// loaded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ using namespace hone::rt;
 
 namespace {
 
-/// What happens to one program after some updates.
+/// The event of one program after some updates.
 struct Event {
   std::string name;
   uint64_t step = ~uint64_t(0);
@@ -46,7 +47,7 @@ struct Plan {
   std::chrono::milliseconds timeout{60000};
 };
 
-/// Counts what is sent.
+/// Counts the sent bytes.
 class CountingTransport final : public Transport {
 public:
   explicit CountingTransport(std::unique_ptr<Transport> below)
@@ -137,7 +138,7 @@ private:
         plan.device, files[0], files[1], files[2], /*threads=*/1, &transport);
   }
 
-  /// With what a checkpoint has, and nothing else of before.
+  /// With a checkpoint's contents, and nothing else of before.
   void restart() {
     std::vector<std::string> saved;
     for (const CheckpointTarget &target : targets()) {

@@ -1,4 +1,5 @@
-"""client-memory.py MODEL: what the plan of a part without a backward grows by."""
+"""client-memory.py MODEL: the growth of the plan of a part without a
+backward."""
 
 import json
 import pathlib

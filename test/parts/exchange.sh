@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # exchange.sh MODEL.mlir WEIGHTS DATA covering|all [K/N]
 #
-# Two or three methods, below and above cuts, in one program and in two or three that
-# exchange what crosses: losses, norms, an evaluation and the trained tensors must
-# be the same, bit for bit. The first program alone has DATA. `covering` has every
-# pair of methods once, with cuts, element types on the wire, probes in flight,
-# accumulation, clipping and devices in turn, and four times three methods; `all` has
-# the product of the first three, and of three methods all 64; with K/N every N-th of
-# them, from the K-th on.
+# Two or three methods, below and above cuts, in one program and in two or three
+# that exchange messages: losses, norms, an evaluation and the trained tensors
+# must be the same, bit for bit. The first program alone has DATA. `covering`
+# has every pair of methods once, with cuts, element types on the wire, probes
+# in flight, accumulation, clipping and devices in turn, and four times three
+# methods; `all` has the product of the first three, and of three methods all
+# 64; with K/N every N-th of them, from the K-th on.
 set -euo pipefail
 
 model=$1 weights=$2 data=$3 which=$4 share=${5-1/1}
@@ -29,8 +29,8 @@ names() {
   esac
 }
 
-# told PART METHOD FIRST LAST CUTS: what the spec says of a part, whose layers
-# are FIRST to LAST.
+# told PART METHOD FIRST LAST CUTS: the spec's keys of a part, whose layers are
+# FIRST to LAST.
 told() {
   local inside=0 cut
   for cut in ${5//,/ }; do
@@ -80,8 +80,8 @@ weigh() {
 numbers() { sed -n "s/^$1 number //p" "$work/out"; }
 tensors() { sed -n 's/^[^ ]* tensor //p' "$work/out" | sort -u; }
 
-# whole KEY [options of the step]: what one program of spec.yaml computes, which is
-# the same for all that have KEY.
+# whole KEY [options of the step]: the results of one program of spec.yaml,
+# which are the same for all that have KEY.
 whole() {
   local known=$work/known.$1
   if [[ ! -e $known.tensors ]]; then
@@ -118,7 +118,7 @@ SPEC
       ;;
   esac
   weigh whole
-  # In one program a cut changes no bit but by what it rounds.
+  # In one program a cut changes bits only by rounding.
   own=$(sha256sum <"$work/spec.yaml" | cut -c1-16)
   if [[ $4 == float32 ]]; then whole "$own"; else whole "$own.$cut" "$options"; fi
   local given=$work/data.jsonl

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # together.sh MODEL LAYERS DATA
 #
-# Trains MODEL, of LAYERS layers, as one module and as several that exchange what
-# crosses between them; clipping, AdamW, accumulation and a rounded adapter
-# included. Messages are delayed by seed. Some run on a device whose memory the
-# host cannot see. Losses, norms and the trained tensors must be the same, bit for
-# bit, also where one part begins anew in between; where one ends, the other waits for its
-# deadline and has the tensors of the last whole step.
+# Trains MODEL, of LAYERS layers, as one module and as several that exchange
+# messages; clipping, AdamW, accumulation and a rounded adapter included.
+# Messages are delayed by seed. Some run on a device whose memory the host
+# cannot see. Losses, norms and the trained tensors must be the same, bit for
+# bit, also where one part begins anew in between; where one ends, the other
+# waits for its deadline and has the tensors of the last whole step.
 set -euo pipefail
 
 model=$1 layers=$2
@@ -58,7 +58,7 @@ same() {
     { echo "together: $what: other tensors" >&2; exit 1; }
 }
 
-# one ACCUMULATION: what it is compared with.
+# one ACCUMULATION: the module for comparison.
 one() {
   build one "$1"
   [ -e "$work/one" ] || weigh one

@@ -24,7 +24,7 @@ module @product_does_what_follows attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // Sums that are not complete stay in the product's own memory; the last part
-// adds them, and what follows is written over its other operand.
+// adds them, and the next op's result overwrites its other operand.
 // CHECK-LABEL: module @only_complete_sums
 // CHECK: func.func private @mlp(%{{[^,]*}}, %[[SCRATCH:[^:]*]]: !tile.memory
 // CHECK: %[[X:.*]] = tile.view %[[SCRATCH]][%c0{{[_0-9]*}}]
@@ -72,7 +72,7 @@ module @product_is_needed attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Nothing is written over what the product still reads.
+// Nothing overwrites an operand that the product still reads.
 // CHECK-LABEL: module @operand_is_needed
 // CHECK: func.func private @mlp(
 // CHECK: tile.product

@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect --hone-convert-to-tiles
 
-// What has no kernel, or no memory, is named where it stands.
+// An op without a kernel, or without memory, is named where it stands.
 
 module @op_without_kernel attributes {hone.max_rows = 16 : i64} {
   hone.block @layer() {

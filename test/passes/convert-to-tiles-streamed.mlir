@@ -1,7 +1,8 @@
 // RUN: hone-opt %s --split-input-file --hone-place --hone-convert-to-tiles | FileCheck %s
 
-// What a released layer reads is released as it is stored: numbers, scales and
-// biases, all rows of each. Trainable parameters are not in the weights file.
+// The weights of a released layer are released as they are stored: numbers,
+// scales and biases, all rows of each. Trainable parameters are not in the
+// weights file.
 
 module attributes {hone.max_rows = 8 : i64} {
   hone.block @layer(%x: tensor<?x64xf32>) -> tensor<?x32xf32> {

@@ -153,8 +153,8 @@ module @blocks_of_double attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Row tiles are a loop; the kernels inside see the rows of one tile, and what
-// crosses the border is viewed from the first of them on: 16 bytes a row.
+// Row tiles are a loop; the kernels inside see the rows of one tile, and values
+// of both sides are viewed from the first of them on: 16 bytes a row.
 // CHECK-LABEL: module @row_tiles_are_a_loop
 // CHECK: func.func private @mlp(
 // CHECK-SAME: %[[ROWS:[^:]*]]: index, %{{[^:]*}}: !tile.memory, %[[X:[^:]*]]: memref<256x4xf32>, {{.*}}, %[[Y:[^:]*]]: memref<256x4xf32>)

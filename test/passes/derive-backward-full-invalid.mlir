@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --hone-derive-backward="residuals=full"
 
-// What the policy `full` cannot do.
+// Modules that the policy `full` refuses.
 
 // The adjoint of attention reads its result, which the block returns already.
 module @result_is_kept_twice {

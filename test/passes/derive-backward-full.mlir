@@ -71,8 +71,8 @@ module @nothing_is_recomputed {
 
 // -----
 
-// What each layer keeps goes from its own forward call to its own backward
-// call, last layer first.
+// The kept values of each layer go from its own forward call to its own
+// backward call, last layer first.
 // CHECK-LABEL: module @kept_values_go_to_the_same_layer
 // CHECK: hone.entry gradient @gradient(
 // CHECK: %[[F0:.*]]:2 = hone.call @layer.forward "layers.0."

@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --hone-derive-backward
 
-// What cannot be derived is named where it stands.
+// An op that cannot be derived is named where it stands.
 
 // expected-error @+1 {{expects a forward 'hone.entry' that returns the loss, a tensor<f64>}}
 module @loss_is_missing {
@@ -8,7 +8,7 @@ module @loss_is_missing {
 
 // -----
 
-// The loss is what an entry returns, whatever a block is called.
+// The loss is the result of an entry, with any name of the block.
 // expected-error @+1 {{expects a forward 'hone.entry' that returns the loss, a tensor<f64>}}
 module @loss_is_a_block {
   hone.block @loss(%x: tensor<?x4xf32>) -> tensor<f64> {
@@ -301,7 +301,7 @@ module @auxiliary_result_reaches_the_loss {
 
 // -----
 
-// What the derivation defines must not be there.
+// Symbols that the derivation defines must not be there.
 module @gradient_is_taken {
   hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
     %t = hone.input "targets" : tensor<?xi32>

@@ -1,8 +1,8 @@
 // RUN: hone-opt %s --hone-derive-backward=residuals=mesp*1+narrow*1+full*1 | FileCheck %s --enable-var-scope
 // RUN: not hone-opt %s --hone-derive-backward=residuals=mesp*1+full*1 2>&1 | FileCheck %s --check-prefix=COUNT
 
-// Layers of one kind under three policies: each is derived once, and what a
-// layer keeps goes from its forward call to its backward call.
+// Layers of one kind under three policies: each is derived once, and a layer's
+// kept values go from its forward call to its backward call.
 
 // Nothing here is narrow and costly: u is wide, and the norm of x is cheap.
 // CHECK-LABEL: hone.block @layer.backward.full(

@@ -1,4 +1,5 @@
-// What trains of the model itself ends in a sink, whichever op reads it.
+// A trainable parameter of the model itself ends in a sink, whichever op reads
+// it.
 // RUN: hone-opt %s --hone-derive-backward="residuals=mesp" | FileCheck %s --enable-var-scope
 
 hone.block @embed() -> tensor<?x4xf32> {

@@ -2,8 +2,8 @@
 // RUN: not hone-opt %s --hone-derive-backward=recomputed-inputs=3 2>&1 | FileCheck %s --check-prefix=TOO-MANY
 
 // The inputs of layers 0 and 1 are not kept. When the backward has come to
-// layer 1, the embedding and layer 0 run again and make both; layer 0's backward
-// reads what was made then.
+// layer 1, the embedding and layer 0 run again and make both; layer 0's
+// backward reads the value that was made then.
 // CHECK-LABEL: hone.entry gradient @gradient(
 // CHECK: %[[X0:.*]] = hone.call @embed ""
 // CHECK-NEXT: %[[X1:.*]] = hone.call @layer "layers.0."(%[[X0]])

@@ -1,9 +1,9 @@
 // RUN: hone-opt %s --hone-derive-backward=residuals=products-bfloat16 | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward=residuals=products-bfloat16 | FileCheck %s --check-prefix=FORWARD
 
-// Inner values in half of their memory. What element-wise ops compute (the
-// norm, activation) is computed again, from what was converted back; h = xA is
-// narrow and kept as it is.
+// Inner values in half of their memory. Results of element-wise ops (the norm,
+// activation) are computed again, from values that were converted back; h = xA
+// is narrow and kept as it is.
 // CHECK-LABEL: hone.block @layer.backward(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x32xf32>, %[[U16:[^:]*]]: tensor<?x64xbf16>, %{{[^:]*}}: tensor<?x1xf32>, %{{[^:]*}}: tensor<?x2xf32>, %{{[^:]*}}: tensor<?x2xf32>, %{{[^:]*}}: tensor<?x32xf32>)
 // CHECK: hone.rms_norm %[[X]]

@@ -2,7 +2,8 @@
 // RUN: not hone-opt %s --hone-derive-backward="rounded-inputs=5" 2>&1 | FileCheck %s --check-prefix=TOO-MANY
 
 // The first kept input is rounded after the call that makes it; the forward
-// goes on with the value itself, and the backward reads what is converted back.
+// goes on with the value itself, and the backward reads the value converted
+// back.
 // CHECK-LABEL: hone.block @layer.backward(
 // CHECK-LABEL: hone.block @convert.4.f32.bf16(
 // CHECK: hone.convert %{{.*}} : tensor<?x4xf32> to tensor<?x4xbf16>

@@ -18,7 +18,7 @@ module attributes {hone.max_rows = 4 : i64} {
 
 // -----
 
-// What is made of a loss cannot be made of logits.
+// A value made of a loss cannot be made of logits.
 module attributes {hone.max_rows = 4 : i64} {
   hone.block @b() -> tensor<?x4xf32> {
     %x = hone.input "hidden" : tensor<?x4xf32>

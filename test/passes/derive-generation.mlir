@@ -46,7 +46,7 @@ module attributes {hone.max_rows = 4 : i64} {
     %y = hone.linear_cross_entropy %x, %t, %targets : (tensor<?x8xbf16>, tensor<9x8xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %y : tensor<f64>
   }
-  // What nothing calls is gone.
+  // Uncalled blocks are gone.
   // CHECK-NOT: @unused
   hone.block @unused(%x: tensor<?x8xbf16>) -> tensor<?x8xbf16> {
     %y = hone.add %x, %x : tensor<?x8xbf16>

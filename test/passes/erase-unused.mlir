@@ -20,7 +20,7 @@ module @uncalled_block_is_removed {
 // -----
 
 // An entry that no schedule runs is removed, and with it the block that only it
-// calls; what any schedule runs stays.
+// calls; the entries of all schedules stay.
 // CHECK-LABEL: module @entry_that_does_not_run_is_removed
 // CHECK-NOT: @unscheduled
 // CHECK: hone.entry @trained

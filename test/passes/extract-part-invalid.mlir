@@ -1,6 +1,7 @@
 // RUN: hone-opt %s --verify-diagnostics --hone-split-parts="after=1" --hone-separate-parts
 
-// A part cannot know what the others decide of a run that it gathers from them.
+// A part cannot know the others' decisions about a run that it gathers from
+// them.
 module attributes {hone.max_rows = 8 : i64} {
   func.func private @add(%a: f64, %b: f64) -> f64 {
     %0 = arith.addf %a, %b : f64

@@ -8,12 +8,12 @@
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-separate-parts --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 
-// What one part makes and the other reads is sent after the run that makes it,
-// waited for before it is read or, by its sender, at the end of the body. What
-// both read, as the loss, both have. Norms are of all parameters: each part has
-// the sums of its own, in the order of the whole. The first part has the data:
-// the other one gets the count of batches, and of each the rows and those inputs
-// that it reads.
+// A value that one part makes and the other reads is sent after the run that
+// makes it, waited for before it is read or, by its sender, at the end of the
+// body. Both have a value that both read, such as the loss. Norms are of all
+// parameters: each part has the sums of its own, in the order of the whole. The
+// first part has the data: the other one gets the count of batches, and of each
+// the rows and those inputs that it reads.
 
 // LOWER-NOT: hone.entry {{.*}}@upper
 // LOWER: hone.entry vector @squares() -> tensor<1xf64>
@@ -57,9 +57,9 @@
 // UPPER-NEXT: hone.wait %[[L]]
 // UPPER: hone.scalar @scalar.gather.squares(%{{.*}}, %{{.*}}) : (tensor<1xf64>, tensor<2xf64>) -> tensor<3xf64>
 
-// Of three parts each meets its neighbours alone. The one in the middle gives on what
-// it is sent, also what it reads itself; and what it gives of norms is its own and
-// those that it was given.
+// Of three parts each meets its neighbours alone. The one in the middle
+// forwards its messages, also those that it reads itself; it sends its own
+// norms and those that it received.
 
 // FIRST-NOT: "part3"
 // FIRST: hone.schedule train

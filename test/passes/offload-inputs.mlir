@@ -3,9 +3,9 @@
 // RUN: hone-opt %s --hone-offload-inputs=inputs=9 --hone-place \
 // RUN:   --hone-verify-placement | FileCheck %s --check-prefix=PLACED
 
-// The input of a block, and what a block keeps, rests in the file from its last
-// use in the forward to its first in the backward; what is read again soon stays,
-// and so does what is narrow.
+// The input of a block, and a block's kept values, rest in the file from their
+// last use in the forward to their first in the backward; values that are read
+// again soon stay, and so do narrow ones.
 
 module attributes {hone.max_rows = 256 : i64} {
 
@@ -71,7 +71,7 @@ hone.entry gradient @gradient() -> tensor<?x16xf32> {
   // CHECK-NEXT: %[[D1:.*]] = hone.call @backward "1."(%[[R1]], %[[D2]])
   %5 = hone.call @backward "1." (%1#0, %4) : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32>
   // CHECK-NEXT: hone.await %[[R0]]
-  // What is kept for the next call is read beside this one.
+  // The values kept for the next call are read beside this one.
   // CHECK-NEXT: %[[K:.*]] = hone.reload 32768
   // CHECK-NEXT: %[[D0:.*]] = hone.call @backward "0."(%[[R0]], %[[D1]])
   %6 = hone.call @backward "0." (%0, %5) : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32>

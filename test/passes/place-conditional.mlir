@@ -89,8 +89,8 @@ module @written_over_if_both_blocks_can attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // A pool is one buffer for all of its slots, from where it stands to the last
-// read of what it keeps; that has no memory of its own and is never written
-// over. What is kept dies where its last other reader is.
+// read of its contents; that has no memory of its own and is never written
+// over. A kept value dies at its last other reader.
 // CHECK-LABEL: module @pool_is_one_buffer
 // CHECK: hone.entry @three_layers{{.*}}hone.scratch_bytes = 2560
 // CHECK: hone.call @make {{.*}}hone.slots = [#hone.slot<offset = [[X:[0-9]+]], bytes = 256, first = 0, last = 3>]

@@ -1,8 +1,9 @@
 // RUN: hone-opt %s --hone-place=halvings=3 --hone-verify-placement | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --hone-place=halvings=3 --hone-convert-to-tiles | FileCheck %s --enable-var-scope --check-prefix=TILES
 
-// Everything is placed again for fewer rows: what has rows takes less, and the
-// regions of the arena stay where they are. Of 16 rows of 4 floats, 256 bytes.
+// Everything is placed again for fewer rows: values with rows take less, and
+// the regions of the arena stay where they are. Of 16 rows of 4 floats, 256
+// bytes.
 // CHECK-LABEL: module @fewer_rows
 // CHECK-SAME: hone.arena_bytes = 1344 : i64
 // CHECK-SAME: hone.fewer_arena_bytes = array<i64: 1088, 960, 960>
@@ -46,9 +47,9 @@ module @fewer_rows attributes {hone.max_rows = 16 : i64} {
   }
 }
 
-// An offset that all placements have is a constant, and others are looked up, once
-// for each combination. Passes read what will be found, and how much of a buffer
-// is used.
+// An offset that all placements have is a constant, and others are looked up,
+// once for each combination. Passes read the offsets that the runtime will
+// find, and how much of a buffer is used.
 // TILES-LABEL: func.func @hone_entry_loss
 // TILES: %[[WORK:.*]] = tile.base work
 // TILES: %[[X:.*]] = tile.offset 1 {tile.placed_offsets = array<i64: 0, 0, 0, 64>} : index

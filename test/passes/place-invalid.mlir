@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --hone-place
 
-// What placement needs and does not find.
+// Missing conditions of placement.
 
 // expected-error @+1 {{expects the attribute 'hone.max_rows'}}
 module @rows_are_unknown {

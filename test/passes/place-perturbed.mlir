@@ -1,8 +1,8 @@
 // RUN: hone-opt %s --hone-place --hone-verify-placement | FileCheck %s
 
-// Kernels read the scale of a perturbation wherever they read the parameter, so a
-// result that is made of the parameter is not written over it: what scales the
-// second probe is in memory of its own, not in the entry's result.
+// Kernels read the scale of a perturbation wherever they read the parameter, so
+// a result that is made of the parameter is not written over it: the second
+// probe's scale is in memory of its own, not in the entry's result.
 // CHECK: hone.entry @probes
 // CHECK-COUNT-2: hone.call @{{loss|probe}} {{.*}}hone.slots = [#hone.slot<
 // CHECK: hone.call @probe {{.*}}hone.slots = [unit]

@@ -1,10 +1,11 @@
 // RUN: hone-opt %s --split-input-file --hone-place --hone-verify-placement | FileCheck %s --enable-var-scope
 
-// Memory for what crosses from item to item. Sizes are for 16 rows of 4 floats:
-// 256 bytes.
+// Memory for values that cross from item to item. Sizes are for 16 rows of 4
+// floats: 256 bytes.
 
-// In a tick stage 0 makes what stage 1 reads a tick later: two iterations hold
-// the value at once. What is read in its own stage is held by one.
+// In a tick stage 0 makes the value that stage 1 reads a tick later: two
+// iterations hold it at once. A value that is read in its own stage is held by
+// one.
 // CHECK-LABEL: module @value_crosses_a_stage
 // CHECK: hone.repeat
 // CHECK: %[[CROSSES:.*]] = hone.run @make({{.*}}hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 256, first = {{[0-9]+}}, last = {{[0-9]+}}, count = 2>]
@@ -42,8 +43,8 @@ module @value_crosses_a_stage attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// A batch that stages 0 to 2 read is held by three iterations; what follows the
-// inputs stands after all three.
+// A batch that stages 0 to 2 read is held by three iterations; the next memory
+// stands after all three.
 // CHECK-LABEL: module @batch_is_read_at_three_stages
 // CHECK: hone.region "input.hidden" batch at 0 bytes 256
 // CHECK-NEXT: hone.region "scalars" batch at 768

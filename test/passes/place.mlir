@@ -47,7 +47,7 @@ module @regions_come_first attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// What never makes or reads a gradient has no memory for one.
+// A module that never makes or reads a gradient has no memory for one.
 // CHECK-LABEL: module @without_gradient
 // CHECK: hone.region "theta" adapter
 // CHECK-NOT: hone.region "gradient"
@@ -171,7 +171,7 @@ module @blocks_begin_at_tensors attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Updates of some layers each have a place for what any of them remembers.
+// Updates of some layers each have a place for the state of any of them.
 // CHECK-LABEL: module @slots_of_several_optimizers
 // CHECK: hone.region "gradient" gradient
 // CHECK-NEXT: hone.region "state0" optimizer at 512 bytes 200 of f32
@@ -194,7 +194,7 @@ module @slots_of_several_optimizers attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// What an update only works with has memory, and is no state of a checkpoint,
+// An update's working values have memory, and are no state of a checkpoint,
 // which has an element type.
 // CHECK-LABEL: module @slots_of_tensors
 // CHECK: hone.region "state1.rows" optimizer at {{[0-9]+}} bytes 48 of f32
@@ -298,7 +298,7 @@ module @two_results_over_two_operands attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// What a returned value is written over is in the caller's memory too.
+// A value that a returned one overwrites is in the caller's memory too.
 // CHECK-LABEL: module @memory_of_the_caller_is_used_early
 // CHECK: hone.scratch_bytes = 0 : i64
 // CHECK: hone.linear {{.*}}hone.slots = [#hone.result_slot<0>]
@@ -351,7 +351,7 @@ module @call_writes_over_an_operand attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // The body of row tiles is placed for the rows of one tile: 32 x 8 floats in
-// 1024 bytes of scratch, which lie beside what is in use outside.
+// 1024 bytes of scratch, which lie beside the values in use outside.
 // CHECK-LABEL: module @tiles_are_placed_for_their_rows
 // CHECK: hone.scratch_bytes = 1024 : i64
 // CHECK: hone.row_tiles 32{{.*}}hone.scratch = #hone.slot<offset = 0, bytes = 1024, first = 2, last = 2>, hone.slots = [unit]
@@ -373,7 +373,7 @@ module @tiles_are_placed_for_their_rows attributes {hone.max_rows = 256 : i64} {
 
 // -----
 
-// What a block returns is memory of its caller: the block has no slot for it.
+// A block's results are in its caller's memory: the block has no slot for them.
 // CHECK-LABEL: module @result_is_memory_of_the_caller
 // CHECK: hone.block @layer({{.*}}hone.scratch_bytes = 0 : i64
 // CHECK-NEXT: hone.add {{.*}}hone.slots = [unit]
@@ -406,8 +406,8 @@ module @workspace_has_slots attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// What an entry returns is memory of the schedule that runs it, and so is what
-// the result is written over.
+// An entry's results are in the memory of the schedule that runs it, and so are
+// the values that they overwrite.
 // CHECK-LABEL: module @result_is_memory_of_the_schedule
 // CHECK: hone.entry @loss(){{.*}}hone.scratch_bytes = 0 : i64
 // CHECK: hone.call @start {{.*}}hone.slots = [#hone.result_slot<0>]
@@ -522,8 +522,8 @@ module @layers_share_gradients attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Of what is stored as bfloat16, theta has half the bytes of the gradient and
-// the state (25 elements).
+// For parameters stored as bfloat16 theta has half the bytes of the gradient
+// and the state (25 elements).
 // CHECK-LABEL: module @stored_theta_is_small
 // CHECK: hone.region "theta" adapter at 0 bytes 50
 // CHECK-NEXT: hone.region "gradient" gradient at 64 bytes 100

@@ -31,7 +31,7 @@
 // CHECK-NOT: @update
 // CHECK: hone.report %{{.*}} as "loss"
 
-// What it is told has names of its own.
+// Its settings have names of their own.
 // LCSB-LABEL: hone.entry gradient @gradient(
 // LCSB-NOT: hone.pool
 // LCSB-LABEL: hone.entry gradient @compare.gradient(
@@ -42,7 +42,7 @@
 // LCSB: %[[RATIO:.*]] = hone.setting "compare.selection_ratio"
 // LCSB: hone.scalar @scalar.select_uniform(%[[RATIO]],
 
-// Of an estimate there is what makes it, and nothing that updates along it.
+// An estimate has the entries that make it, and none that update along it.
 // MEZO-NOT: @compare.update
 // MEZO: hone.entry @compare.loss.perturbed(
 // MEZO-NOT: @compare.update

@@ -24,7 +24,8 @@
 // NONE: error: hone.method: expects train.directions to be an integer from 1 to 2047 but got "0"
 
 // The first layer's input has no tangent: its copy takes none, and the next
-// layers' are one more copy. What trains nothing and comes before is shared.
+// layers' are one more copy. The layers before it that train nothing are
+// shared.
 // CHECK-NOT: @embed.tangent
 // CHECK-LABEL: hone.block @layer.tangent2(
 // CHECK-SAME: %[[X:[^:]+]]: tensor<?x4xf32>, %[[TX:[^:]+]]: tensor<?x4xf32>, %[[KEY:[^:]+]]: tensor<4xi32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)

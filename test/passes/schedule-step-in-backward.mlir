@@ -2,7 +2,7 @@
 // RUN: hone-opt %s --test-set-method="optimizer=adamw optimizer_in_backward=true" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope --check-prefix=ADAMW
 
 // A layer has its gradients from its first sink on and is updated after the
-// last call that reads its parameters, whatever it is that stands between.
+// last call that reads its parameters, with any calls between.
 
 // CHECK-LABEL: hone.entry gradient @gradient(
 // CHECK-NOT: hone.sgd

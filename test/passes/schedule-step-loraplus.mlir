@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --test-set-method="optimizer=adamw loraplus_lr_ratio=16" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
 // RUN: hone-opt %s --test-set-method="optimizer=sgd momentum=0.9 loraplus_lr_ratio=16" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MOMENTUM
 
-// B has the rate of a step times a setting; what is reported is the rate of A.
+// B has the rate of a step times a setting; the reported rate is A's.
 
 // ADAMW-LABEL: hone.entry update @update(
 // ADAMW-SAME: %[[C2:[^:,]+]]: tensor<f64>, %[[B:[^:,]+]]: tensor<f64>) {

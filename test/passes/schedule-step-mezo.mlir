@@ -41,16 +41,16 @@
 // CHECK: hone.run @update({{.*}}, %[[FOUND]])
 // CHECK: hone.report %[[FOUND]] as "coefficients" : tensor<3xf32>
 
-// An update can be made again of what it reported.
+// An update can be made again from its report.
 // CHECK: hone.schedule replay
 // CHECK-NOT: hone.load
 // CHECK: %[[GIVEN:.*]] = hone.setting "coefficients" : tensor<3xf32>
 // CHECK: hone.run @update({{.*}}, %[[GIVEN]])
 
-// No step has a gradient in memory: what --dump-gradients has is after the arena.
-// PLACED: module attributes {hone.arena_bytes = [[ARENA:[0-9]+]]
-// PLACED-NOT: hone.region "state
-// PLACED: hone.region "gradient" gradient at [[ARENA]]
+// No step has a gradient in memory: the gradients of --dump-gradients are after
+// the arena. PLACED: module attributes {hone.arena_bytes = [[ARENA:[0-9]+]]
+// PLACED-NOT: hone.region "state PLACED: hone.region "gradient" gradient at
+// [[ARENA]]
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @embed() -> tensor<?x4xf32> {
     %ids = hone.input "input_ids" : tensor<?xi32>

@@ -2,7 +2,7 @@
 // RUN: hone-opt %s --test-set-method="method=mezo" --hone-schedule-step | FileCheck %s --check-prefix=MEZO
 // RUN: hone-opt %s --hone-derive-generation="rows=4 positions=16" | FileCheck %s --check-prefix=TEXT
 
-// What is evaluated has plain blocks.
+// Evaluations have plain blocks.
 // CHECK-LABEL: hone.block @embed.plain(
 // CHECK-NOT: random_key
 // CHECK-NOT: hone.embedding_noise
@@ -37,7 +37,7 @@
 // CHECK-LABEL: hone.schedule evaluate
 // CHECK: hone.run @loss.plain(
 
-// Probes have the masks; what nothing runs is not there.
+// Probes have the masks; unused blocks are not there.
 // MEZO: hone.block @layer.perturbed(
 // MEZO: hone.lora_linear {{.*}} dropout
 // MEZO-NOT: hone.entry @loss()

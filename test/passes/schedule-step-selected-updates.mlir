@@ -31,10 +31,9 @@
 // BADAM: hone.run @zero_state() when %[[BEGINS]]
 // BADAM: hone.run @update
 
-// What a layer's importance becomes is of the gradient's lengths by layer, and is
-// there in the next step.
-// IMPORTANCE-LABEL: hone.schedule train
-// IMPORTANCE: %[[BEFORE:.*]] = hone.setting "before.importance" : tensor<3xf32>
+// A layer's new importance follows from the gradient's lengths by layer, and is
+// there in the next step. IMPORTANCE-LABEL: hone.schedule train IMPORTANCE:
+// %[[BEFORE:.*]] = hone.setting "before.importance" : tensor<3xf32>
 // IMPORTANCE: %[[KNOWN:.*]] = hone.scalar @scalar.importance_before(%[[BEFORE]]
 // IMPORTANCE: hone.scalar @scalar.select_importance({{.*}}, %[[KNOWN]],
 // IMPORTANCE: %[[SQUARES:.*]] = hone.run @gradient_squares
@@ -42,7 +41,7 @@
 // IMPORTANCE: %[[NEW:.*]] = hone.scalar @scalar.importance_after(%[[KNOWN]], {{.*}}, %[[NORMS]],
 // IMPORTANCE: hone.report %[[NEW]] as "importance" : tensor<3xf32>
 
-// Forwards are skipped by the mask of the backwards; what is evaluated has all
+// Forwards are skipped by the mask of the backwards; evaluations have all
 // layers, weighted.
 // DEPTH-LABEL: hone.entry @loss.scaled(
 // DEPTH-SAME: %[[RESTS:[^ ]*]]: tensor<3xf64>, %[[WEIGHTS:[^ ]*]]: tensor<3xf64>)

@@ -70,9 +70,9 @@
 // RANKS: hone.run @gradient(%{{.*}}, %[[SHARED]],
 // RANKS-NEXT: hone.fold
 
-// With exact gradients through the others, those run what has no sink, under any
-// policy and without a pool, unless nothing below is selected. Below the first
-// layer nobody reads one.
+// With exact gradients through the others, those run calls without a sink,
+// under any policy and without a pool, unless nothing below is selected. Below
+// the first layer nobody reads one.
 // EXACT-LABEL: hone.block @layer.backward(
 // EXACT: hone.lora_parameter_adjoint
 // EXACT: hone.gradient

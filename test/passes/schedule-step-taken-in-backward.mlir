@@ -1,6 +1,7 @@
 // RUN: hone-opt %s --verify-diagnostics --test-set-method="optimizer_in_backward=true" --hone-schedule-step
 
-// What the pass defines must not be there, and with in-backward it defines this.
+// Symbols that the pass defines must not be there, and with in-backward it
+// defines this one.
 module @updating_copy_is_taken {
   // expected-error @+1 {{'hone.block' op has the name '@gradient.update', which scheduling defines; give it another name}}
   hone.block @gradient.update() {

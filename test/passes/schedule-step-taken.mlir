@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --hone-schedule-step
 
-// What the pass defines must not be there.
+// Symbols that the pass defines must not be there.
 module @update_is_taken {
   // expected-error @+1 {{'hone.block' op has the name '@update', which scheduling defines; give it another name}}
   hone.block @update() {

@@ -19,9 +19,9 @@
 // MOMENTUM-NEXT: hone.sgd %[[SCALE]], %[[RATE]], %[[DECAY]] momentum %[[MOMENTUM]]{{$}}
 
 // A step is the gradient of all its batches, from zero: the first one's in place,
-// the others' each from zero and then folded; its norm; a check that
-// both are finite; the clipped update after it; and what is reported. The
-// order of these items is the method.
+// the others' each from zero and then folded; its norm; a check that both are
+// finite; the clipped update after it; and the report. The order of these items
+// is the method.
 
 // CHECK: hone.schedule train
 // CHECK: %[[BATCHES:.*]] = hone.setting "batches" : tensor<i64>
@@ -59,7 +59,7 @@
 // CHECK-NEXT: hone.report %[[STEPRATE]] as "learning_rate"
 // CHECK-NEXT: }
 
-// Evaluation sums what @loss returns over all batches, and changes nothing.
+// Evaluation sums the results of @loss over all batches, and changes nothing.
 
 // CHECK: hone.schedule evaluate
 // CHECK: %[[ESUM:.*]] = hone.repeat

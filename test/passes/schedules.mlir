@@ -1,9 +1,9 @@
 // RUN: hone-opt %s --split-input-file --hone-place --hone-verify-placement | FileCheck %s --enable-var-scope
 
 // Methods as schedules: each is data, and how many iterations hold a value at
-// once follows from the stages at which it is made and read. What entries
-// compute is not of interest here; they have the arguments and results that the
-// method needs, and are otherwise as small as they can be.
+// once follows from the stages at which it is made and read. The computations
+// of entries are not of interest here; they have the arguments and results that
+// the method needs, and are otherwise as small as they can be.
 
 // The gradient is summed over micro-batches, clipped and applied. One micro-batch
 // is in memory at a time.
@@ -298,9 +298,9 @@ module @fgd attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// HOSL's client: what a probe sends travels while the next probe runs, so two
-// hidden states are held. The unperturbed one comes last. It updates only if the
-// server says that all losses are finite.
+// HOSL's client: a probe's message travels while the next probe runs, so two
+// hidden states are held. The unperturbed one comes last. It updates only if
+// the server says that all losses are finite.
 // CHECK-LABEL: module @hosl_client
 // CHECK: hone.schedule train
 // CHECK: hone.repeat
@@ -414,8 +414,8 @@ module @hosl_client attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // HOSL's server: the next hidden state arrives while a probe runs, so two are
-// held. The gradient is at the unperturbed one, and updates stand after what
-// both parts agree on.
+// held. The gradient is at the unperturbed one, and updates stand after the
+// numbers that both parts agree on.
 // CHECK-LABEL: module @hosl_server
 // CHECK: hone.schedule train
 // CHECK: hone.repeat

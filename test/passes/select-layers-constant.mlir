@@ -18,7 +18,7 @@
 // EXACT: hone.call @pass_through{{.*}} "layers.3."{{.*}} when %[[SKIPS]][2] : tensor<3xi32> else @layer.backward.frozen
 // EXACT: hone.call @constant.backward "layers.2."{{.*}} when %[[REACHES]][1]
 
-// What trains below all layers has its gradient in every step.
+// A parameter below all layers has its gradient in every step.
 // SOURCE: hone.entry gradient @gradient(%{{[^:]*}}: tensor<f64>, %[[MASK:[^:]*]]: tensor<3xi32>)
 // SOURCE: hone.call @layer.backward "layers.3."{{.*}} when %[[MASK]][2] : tensor<3xi32> else @layer.backward.frozen
 // SOURCE: hone.call @constant.backward "layers.2."(%{{[^)]*}}) :

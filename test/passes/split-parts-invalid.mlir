@@ -20,7 +20,8 @@ hone.entry @no_layer_is_above() -> tensor<f64> {
 
 // -----
 
-// One pool for layers on both sides would travel with what crosses the cut.
+// One pool for layers on both sides would travel with the values that cross the
+// cut.
 module @pool_is_of_both_parts attributes {hone.max_rows = 8 : i64} {
   hone.block @embed() -> tensor<?x4xf32> {
     %x = hone.input "hidden" : tensor<?x4xf32>

@@ -25,7 +25,7 @@ module attributes {hone.max_rows = 8 : i64} {
     hone.return %l : tensor<f64>
   }
 
-  // What crosses the cut is the boundary of the two pieces.
+  // The values that cross the cut are the boundary of the two pieces.
   // CHECK: hone.entry of "lower" @lower.loss() -> tensor<?x4xf32> {
   // CHECK-NEXT: %[[E:.*]] = hone.call @embed "model."
   // CHECK-NEXT: %[[H:.*]] = hone.call @layer "layers.0."(%[[E]])
@@ -42,7 +42,7 @@ module attributes {hone.max_rows = 8 : i64} {
     hone.return %3 : tensor<f64>
   }
 
-  // The pieces are of one stage each, and so is what reads the second.
+  // The pieces are of one stage each, and so are the readers of the second.
   // CHECK: hone.schedule evaluate {
   // CHECK: hone.repeat
   // CHECK-NEXT: %[[B:.*]] = hone.load

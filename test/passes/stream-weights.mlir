@@ -66,7 +66,7 @@ hone.block @scaled(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   hone.return %y : tensor<?x4xf32>
 }
 
-// What a conditional call reads is what each of its blocks reads.
+// A conditional call reads the weights of each of its blocks.
 // CHECK-LABEL: hone.entry @run_some
 hone.entry @run_some(%mask: tensor<2xi32>) -> tensor<?x4xf32> {
   // CHECK-NEXT: hone.prefetch @layer "0."

@@ -1,8 +1,8 @@
 // RUN: hone-opt %s --split-input-file --hone-tile-rows="rows=64 forward-rows=128" | FileCheck %s --enable-var-scope
 
-// The run from %h to %y has a wide value inside and becomes tiles; the sink
-// of what a slice of rows contributes moves in. Attention is not row-wise and
-// ends the run before it, which is narrow and stays as it is.
+// The run from %h to %y has a wide value inside and becomes tiles; the sink of
+// a slice's contribution moves in. Attention is not row-wise and ends the run
+// before it, which is narrow and stays as it is.
 // CHECK-LABEL: module @wide_run_is_tiled
 // CHECK: %[[N:.*]] = hone.linear
 // CHECK-NEXT: %[[H:.*]] = hone.attention

@@ -2,7 +2,7 @@
 // RUN: hone-opt %s --split-input-file --hone-tile-rows="forward-rows=512" --hone-place | FileCheck %s --check-prefix=PLACED
 
 // All that the layer computes is in tiles of whole sequences, which have starts
-// of their own. What is of parameters alone stays in front, and so does the key
+// of their own. Values of parameters alone stay in front, and so does the key
 // of a perturbed parameter.
 // CHECK-LABEL: module @layer_is_tiled
 // CHECK: %[[S:.*]] = hone.input "sequence_starts"
@@ -88,7 +88,7 @@ module @tangents_are_not_tiled attributes {hone.max_rows = 4096 : i64, hone.max_
 
 // -----
 
-// Tiles have slices of what else a batch has for its rows.
+// Tiles have slices of a batch's other values for its rows.
 // CHECK-LABEL: module @tokens_have_slices
 // CHECK: hone.row_tiles 384(%[[S:.*]], %[[IDS:.*]]) {{.*}} : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x4xf32> {
 // CHECK-NEXT: ^{{.*}}(%[[STARTS:.*]]: tensor<?xi32>, %[[OWN:.*]]: tensor<?xi32>):

@@ -258,7 +258,7 @@ module @working_set_is_too_small attributes {hone.arena_bytes = 576 : i64, hone.
 
 // -----
 
-// What runs instead may need more.
+// The other block may need more.
 module @working_set_is_too_small_for_else attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
   hone.region "scalars" batch at 0 bytes 8
   hone.entry @work() attributes {hone.scratch_bytes = 256 : i64} {
@@ -405,7 +405,7 @@ module @scratch_is_for_one_block_only attributes {hone.arena_bytes = 640 : i64, 
 
 // -----
 
-// What is kept is read after %y, which lies where it is.
+// The kept value is read after %y, which lies in the same place.
 module @pool_is_in_use_until_the_last_read attributes {hone.arena_bytes = 2048 : i64, hone.max_rows = 16 : i64} {
   hone.block @make() -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
     %x = hone.input "hidden" : tensor<?x4xf32>
@@ -438,7 +438,7 @@ module @pool_is_too_small attributes {hone.arena_bytes = 2048 : i64, hone.max_ro
 
 // -----
 
-// A call that may run a product cannot write over what it reads.
+// A call that may run a product cannot overwrite its operands.
 module @written_over_what_one_block_reads attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
   hone.block @make() -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
     %x = hone.input "hidden" : tensor<?x4xf32>

@@ -39,7 +39,7 @@ module @parameter_has_no_direction {
 
 // -----
 
-// What another schedule than `train` runs is not in the step.
+// Entries of a schedule other than `train` are not in the step.
 // expected-error @+1 {{expects a gradient of 'layers.0.a' in the step; broken by hone-derive-backward or hone-schedule-step}}
 module @gradient_is_not_in_the_step {
   hone.block @layer() -> tensor<?x4xf32> {
@@ -332,7 +332,7 @@ module @sink_that_stands_in_is_of_no_parameter {
 
 // -----
 
-// A layer that is skipped is updated like any: what stands in reads it too late.
+// A skipped layer is updated like any: its stand-in reads it too late.
 module @block_that_stands_in_reads_after_the_update {
   hone.block @sink() {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>

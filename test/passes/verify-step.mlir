@@ -101,7 +101,7 @@ module @parameters_along_directions_are_accepted {
 
 // -----
 
-// Verifying changes nothing, not even what never runs.
+// Verifying changes nothing, not even code that never runs.
 // CHECK-LABEL: module @unused_code_stays
 // CHECK: hone.block @unused
 module @unused_code_stays {

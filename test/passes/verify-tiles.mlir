@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --split-input-file --hone-verify-tiles="float64=false own=simt" --verify-diagnostics
 
-// What runs on the host is no kernel; numbers that decide may be read.
+// Host code is no kernel; it may read numbers that decide.
 func.func @hone_scalar_f() attributes {tile.entry, tile.host} {
   %x = tile.argument 0 : memref<f64>
   %v = memref.load %x[] : memref<f64>
@@ -19,7 +19,7 @@ func.func @entry() attributes {tile.entry} {
 
 // -----
 
-// Where sequences of a batch start decides what is launched.
+// The starts of a batch's sequences decide the launches.
 func.func private @load_of_a_start(%starts: memref<4xi32>, %i: index) {
   %v = memref.load %starts[%i] {read_at_launch} : memref<4xi32>
   return
@@ -73,7 +73,7 @@ func.func private @pointer(%p: !llvm.ptr) {
 
 // -----
 
-// What a target has of its own computes inside of loops,
+// A target's own ops compute inside of loops,
 func.func private @own(%x: memref<8x64xbf16>, %n: index) {
   tile.parallel (%i) in (%n) {
     %a:4 = simt.load_words %x[%i, %i] : memref<8x64xbf16>
@@ -125,7 +125,8 @@ func.func private @each_alone(%n: index) {
 
 // -----
 
-// What a loop in it makes of its variable varies; so does what is read there.
+// Values that a loop in it makes of its variable vary; so do those that are
+// read there.
 func.func private @each_writes_its_own(%x: memref<4x4xf32>, %at: memref<4xindex>, %n: index) {
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32

@@ -35,7 +35,7 @@
 // DERIVE: hone.schedule evaluate
 // DERIVE: hone.schedule differentiate
 
-// `full` changes what is kept and nothing else.
+// `full` changes the kept values and nothing else.
 // FULL-DAG: hone.block @decoder.forward(
 // FULL-DAG: hone.block @decoder.backward(
 // FULL-NOT: @embed.

@@ -683,7 +683,7 @@ void CodedMoment::encode(const Matrix &moment) {
     double ratio = scale > 0 ? moment.values[i] / scale : 0;
     auto above = std::lower_bound(code.begin() + 1, code.end() - 1, ratio);
     int best = static_cast<int>(above - code.begin());
-    // Half way, as a float32: what is within its rounding may go either way.
+    // Half way, as a float32: a number within its rounding may go either way.
     best -= ratio <= static_cast<float>((code[best - 1] + code[best]) / 2);
     if (isFloored && ratio > 0)
       best = std::max(best, 1);

@@ -59,7 +59,7 @@ Matrix embeddingParameterAdjoint(const Matrix &dy, const Rows &ids,
 struct Lora {
   Matrix w, a, b;
   double scale;
-  Matrix mask = {}; ///< of what A reads, an element for each; empty: ones
+  Matrix mask = {}; ///< of A's input, an element for each; empty: ones
 };
 Matrix loraLinear(const Matrix &x, const Lora &lora, const Matrix *bias);
 Matrix loraLinearAdjoint(const Matrix &dy, const Lora &lora);
@@ -201,12 +201,12 @@ void adafactorStep(Matrix &theta, const Matrix &gradient,
 void sinkgdStep(Matrix &theta, const Matrix &gradient, double learningRate,
                 double weightDecay, int rounds, bool isVector);
 
-/// What moments become between steps: codes by a table, in blocks of
+/// The storage of moments between steps: codes by a table, in blocks of
 /// consecutive elements that have one scale.
 class CodedMoment {
 public:
-  /// `code` ascends; `isFloored`: what is not zero becomes no zero. `starts`
-  /// are the first elements of tensors, and one beyond the last.
+  /// `code` ascends; `isFloored`: a number that is not zero becomes no zero.
+  /// `starts` are the first elements of tensors, and one beyond the last.
   CodedMoment(std::vector<double> code, bool isFloored,
               std::vector<size_t> starts, size_t block);
 

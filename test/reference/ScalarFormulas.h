@@ -1,7 +1,7 @@
 //===- ScalarFormulas.h - The results of compiled formulas ----------------===//
 //
 // The specification of passes/derive/ScalarFunctions to the bit: IEEE + - * /
-// and floor in double, rounded one by one. So it belongs into files that are
+// and floor in double, rounded one by one. So it belongs in files that are
 // compiled without contraction of a * b + c.
 //
 //===----------------------------------------------------------------------===//

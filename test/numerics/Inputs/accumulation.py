@@ -1,9 +1,10 @@
 """accumulation.py START DATA LIMIT TOGETHER APART [OPTION...]
 
-TOGETHER and APART are programs of one model whose batches have several sequences
-and fewer; APART makes up for it with --gradient-accumulation-steps. Both train
-from START, a folder of tensors, with the OPTIONs, and must move them alike: what
-they end apart is less than LIMIT of how far they moved, as are their losses.
+TOGETHER and APART are programs of one model whose batches have several
+sequences and fewer; APART makes up for it with --gradient-accumulation-steps.
+Both train from START, a folder of tensors, with the OPTIONs, and must move them
+alike: their distance at the end is less than LIMIT of their way, as are their
+losses.
 
 With plain SGD a step of one sequence is its mean gradient: the mean of those means
 is printed too, which is what dividing each batch's loss by the number of batches
@@ -38,7 +39,7 @@ def norm(vectors):
 
 
 def train(program, lines, work, *more):
-    """What it trained, and the losses of its steps."""
+    """The trained tensors, and the losses of the steps."""
     work.mkdir()
     read = work / data.name
     read.write_text("".join(lines))

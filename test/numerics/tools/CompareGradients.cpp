@@ -143,8 +143,8 @@ int main(int argc, char **argv) {
          std::to_string(dump.tensors().size()));
   bool isDouble = dump.tensors()[0].dtype == Dtype::F64;
   Limits limits = isDouble ? Limits{1e-10, 1e-10, 0} : Limits{1e-5, 1e-6, 2};
-  // AdamW makes whole steps of what rounding leaves of gradients that are zero,
-  // as those of keys' biases are: no two programs agree there.
+  // AdamW makes whole steps of the rounding errors of gradients that are zero,
+  // such as those of keys' biases: no two programs agree there.
   if (const Json *limit = figures.find("limit"); limit && !isDouble)
     limits = {limit->number(), 0, 4};
 

@@ -4,8 +4,8 @@
 //
 // float32, float64: every stored tensor as plain numbers, those of GPT-2's
 // Conv1D [in, out]. mlx: the same packed integers under MLX's names and types,
-// scales and biases as float32. What DoRA begins with is no weight. Unpacks on
-// its own: it shares no code with what it checks.
+// scales and biases as float32. DoRA's first lengths are no weight. Unpacks on
+// its own: it shares no code with the unpacking that it checks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -82,7 +82,7 @@ def reference(template, data, prompt):
         return TOKENIZER.apply_chat_template(
             data["messages"], tools=data.get("tools") or None, chat_template=template, tokenize=False,
             add_generation_prompt=prompt)
-    except Exception as error:  # whatever Jinja or the template raises
+    except Exception as error:  # any error of Jinja or the template
         return error
 
 

@@ -47,7 +47,7 @@ def theirs(tokenizer, template, talk):
     try:
         made = tokenizer.apply_chat_template(
             talk, chat_template=template, return_dict=True, return_assistant_tokens_mask=True)
-    except Exception:  # whatever the template raises
+    except Exception:  # any error of the template
         return None
     return list(zip(made["input_ids"], map(bool, made["assistant_masks"])))
 

@@ -46,7 +46,7 @@ def render(template, messages, prompt):
     try:
         return TOKENIZER.apply_chat_template(
             messages, chat_template=template, tokenize=False, add_generation_prompt=prompt)
-    except Exception:  # whatever Jinja or the template raises
+    except Exception:  # any error of Jinja or the template
         return None
 
 

@@ -148,7 +148,7 @@ def theirs(text, texts):
 
 
 def ours(program, text, texts):
-    """The same, or what the refusal says."""
+    """The same, or the text of the refusal."""
     packed = b"".join(struct.pack("<I", len(t)) + t for t in (x.encode() for x in texts))
     out = []
     for mode in ("text", "parse"):
@@ -172,7 +172,8 @@ def digest(ids):
 
 
 def changes(document, base):
-    """What of `document` is not as in `base`, or None where the vocabulary's own file differs."""
+    """The keys of `document` that differ from `base`, or None where the
+    vocabulary's own file differs."""
     models = [dict(d["model"]) if isinstance(d.get("model"), dict) else {} for d in (document, base)]
     for key in ("vocab", "merges"):
         if models[0].pop(key, None) != models[1].pop(key):

@@ -26,9 +26,9 @@ def number_of(pattern, path, otherwise):
 
 
 def adapter_tensors(config, r, zero_b=False, settings={}):
-    """float32 lora_A [r, in] and lora_B [out, r] for all linear modules, or those
-    that `settings` of PEFT say, and lora_magnitude_vector [out] for DoRA. Embeddings
-    and heads that are saved are not what the model has."""
+    """float32 lora_A [r, in] and lora_B [out, r] for all linear modules, or
+    those that `settings` of PEFT say, and lora_magnitude_vector [out] for DoRA.
+    Embeddings and heads that are saved differ from the model's."""
     tensors = {}
     rank = r
     for path, (outputs, inputs) in target_shapes(config).items():
@@ -54,7 +54,7 @@ def adapter_tensors(config, r, zero_b=False, settings={}):
 
 
 def scales(config, r, alpha, settings):
-    """What multiplies B(Ax), by module."""
+    """The factor of B(Ax), by module."""
     found = {}
     for path in target_shapes(config):
         rank = number_of(settings.get("rank_pattern", {}), path, r)

@@ -46,7 +46,7 @@ def check_gguf(model_dir, path):
     value = {key: field.contents() for key, field in reader.fields.items()}
     arch = {name: key for key, name in gguf.MODEL_ARCH_NAMES.items()}[value["general.architecture"]]
     names = gguf.get_tensor_name_map(arch, config.get("num_hidden_layers") or config["n_layer"])
-    # What its converter calls the modules of Transformers, and no module else.
+    # Its converter's names for the modules of Transformers, and for no others.
     known = set(names.mapping[key][1] for key in names.mapping if re.match(r"(model\.layers|transformer\.h)\.", key))
     for tensor in reader.tensors:
         base, factor = tensor.name.rsplit(".", 1)

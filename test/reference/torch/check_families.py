@@ -28,7 +28,8 @@ from follow_models import FOLLOWED
 from make_models import GOLDEN, MODELS
 
 SPEC = pathlib.Path(__file__).parents[2] / "numerics" / "Inputs" / "lora.yaml"
-# By model_type, what has adapters and what trains beside them; of others the last.
+# By model_type, the modules with adapters and those that train beside them; the
+# last is for other types.
 BESIDE = {
     "opt": ("[q_proj, v_proj]", "[fc2, final_layer_norm]"),
     "gpt2": ("[c_attn]", "[mlp.c_proj, ln_1]"),
@@ -49,7 +50,7 @@ def run(*command):
 
 
 def trained(name, folder, data, *settings):
-    """The loss of what a program in `folder` writes to folder/run."""
+    """The loss of the result of a program in `folder`, in folder/run."""
     shutil.rmtree(folder, ignore_errors=True)
     sets = [f"--set={s}" for s in (f"model={GOLDEN / 'models' / name}", "train.learning_rate=1e-2", *settings)]
     run("honec", SPEC, "-o", folder, *sets)

@@ -26,7 +26,7 @@ def misplaced_tensors(model, adapter_dir):
         for name, p in model.named_parameters()
         if ".original_module." not in name
     }
-    # Beside what is always PEFT's: biases that the adapter trains.
+    # In addition to PEFT's usual tensors: biases that the adapter trains.
     loaded = {
         name: p
         for name, p in everything.items()

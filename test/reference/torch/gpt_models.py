@@ -1,8 +1,8 @@
 # ===- gpt_models.py - Random models with learned positions ----------------===#
 #
-# OPT, GPT-2 and GPT-Neo: what their files hold, which modules have adapters, and
-# their loss, written plainly in float64 like numpy_forward.py's. `opt-post-tiny`
-# and `gpt2-tiny` have files of the base model alone, without its prefix.
+# OPT, GPT-2 and GPT-Neo: their files, the modules with adapters, and their
+# loss, written plainly in float64 like numpy_forward.py's. `opt-post-tiny` and
+# `gpt2-tiny` have files of the base model alone, without its prefix.
 #
 # ===-----------------------------------------------------------------------===#
 

@@ -26,7 +26,7 @@ MODEL = {
     "tie_word_embeddings": False,
     "max_position_embeddings": 256,
 }
-# Template: what ends a turn of the assistant, and whether there is a system.
+# Template: the end of an assistant's turn, and whether there is a system.
 TEMPLATES = {
     "chatml": ("<|im_end|>", True),
     "llama3": ("<|eot_id|>", True),

@@ -136,8 +136,8 @@ def worst_slope(model, tensors, batch, found):
 
 
 def scales_of(found):
-    """What errors of each gradient are compared with: its norm, or that of all where
-    it is zero but for rounding. Those of biases of keys are, without rotations."""
+    """The scale for errors of each gradient: its norm, or that of all where it
+    is zero up to rounding, as are those of keys' biases without rotations."""
     norms = {name: float(np.linalg.norm(g)) for name, g in found.items()}
     whole = float(np.linalg.norm(list(norms.values())))
     return {name: n if n > 1e-12 * whole else whole for name, n in norms.items()}

@@ -1,8 +1,8 @@
 # ===- numpy_forward.py - A decoder's loss, written plainly in float64 -----===#
 #
 # Shares no code with torch or transformers, so it catches an error in either.
-# Finite differences of this loss are what the reference gradients are checked
-# against. All matrices are [out, in]; one sequence at a time, rows are tokens.
+# The reference gradients are checked against finite differences of this loss.
+# All matrices are [out, in]; one sequence at a time, rows are tokens.
 #
 # ===-----------------------------------------------------------------------===#
 
@@ -77,7 +77,7 @@ class NumpyModel:
                 self.lengths[module] = np.sqrt((whole**2).sum(axis=1))
 
     def _named(self, weights):
-        """What a file holds, by its full names and [out, in]."""
+        """The tensors of a file, by their full names and [out, in]."""
         return weights
 
     def _scale(self, module):
@@ -201,8 +201,8 @@ class NumpyModel:
 
 
 class SelectedNumpyModel(NumpyModel):
-    """A layer that is not selected adds what it added to a sequence at first,
-    whatever the adapter is since then: what selective backpropagation derives."""
+    """A layer that is not selected adds its first value to a sequence, with any
+    later adapter: selective backpropagation derives this loss."""
 
     def __init__(self, selected, *model):
         super().__init__(*model)

@@ -139,7 +139,7 @@ def _float64_rms_norm(self, x):
 
 
 def _float64_causal_attention(module, q, k, v, attention_mask, scaling, **kwargs):
-    """q [batch, heads, tokens, head_dim]; causal whatever the given mask, and in
+    """q [batch, heads, tokens, head_dim]; causal with any given mask, and in
     the window that the model asks for."""
     assert q.dtype == torch.float64
     groups = getattr(module, "num_key_value_groups", 1)

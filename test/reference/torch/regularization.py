@@ -17,7 +17,7 @@ EMBEDDING = "model.embed_tokens"
 
 
 class Regularization:
-    """What a run with `seed` draws for the first batch of its first step.
+    """The draws of a run with `seed` for the first batch of its first step.
 
     Rows are those of the batch, in which sequences follow one another: `begin`
     tells where the next one is, as the models run them one by one.
@@ -45,12 +45,12 @@ class Regularization:
         return np.take_along_axis(words, which[None].astype(np.int64), 0)[0]
 
     def mask(self, module, columns):
-        """What the input of the module's adapter is multiplied by."""
+        """The factors of the input of the module's adapter."""
         kept = self._words(DROPOUT, module, columns) >= round(self.dropout * 2**32)
         return kept / (1 - self.dropout)
 
     def noise(self, columns):
-        """What is added to embeddings."""
+        """The noise of embeddings."""
         words = self._words(NOISE, EMBEDDING, columns)
         uniform = (words >> np.uint64(8)).astype(np.float64) * 2.0**-23 - 1
         return self.alpha / np.sqrt(self.length * columns) * uniform
