@@ -17,7 +17,7 @@ config.name = "Hone"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "unit", "CMakeLists.txt"]
-# What takes the PTX machine minutes: ./dev check-gpu.
+# Tests of minutes on the PTX machine: ./dev check-gpu.
 if "HONE_CHECK_GPU" not in os.environ:
     config.excludes.append("long")
 config.test_source_root = os.path.dirname(__file__)
@@ -52,7 +52,7 @@ if "TMPDIR" not in os.environ and os.access(memory, os.W_OK):
     space = os.statvfs(memory)
     if space.f_bavail * space.f_frsize >= 2**32:
         config.environment["TMPDIR"] = memory
-# NVIDIA's assembler and what reads its code, which a CUDA toolkit has.
+# NVIDIA's assembler and disassembler, which a CUDA toolkit has.
 for tool in ("ptxas", "nvdisasm"):
     if lit.util.which(tool):
         config.available_features.add(tool)
@@ -90,12 +90,12 @@ if os.path.exists("/proc/cpuinfo"):
 for triple in ("x86_64-linux-musl", "arm64-apple-macosx"):
     if triple in config.cross_triples.split(";"):
         config.available_features.add(triple)
-# Programs that meet over gRPC, and what issues their keys.
+# Programs that meet over gRPC, and hone-keys.
 if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
                                 "hone-exchange-grpc.so"))
         and lit.util.which("openssl")):
     config.available_features.add("grpc")
-# Programs that exchange messages by MPI, and what starts them.
+# Programs that exchange messages by MPI, and mpirun.
 if (os.path.exists(os.path.join(config.hone_obj_root, "lib",
                                 "hone-exchange-mpi.so"))
         and lit.util.which("mpirun")):

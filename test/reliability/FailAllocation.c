@@ -1,9 +1,10 @@
-/*===- FailAllocation.c - Makes one allocation fail ------------------------===//
+/*===- FailAllocation.c - Makes one allocation fail
+------------------------===//
 //
-// Preloaded by allocations.sh. HONE_FAIL_ALLOCATION=N fails the N-th of main()
-// and what it calls, N+ that and all later ones; operator new goes through
-// malloc. The number of those that were asked for is written to
-// $HONE_ALLOCATIONS at the end, however the process ends.
+// Preloaded by allocations.sh. HONE_FAIL_ALLOCATION=N fails the N-th allocation
+// from main() on, N+ that and all later ones; operator new goes through malloc.
+// Their number is written to $HONE_ALLOCATIONS at the end of the process,
+// however it ends.
 //
 //===----------------------------------------------------------------------===*/
 

@@ -1,8 +1,9 @@
-/*===- WatchMemory.c - The memory of a program, seen from outside ----------===//
+/*===- WatchMemory.c - The memory of a program, seen from outside
+----------===//
 //
 // watch-memory FILE COMMAND...: runs COMMAND and writes the highest RssAnon,
-// VmHWM and VmData that it saw in /proc to FILE, in bytes. It looks two thousand
-// times a second, so that what a program does not tell of itself is seen.
+// VmHWM and VmData that it saw in /proc to FILE, in bytes. It looks two
+// thousand times a second, and sees memory that a program does not report.
 //
 //===----------------------------------------------------------------------===*/
 

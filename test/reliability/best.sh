@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # best.sh TRAIN DATA EVAL [options of TRAIN ...]
 #
-# What --eval-every keeps and when --early-stop stops, by the log alone. The
-# options must have constant rates, so that a shorter run has the same bits.
+# The adapter that --eval-every keeps and the step at which --early-stop stops,
+# by the log alone. The options must have constant rates, so that a shorter run
+# has the same bits.
 set -euo pipefail
 
 train=$1 data=$2 eval=$3

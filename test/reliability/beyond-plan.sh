@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # beyond-plan.sh TRAIN DATA [options of TRAIN ...]
 #
-# A run that takes more memory than was planned writes all that it would write,
-# then says so, names the library that did it, and ends with 3. What the system's
-# rounded figure alone says is not believed.
+# A run that takes more memory than planned writes all its results, then says
+# so, names the library that did it, and ends with 3. The system's rounded
+# figure alone is not believed.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # bounds.sh LIB CPU WORK HONEC-ARG...
 #
-# Compiles the generated code once more under AddressSanitizer. What it reads
-# and writes must lie in the arena, its threads' scratch, the weights and the
-# batch, to the byte, and it must compute the bits of the program that honec
-# links. LIB has the runtime; CPU is native or a level such as x86-64-v3. Of three batches two are ragged; the first fills
-# every row, so that all of the arena is used. HONE_CUTS: what Redzones.c takes
-# off, one after another, and must then be missed.
+# Compiles the generated code once more under AddressSanitizer. Its reads and
+# writes must lie in the arena, its threads' scratch, the weights and the batch,
+# to the byte, and it must compute the bits of the program that honec links. LIB
+# has the runtime; CPU is native or a level such as x86-64-v3. Of three batches
+# two are ragged; the first fills every row, so that all of the arena is used.
+# HONE_CUTS: the ends that Redzones.c cuts off, one after another; the program
+# must then fail.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # budget.sh MODEL DATA
 #
-# A budget holds for the threads and the accumulation that it was planned for;
-# what asks for more is refused, and what is left to the program takes less.
+# A budget holds for the threads and the accumulation that it was planned for; a
+# run that asks for more is refused, and one whose settings are left to the
+# program takes less.
 set -euo pipefail
 
 model=$1 data=$2

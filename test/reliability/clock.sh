@@ -2,9 +2,9 @@
 # clock.sh TRAIN DATA [options of TRAIN ...]
 #
 # The wall clock is set back and forth while a run is under way, and by a year
-# between its kill and its resumption, where what is saved seems to come from
-# the future: same bits, no absurd rate or time, nothing waits. That the check
-# of rates can fail is shown with a monotonic clock that jumps. TRAIN must be
+# between its kill and its resumption, where checkpoints seem to come from the
+# future: same bits, no absurd rate or time, nothing waits. That the check of
+# rates can fail is shown with a monotonic clock that jumps. TRAIN must be
 # dynamically linked. Choose options for a run of a second or more.
 set -euo pipefail
 

@@ -1,8 +1,8 @@
-# equal.sh - what two runs with the same bits have in common; to be sourced.
+# equal.sh - the common output of two runs with the same bits; to be sourced.
 
 # Where there is nothing, each says so with its name: two of them are not equal.
 
-# losses LOG: its lines without what differs between runs.
+# losses LOG: its lines without the keys that differ between runs.
 losses() {
   [[ -s $1 ]] || echo "no lines: $1"
   sed -E 's/ *"(run|tokens_per_second|peak_[a-z]+_bytes|offloaded_bytes)": [^,}]*[,}]//g' "$1"

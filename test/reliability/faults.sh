@@ -48,7 +48,7 @@ for from in '' +; do
     *) fail "call $i$from ($call): exit code $status" ;;
     esac
     ((status == 0)) || failures=$((failures + 1))
-    # It cannot clean up where that is what fails, now or from now on.
+    # It cannot clean up where the cleanup itself fails, now or from now on.
     [[ $from || $call == unlink || $call == rmdir ]] || [[ ! -e $work/run ]] ||
       [[ -z $(find "$work/run" -name '*.tmp-*') ]] ||
       fail "call $i ($call): temporaries are left"

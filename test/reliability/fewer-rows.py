@@ -65,7 +65,7 @@ def written(path, longest):
 
 
 def trained(train, output, data, *options):
-    """The bytes of what was trained, and measured and planned peak."""
+    """The bytes of the trained tensors, and measured and planned peak."""
     out = run(train, "--data", data, "--output", output, "--threads", "2",
               "--show-samples", "0", *options)
     figures = re.search(r"^peak .*\((\d+) of (\d+) bytes\)$", out, re.M)
@@ -75,7 +75,7 @@ def trained(train, output, data, *options):
 
 
 def share(train, *options):
-    """What rows decide of the planned peak, in MiB."""
+    """The rows' share of the planned peak, in MiB."""
     rows = dict(re.findall(r"^  (\S[\w ]*?) +([\d.]+) MiB", run(train, "--plan",
                 "--threads", "2", *options), re.M))
     fixed = ("adapter", "parameters", "optimizer", "process")

@@ -103,7 +103,7 @@ for folder in new kept; do
 done
 
 # Of two at once the second waits until the first, which has renamed weights and
-# no program yet, has ended: what stays is all of the second.
+# no program yet, has ended: all files that stay are the second's.
 (export LD_PRELOAD=$work/SignalAtRename.so HONE_RENAME=5 HONE_SIGNAL=$(kill -l STOP)
   honec -o "$work/kept" --set weights.dtype=bfloat16) >"$out" 2>"$work/err" &
 first=$!

@@ -2,8 +2,8 @@
 # identity.sh MODEL WORK
 #
 # Compiles MODEL again and again with one thing changed, and lets each program
-# go on with the run of the first. Says what each answered: what differs, or
-# that it resumed.
+# go on with the run of the first. Prints each answer: the difference, or that
+# it resumed.
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/twelve-lines.sh"
@@ -79,7 +79,7 @@ for start in 1 2; do
 done
 echo "path: $(grep -o 'resuming after step 4' log)"
 
-# What only rounds is allowed by name, and then on record.
+# A change that only rounds is allowed by name, and then on record.
 changed target --set target=x86-64-v2
 changed reference --set target=reference
 honec spec.yaml --set train.kept_dtype=bfloat16 --memory-budget=1 \

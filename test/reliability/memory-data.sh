@@ -35,7 +35,7 @@ printf 'accumulated: '
 bash "$here/memory.sh" "$train" many.jsonl 0 --steps 1 \
   --gradient-accumulation-steps 500
 
-# What is longer than the limits is an error before it takes memory.
+# Data beyond the limits is an error before it takes memory.
 planned=$("$train" --plan | sed -nE 's/.*planned peak *([0-9]+).*/\1/p')
 for data in line.jsonl space.jsonl word.txt key.jsonl; do
   status=0

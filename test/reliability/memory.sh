@@ -5,7 +5,7 @@
 # least PERCENT of it. That of resident memory is at most the planned one. Then
 # again with a limit of the system on private memory, which cannot be exceeded
 # for an instant, and watched from outside: from start to end the run stays
-# within the plan, and what it reports is the truth.
+# within the plan, and its report is true.
 set -euo pipefail
 
 train=$1 data=$2 percent=$3
@@ -40,7 +40,7 @@ read -r resident limit < <(sed -nE "s/${figures/peak/resident}/\1 \2/p" \
   echo "memory: $resident bytes resident: expects at most $limit planned" >&2
   exit 1
 }
-# A limit does not count the stack, nor what the loader makes read-only.
+# A limit does not count the stack, nor pages that the loader makes read-only.
 (ulimit -d $((planned / 1024)) && run limited "$@") || {
   echo "$line: fails with a limit of $planned bytes on private memory" >&2
   exit 1

@@ -43,12 +43,13 @@ train offloaded fewer --threads 2 --batch-size 1 --gradient-accumulation-steps 2
 [[ $(digest_of fewer) == $(digest_of whole-fewer) ]] || fail "fewer rows: other bits"
 echo "any threads, fewer rows: same bits"
 
-# The last line counts what one process wrote, and says so: six steps of eighteen.
+# The last line counts the bytes of one process, and says so: six steps of
+# eighteen.
 rm -r on-1/checkpoint-000018
 train offloaded on-1 --threads 1
 grep -E '^offloaded ' on-1.out
 
-# Together with what else saves memory, beside the same without a file.
+# Together with other ways to save memory, beside the same without a file.
 together() { # together NAME OTHER KEY=VALUE...
   local name=$1 other=$2 set sets=()
   shift 2
@@ -62,7 +63,7 @@ in_backward=(train.optimizer_in_backward=true train.max_grad_norm=0 weights.stre
 honec spec.yaml -o kept-in-backward --set train.optimizer_in_backward=true
 train kept-in-backward whole-in-backward --threads 1
 together in-backward whole-in-backward "${in_backward[@]}" train.activation_offloading=true
-# What layers keep beside their inputs, of all layers and of the first.
+# The kept values of layers beside their inputs, of all layers and of the first.
 honec spec.yaml -o keeping --set train.residuals=full
 train keeping whole-keeping --threads 1
 together offloads-kept whole-keeping train.residuals=full train.activation_offloading=true
@@ -83,7 +84,7 @@ echo "same gradients"
 
 bash "$here/kill-resume.sh" offloaded/train data.jsonl 3 --epochs 150 --save-every 60 --threads 2
 
-# What a step wrote before another process took it up counts, too.
+# A step's bytes from before another process took it up count, too.
 for milliseconds in 200 300 400 500 600; do
   timeout -s KILL 0.$milliseconds offloaded/train --data data.jsonl --output taken \
     --log taken.jsonl --epochs 50 --save-every 0 --suspend-every 0.02s >taken.out 2>&1 || true

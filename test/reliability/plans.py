@@ -117,7 +117,7 @@ def rename_tensors(model, prefix, spec, settings):
 
 
 def watched(folder, command):
-    """What the program printed, and its highest RssAnon and VmHWM."""
+    """The program's output, and its highest RssAnon and VmHWM."""
     out = call(["watch-memory", folder / "seen", *command])
     anonymous, resident, _ = map(int, (folder / "seen").read_text().split())
     return out, anonymous, resident
@@ -172,7 +172,7 @@ def run_case(case, folder):
         own = {what: (int(taken), int(limit))
                for what, taken, limit in FIGURES.findall(out)}
         for what, outside in zip(("peak", "resident"), seen):
-            # Of what prints no bytes, the plan is rounded.
+            # The plan is rounded where the program prints no bytes.
             taken, limit = own.get(
                 what, (0, int(float(planned[what]) * MIB + 0.005 * MIB)))
             rows.append((f"{name} {what}", max(taken, outside), limit))

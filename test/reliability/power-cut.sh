@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # power-cut.sh TRAIN DATA [options of TRAIN ...]
 #
-# Records what a run, killed and resumed, and another that shares its log do to
-# files. Then cuts the power after each of these calls, in each way that
-# PowerCut.cpp knows: both runs, started again, must end with the bits and the
-# log of an undisturbed one, use no torn file and keep each checkpoint whose
+# Records the file operations of a run, killed and resumed, and of another that
+# shares its log. Then cuts the power after each of these calls, in each way
+# that PowerCut.cpp knows: both runs, started again, must end with the bits and
+# the log of an undisturbed one, use no torn file and keep each checkpoint whose
 # save had ended. And each fsync must be needed: without it some cut breaks
 # that. TRAIN must be dynamically linked. STATES=N tries N more by chance.
 set -euo pipefail
@@ -14,7 +14,8 @@ source "$here/equal.sh"
 train=$1 data=$2
 shift 2
 options=("$@")
-# On a disk each state would wait for it; what is durable is the trace's matter.
+# On a disk each state would wait for it; the trace shows which files are
+# durable.
 [[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -65,7 +66,7 @@ whole() { # whole NAME: its adapter is there as it should be
 
 declare -A seen
 states=0 cuts=0
-# survives WITHOUT CALLS STATE: or says in $why what broke.
+# survives WITHOUT CALLS STATE: or has the failure in $why.
 survives() {
   local state step
   read -r state step < <("$work/power-cut" "$trace" "$2" "$1" "$3" "$cut")
@@ -121,7 +122,7 @@ for ((i = 0; i <= calls; ++i)); do
 done
 distinct=$states
 
-# Lines "CALL KIND": what is synced, after which change; of any run and step.
+# Lines "CALL KIND": each sync, after which change; of any run and step.
 kinds() {
   awk -F'\t' '
     $1 == "open" || $1 == "create" { path[$2] = $3 }

@@ -60,13 +60,13 @@ for signal in "${signals[@]}"; do
   same "$signal"
 done
 
-# Nobody reads what it prints.
+# Nobody reads its output.
 "$train" --data "$data" --output "$work/pipe" "${options[@]}" 2>"$work/out" |
   head -n 1 >"$work/head" || fail "a closed pipe stopped the run"
 same pipe
 "$train" --help | head -n 1 >"$work/head" || fail "--help into a closed pipe"
 
-# Whatever is opened first would be standard output.
+# The first opened file would be standard output.
 "$train" --data "$data" --output "$work/closed" --log "$work/log" \
   "${options[@]}" <&- >&- 2>&- || fail "closed descriptors stopped the run"
 same closed

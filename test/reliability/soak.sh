@@ -2,10 +2,10 @@
 # soak.sh TRAIN WORK KILLS
 #
 # Kills (-9) at random moments of everything that a run does: starting,
-# tokenising, training, evaluating, saving, resuming. Each run goes on from
-# what the one before left; whenever one ends, its adapter, its losses and its
-# folder must be those of a run that nobody killed. TRAIN has a tokenizer.
-# SEED=N repeats the same moments.
+# tokenising, training, evaluating, saving, resuming. Each run goes on from the
+# files of the one before; whenever one ends, its adapter, its losses and its
+# folder must be those of an undisturbed run. TRAIN has a tokenizer. SEED=N
+# repeats the same moments.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

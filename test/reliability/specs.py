@@ -30,7 +30,7 @@ VARIES = re.compile(r' *"(run|tokens_per_second|peak_[a-z]+_bytes|'
                     r'offloaded_bytes)": [^,}]*[,}]')
 KEPT = ("train.batch_size", "train.max_seq_length") # whatever is refused
 
-# What a key may be, and how often it is there.
+# The values of a key, and how often it is there.
 KEYS = {
     "weights.dtype": (0.5, ["float32", "bfloat16", "int8", "int4", "float64"]),
     "weights.group_size": (0.1, [32, 64]),

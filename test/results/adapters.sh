@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # adapters.sh GOLDEN WORK SPEC: trains the adapters of SPEC with each method. No
-# plan, thread or kill changes a bit, what is written is read back, and measured
-# memory stays within the plan.
+# plan, thread or kill changes a bit, the written adapter is read back, and
+# measured memory stays within the plan.
 set -euo pipefail
 golden=$1 work=$2 spec=$3
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -23,7 +23,7 @@ for method in backprop lcsb mezo mezo-one-sided fgd; do
   [[ $method != lcsb ]] || more=(--set train.selection_warmup=1)
   compile "$method" --set train.method="$method" "${more[@]}"
   echo "$method: $(bash "$here/../reliability/threads.sh" "$work/$method/train" "$data" --epochs 4)"
-  # What a run of two steps leaves is where one of four steps goes on.
+  # A run of four steps goes on from the files of one of two steps.
   train whole "$method" --steps 4 --lr-scheduler-type constant
   train resumed "$method" --steps 2 --lr-scheduler-type constant --save-every 1
   train resumed "$method" --steps 4 --lr-scheduler-type constant --save-every 1

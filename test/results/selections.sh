@@ -40,7 +40,8 @@ done
 echo "badam: $(bash "$here/../reliability/kill-resume.sh" \
   "$work/badam/train" "$data" 3 --epochs 300 --save-every 20)"
 
-# Who moves, and how: the plain program has the exact gradients before each step.
+# The moving layers, and their updates: the plain program has the exact
+# gradients before each step.
 for some in lisa badam; do
   folder=$work/$some-steps
   mkdir -p "$folder"

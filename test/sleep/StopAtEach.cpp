@@ -37,7 +37,7 @@ struct StopBefore final : LaunchPause {
   uint64_t left, ran_ = 0;
 };
 
-/// All that a later step follows from, and what this one says.
+/// The state for a later step, and this one's report.
 struct Outcome {
   std::string bytes;
   bool operator==(const Outcome &other) const { return bytes == other.bytes; }

@@ -2,9 +2,8 @@
 # windows.sh MODEL
 #
 # A run in windows of time, one that signals stop in mid-step, and one that is
-# killed there: each ends with the bits of an undisturbed one. What another
-# program suspended, what is damaged, and a disk that is full are named, and
-# nothing is lost.
+# killed there: each ends with the bits of an undisturbed one. Another program's
+# suspended step, a damaged one, and a full disk are named, and nothing is lost.
 set -euo pipefail
 
 source "$(dirname "$0")/../reliability/equal.sh"
@@ -25,7 +24,7 @@ for ((i = 0; i < 1200; ++i)); do
   echo "{\"input_ids\": [$(seq -s, $((i % 20)) $((i % 20 + 31)))]}"
 done >"$work/data.jsonl"
 
-# train NAME [options]: becomes the program; what it prints goes to NAME.out.
+# train NAME [options]: becomes the program; its output goes to NAME.out.
 train() {
   local name=$1
   shift

@@ -1,8 +1,7 @@
 //===- ProductTest.cpp - tile.product on every target ---------------------===//
 //
 // A product is one chain of fused multiply-adds for each element and block, so
-// all targets have the reference's bits, whatever panels, pieces and hints make
-// of it.
+// all targets have the reference's bits, with any panels, pieces and hints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +27,7 @@ struct Case {
   bool transposeA = false, transposeW = false;
   bool into = false, prologue = false, epilogue = false;
   int64_t terms = 128;
-  const char *a = "f32", *z = "f32"; ///< elements of a and of what is complete
+  const char *a = "f32", *z = "f32"; ///< elements of a and of complete sums
   int64_t depth = 297; ///< terms; with kDepth and transposeW, whole rows of w
 };
 

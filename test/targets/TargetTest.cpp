@@ -74,7 +74,7 @@ TEST(Target, FeaturesAddAndRemove) {
   EXPECT_EQ(llvm::cantFail(createTarget(request))->features(), own);
 }
 
-// What a spec would say to get the same code again.
+// The spec's text for the same code.
 TEST(Target, SaysHowToGetIt) {
   auto requestOf = [](const char *text) {
     return llvm::cantFail(createTarget(TargetRequest::parse(text)))->request();
@@ -139,7 +139,7 @@ module attributes {hone.max_rows = 16 : i64} {
 }
 
 namespace {
-/// Does a product and not what follows it.
+/// Has code for a product and not for the op after it.
 class Forgetful : public TargetKernels {
   bool emit(mlir::Operation *op, KernelBuilder &) const override {
     return llvm::isa<LinearOp>(op);

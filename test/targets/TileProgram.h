@@ -51,13 +51,13 @@ private:
   std::vector<char> scratch;
 };
 
-/// What `target` makes of `ir`, loaded into this process. Exits with a message
-/// if that fails: a test cannot go on.
+/// The code of `target` for `ir`, loaded into this process. Exits with a
+/// message if that fails: a test cannot go on.
 LoadedModule
 compileTiles(llvm::StringRef ir, llvm::StringRef target,
              ModuleDescription description = TileProgram::defaultDescription());
 
-/// Whether this machine has what `target` ("x86-64-v4") asks for.
+/// Whether this machine has the features of `target` ("x86-64-v4").
 bool canRun(llvm::StringRef target);
 
 } // namespace hone

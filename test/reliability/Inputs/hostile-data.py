@@ -29,7 +29,7 @@ with open("long.txt", "w") as out:
     for i in range(750):
         out.write(page[i:] + "\n")
 lines("many.jsonl", 50000, lambda i: {"text": "%028d" % i})
-# More samples than memory has bytes for what is known of each.
+# More samples than memory has bytes for their records.
 with open("tiny.jsonl", "w") as out:
     out.write('{"input_ids": [1, 2]}\n' * 2000000)
 # Examples as long as they may be, with three candidates.

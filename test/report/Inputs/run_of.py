@@ -12,7 +12,7 @@ COLUMNS = ["loss", "learning_rate", "lower_learning_rate", "gradient_norm", "tok
 
 
 def lines_of(page):
-    """The arrays of a page's lines, without what was cut off."""
+    """The arrays of a page's lines, without a line that was cut off."""
     return [json.loads(found) for found in re.findall(r"^<script>add\((\[[^<]*\])\)</script>.*\n", page, re.M)]
 
 

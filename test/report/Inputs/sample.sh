@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sample.sh TRAIN RUN WORK
 #
-# The report's losses of its sample are what --eval-only says of that sample
+# The report's losses of its sample are those of --eval-only for that sample
 # alone: its ids, as a file of their own.
 set -euo pipefail
 here=$(dirname "$0") train=$1 run=$2 work=$3

@@ -1,5 +1,5 @@
-"""edges.py RUNTIME/SRC [TABLE]: what each folder of the runtime includes is in the
-table, and what is in the table is included.
+"""edges.py RUNTIME/SRC [TABLE]: the table has exactly the includes of each
+folder of the runtime.
 
 Archives are one above another, so none of a lower one includes a higher one, and
 folders of one archive have no cycle.
@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-# A folder, and those that it may include. Only what stands above it.
+# A folder, and those that it may include. Only folders above it.
 ARCHIVES = {
     "core": {
         "platform": "",

@@ -1,7 +1,8 @@
-"""globals.py OBJDUMP ARCHIVE: what of the runtime's core lasts longer than objects.
+"""globals.py OBJDUMP ARCHIVE: the variables of the runtime's core that outlive
+its objects.
 
 Two programs may run in one process, so nothing of a run may be in a variable of the
-process. Prints what the list below does not have.
+process. Prints those that the list below lacks.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""libm.py NM FILE...: objects and archives call no function of a C library's that
-rounds as its authors chose, so no C library decides a digit. What is left of math.h
-is exact: sqrt, floor, fmod, llround.
+"""libm.py NM FILE...: objects and archives call no function of a C library's
+that rounds as its authors chose, so no C library decides a digit. The other
+functions of math.h are exact: sqrt, floor, fmod, llround.
 """
 
 import subprocess

@@ -226,8 +226,8 @@ TEST(CpuTarget, LeavesNothingHalfWritten) {
   llvm::sys::fs::remove_directories(folder);
 }
 
-// The runtime refuses a CPU by this list, so it is what the code may use and
-// not what the CPU's name implies.
+// The runtime refuses a CPU by this list, so it has the features that the code
+// may use, not those that the CPU's name implies.
 TEST(CpuTarget, ListsTheFeaturesThatCodeMayUse) {
   auto lists = [](TargetRequest request, const char *name) {
     std::vector<std::string> features =

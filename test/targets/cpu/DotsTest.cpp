@@ -1,7 +1,7 @@
 //===- DotsTest.cpp - Few rows times rows of a matrix where they are ------===//
 //
 // All numbers are small and whole, or halves of such, so every sum is exact in
-// whatever order it is added: results must be those of integers, to the bit.
+// any order: results must be those of integers, to the bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +85,7 @@ static std::string productText(const Case &c) {
 
 namespace {
 
-/// Numbers in an arena, and what must become of them.
+/// Numbers in an arena, and their expected results.
 class Numbers {
 public:
   explicit Numbers(const Case &c) : c(c), at(c), storage(at.end + 64) {

@@ -1,8 +1,8 @@
 //===- EpilogueTest.cpp - Epilogues of cpu.contract against loops --------===//
 //
-// What an epilogue makes of a product must be, to the bit, what a tile.map
-// makes of the same product afterwards: plans differ in which of the two they
-// have. The map itself is tested in LoopTest, the product in ContractTest.
+// An epilogue's result must be, to the bit, that of a tile.map of the same
+// product afterwards: plans differ in which of the two they have. The map
+// itself is tested in LoopTest, the product in ContractTest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ struct Shape {
   bool accumulate;
 };
 
-/// A program's memory: a, b, two results, the product alone, and what epilogues
-/// read, each with room for the largest shape.
+/// A program's memory: a, b, two results, the product alone, and the epilogues'
+/// operands, each with room for the largest shape.
 constexpr int64_t kMaxRows = 16, kDepth = 37, kMaxColumns = 80;
 constexpr int64_t kRegion = 40 * kMaxColumns;
 enum Region : int64_t {

@@ -1,7 +1,7 @@
 //===- LoopTest.cpp - tile.map and tile.reduce against naive loops --------===//
 //
-// Lengths run over every tail of every vector width. What a body does not
-// allow to be widened must still be right, only slower.
+// Lengths run over every tail of every vector width. A body that cannot be
+// widened must still be right, only slower.
 //
 //===----------------------------------------------------------------------===//
 
@@ -274,7 +274,7 @@ static bool hasBFloat16Products() {
       ->hasBFloat16Products();
 }
 
-// Of every exponent, and what is no number.
+// Of every exponent, and NaN.
 TEST(TileMap, VectorsAndScalarsRoundToBfloat16Alike) {
   auto arena = std::make_unique<Arena<float>>();
   for (uint32_t i = 0; i < arena->elements; ++i) {
@@ -298,7 +298,7 @@ TEST(TileMap, VectorsAndScalarsRoundToBfloat16Alike) {
   }
 }
 
-// Longer than the chains of a maximum together, and with what is no number.
+// Longer than the chains of a maximum together, and with NaN.
 TEST(TileReduce, MaximaOfLongRows) {
   for (const char *target : targets()) {
     TileProgram program(loopIR<float>(R"(

@@ -37,7 +37,7 @@ func.func @long_sums(%y: memref<16x128xf32>, %x: memref<16x2500xf32>,
 
 // -----
 
-// What is complete goes elsewhere; the sums so far are then an operand of the
+// Complete sums go elsewhere; the sums so far are then an operand of the
 // epilogue.
 // CHECK-LABEL: func.func @into
 // CHECK-SAME: %[[C:[^:]*]]: memref<16x8xf32>, %[[Z:[^:]*]]: memref<16x8xf32>
@@ -62,8 +62,8 @@ func.func @into(%c: memref<16x8xf32>, %z: memref<16x8xf32>,
 
 // -----
 
-// What is rounded is so by a loop after the product, or by kernels that do, unless
-// the epilogue is long or not of arithmetic alone.
+// A loop after the product rounds, or kernels with rounding do, unless the
+// epilogue is long or has more than arithmetic.
 // CHECK-LABEL: func.func @into_bf16
 // CHECK-SAME: %[[C:[^:]*]]: memref<16x64xf32>, %[[Z:[^:]*]]: memref<16x64xbf16>
 // CHECK: cpu.contract %[[C]]
@@ -103,8 +103,8 @@ func.func @into_bf16(%c: memref<16x64xf32>, %z: memref<16x64xbf16>,
 
 // -----
 
-// Few rows take less time than a copy of what they are multiplied with: whole
-// panels of x are read where they are.
+// Few rows take less time than a copy of their other operand: whole panels of x
+// are read where they are.
 // CHECK-LABEL: func.func @few_rows
 // CHECK-SAME: %[[X:[^:]*]]: memref<16x100xf32>
 // CHECK: scf.if
@@ -183,9 +183,9 @@ func.func @gradient_pieces(%da: memref<8x64xf32>, %u: memref<500x8xf32>,
 
 // -----
 
-// Few rows, whose sums may have any order, are multiplied with rows of w where these
-// are, one by one; what a panel would take has their sums, which then go through the
-// epilogue, and scratch. More rows fill it.
+// Few rows, whose sums may have any order, are multiplied with rows of w where
+// these are, one by one; a panel's memory has their sums, which then go through
+// the epilogue, and scratch. More rows fill it.
 // CHECK-LABEL: func.func @dots
 // CHECK-SAME: %[[Y:[^:]*]]: memref<16x128xf32>, %[[X:[^:]*]]: memref<16x896xf32>, %[[W:[^:]*]]: memref<128x896xbf16>
 // CHECK: arith.cmpi ule
@@ -255,7 +255,7 @@ func.func @no_dots(%y: memref<16x64xf32>, %x: memref<16x896xf32>,
 
 // -----
 
-// What elements of w go through is done to the panel, at their places in w.
+// The conversion of w's elements is done to the panel, at their places in w.
 // CHECK-LABEL: func.func @prologue
 // CHECK: cpu.fill %[[PANEL:[^,]*]], {{.*}} transpose
 // CHECK: tile.map (%[[T:.*]], %[[J:.*]]) in

@@ -24,7 +24,7 @@ func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   return
 }
 
-// A kernel rounds what it stores in a matrix of bf16, which it asks for before it
+// A kernel rounds its stores to a matrix of bf16, which it prefetches before it
 // multiplies.
 // CHECK-LABEL: func @into_bf16
 // CHECK-NOT: scf.for
@@ -226,7 +226,8 @@ func.func @from_sums(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   return
 }
 
-// What is ahead: the address, bytes of a row, lines of a row, all lines.
+// The prefetched memory: the address, bytes of a row, lines of a row, all
+// lines.
 // CHECK-LABEL: func @ahead
 // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, bf16
 // CHECK: call @tile_contract_{{.*}}, %[[AT]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) :
@@ -241,8 +242,8 @@ func.func @ahead(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 }
 
 // The kernel is shared, kept out of line, and free of anything but loads and
-// fused multiply-adds in its inner loop. The last of its requests alone ask for
-// what is needed next.
+// fused multiply-adds in its inner loop. Only its last prefetches are of the
+// next operands.
 // CHECK: func.func private @tile_contract_f32_6x{{.*}} attributes {passthrough = ["noinline"]}
 // CHECK: %[[ASKING:.*]] = arith.constant 682 : i64
 // CHECK: arith.minsi %{{.*}}, %[[ASKING]] : i64

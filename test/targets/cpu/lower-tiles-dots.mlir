@@ -32,9 +32,9 @@ func.func @dots(%s: memref<4x64xf32>, %x: memref<4x896xf32>,
 // CHECK-NOT: vector.fma
 // CHECK: return
 
-// A vector has two groups; what is half a vector at the end is filled up with zeros. Of
-// eight numbers in a word the first is not added to anything, and a scale and a bias
-// are multiplied once.
+// A vector has two groups; half a vector at the end is filled up with zeros. Of
+// eight numbers in a word the first is not added to anything, and a scale and a
+// bias are multiplied once.
 // CHECK-LABEL: func.func private @tile_dots_int4_g64_f32_4928_64_accumulate
 // CHECK: scf.for
 // CHECK-COUNT-24: vector.shuffle

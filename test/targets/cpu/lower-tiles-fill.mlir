@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=512 vector-registers=32 masked-memory" | FileCheck %s --enable-var-scope
 
-// Fills of one shape share one function, whatever their strides.
+// Fills of one shape share one function, with any strides.
 // CHECK-LABEL: func @fills
 // CHECK: call @tile_fill_transposed_f32_f32_64
 // CHECK: call @tile_fill_transposed_f32_f32_64

@@ -1,8 +1,8 @@
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=512 vector-registers=32 masked-memory" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MASK
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=512 vector-registers=32" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,REST
 
-// What does not vary with the last variable is loaded in front of its loop;
-// what is left over is one masked vector, or scalars.
+// Values that do not vary with the last variable are loaded in front of its
+// loop; the remainder is one masked vector, or scalars.
 // CHECK-LABEL: func @map
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: %[[SCALE:.*]] = memref.load %{{.*}}[%[[I]]] : memref<8xf32>
@@ -26,7 +26,7 @@ func.func @map(%x: memref<8x64xf32>, %s: memref<8xf32>, %m: index, %n: index) {
   return
 }
 
-// Iterations follow one another; what is in them is widened.
+// Iterations follow one another; their bodies are widened.
 // CHECK-LABEL: func @each
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: %[[SUMS:.*]] = scf.for
@@ -125,8 +125,8 @@ func.func @gather(%table: memref<4x256xf32>, %at: memref<64xi32>, %to: memref<64
   return
 }
 
-// A store of the body may change what is read, no processor gathers 16 bits, and
-// a sum has its order.
+// A store of the body may change its loads, no processor gathers 16 bits, and a
+// sum has its order.
 // CHECK-LABEL: func @gather_stays_scalar
 // CHECK-NOT: vector.
 // CHECK: return

@@ -1,6 +1,7 @@
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=512 vector-registers=32 masked-memory bfloat16-dots" | FileCheck %s --enable-var-scope
 
-// What a long product of pairs adds to is asked for before its last terms.
+// The destination of a long product of pairs is prefetched before its last
+// terms.
 // CHECK-LABEL: func @adds
 // CHECK: call @tile_contract_bf16_6x64_from_bf16_accumulate(
 // CHECK: func.func private @tile_contract_bf16_6x64_from_bf16_accumulate(

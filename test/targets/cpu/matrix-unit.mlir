@@ -14,7 +14,7 @@ func.func @whole(%c: memref<64x64xf32>, %a: memref<64x96xbf16>,
   return
 }
 
-// What follows a product runs after it, on as many rows as a kernel has.
+// The op after a product runs after it, on as many rows as a kernel has.
 // CHECK-LABEL: func @epilogue
 // CHECK: scf.for {{.*}} step %c32
 // CHECK: call @tile_contract_bf16_32x64(

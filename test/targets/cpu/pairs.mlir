@@ -42,7 +42,7 @@ func.func @other_products(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: return
 
-// Rows and what is needed next are asked for into the second-level cache: the
+// Rows and the next operands are prefetched into the second-level cache: the
 // panel runs through the nearest one.
 // CHECK-LABEL: func.func private @tile_contract_bf16_6x64(
 // CHECK-NOT: hint = 3

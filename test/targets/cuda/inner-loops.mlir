@@ -1,4 +1,4 @@
-// What ptxas makes of products: registers for two workgroups on a
+// Products as ptxas compiles them: registers for two workgroups on a
 // multiprocessor, and innermost loops that do little but multiply and add.
 // REQUIRES: ptxas, nvdisasm
 // RUN: rm -rf %t && mkdir %t

@@ -1,8 +1,8 @@
 //===- AttentionKernelTest.cpp - Attention in registers beside float64 ----===//
 //
-// Each element of attention on matrix units, and of its adjoint, is within what
-// its roundings to bfloat16 and sums of float32 lose; with HONE_PTX_RECORD,
-// that is what a device is judged by. test/numerics has its norms, long
+// Each element of attention on matrix units, and of its adjoint, is within the
+// error of its roundings to bfloat16 and sums of float32; with HONE_PTX_RECORD
+// a device is judged by the same bound. test/numerics has its norms, long
 // sequences and large workgroups.
 //
 //===----------------------------------------------------------------------===//
@@ -26,10 +26,10 @@ namespace {
 
 constexpr int64_t kRows = 43;
 constexpr double kScale = 0.3;
-/// What rounding to bfloat16 may change, relative.
+/// The relative error of rounding to bfloat16.
 constexpr double kRounding = 1.0 / 256;
-/// What a sum of float32 may lose of the sizes of its terms, for each of them,
-/// in any order and on any matrix unit; and what exp does, relative.
+/// The error of a float32 sum relative to the sizes of its terms, for each of
+/// them, in any order and on any matrix unit; and the relative error of exp.
 constexpr double kSumLoss = 1.0 / (1 << 22), kExpLoss = 1.0 / (1 << 20);
 
 struct Shape {
@@ -46,7 +46,7 @@ constexpr Shape kShapes[] = {{2, 1, 64, 0, 32},       {2, 1, 128, 0, 64},
                              {2, 2, 64, 9, 16},       {4, 1, 128, 17, 32},
                              {2, 1, 64, 0, 64, true}, {4, 2, 128, 0, 64, true}};
 
-/// Numbers, and how far each may be from what they are.
+/// Numbers, and the bound of each one's error.
 struct Bounded {
   std::vector<double> values, most;
   explicit Bounded(int64_t count) : values(count), most(count) {}
@@ -111,7 +111,7 @@ private:
   std::map<std::string, std::string> types;
 };
 
-/// Attention of one shape, by loops of float64 over what the kernels are given.
+/// Attention of one shape, by loops of float64 over the kernels' operands.
 class Reference {
 public:
   explicit Reference(const Shape &shape);
@@ -198,7 +198,7 @@ void Reference::forward(int64_t head, int64_t i) {
   for (int64_t j = 0; j <= i; ++j)
     if (sees(i, j))
       total += std::exp(kScale * dot(q, at, k, keyAt(head, j)).first - most);
-  // What a weight may be off, relative: of its own score and of the largest.
+  // The relative error of a weight: of its own score and of the largest.
   const double loss = 2 * apart + kExpLoss;
   normalizer.add(place, most, apart);
   normalizer.add(place + 1, 1 / total, 2 * loss / total);
@@ -243,8 +243,8 @@ void Reference::backward(int64_t head, int64_t i) {
   }
 }
 
-/// Runs `body` in all orders of threads; what it leaves under the names of
-/// `expected` must be there.
+/// Runs `body` in all orders of threads; its results must be those of
+/// `expected`, by name.
 static void check(Arena &arena, const std::string &body, const Shape &shape,
                   const std::map<std::string, const Bounded *> &expected) {
   const std::string ir = entryFunction(arena.text + body);

@@ -1,9 +1,8 @@
 //===- BarrierTest.cpp - Kernels without one of their barriers ------------===//
 //
-// Each barrier is dropped in turn. What then goes wrong the machine must
-// report, in every order of warps: a changed bit that it does not report is a
-// fault of the machine, and a barrier without which nothing changes is
-// redundant.
+// Each barrier is dropped in turn. The machine must report the fault, in every
+// order of warps: a changed bit that it does not report is a fault of the
+// machine, and a barrier without which nothing changes is redundant.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 //
 // Calls each block of a module that is placed (hone-place) on random numbers,
 // compiled by the reference target and as the text of each device, PTX if none
-// is named, each with its target's kernels. What they leave in memory must be
+// is named, each with its target's kernels. Their results in memory must be
 // near, the same bits for all devices, and no machine may find a fault. Prints
 // a line for each block.
 //
@@ -35,7 +35,7 @@
 using namespace mlir;
 using namespace hone;
 
-/// Of memory whose bytes have no type; holds what a block keeps to itself.
+/// Of memory whose bytes have no type; holds a block's internal values.
 static constexpr int64_t kMemoryBytes = 4 << 20;
 
 namespace {
@@ -109,7 +109,7 @@ static Subject subjectOf(ModuleOp module, func::FuncOp function) {
   return subject;
 }
 
-/// Where the sequence of row `i` begins, or of whatever has an `i`.
+/// Where the sequence of row `i` begins, or of any value with an `i`.
 static int64_t startOf(int64_t i) { return i < 3 ? 0 : i < 40 ? 3 : 40; }
 
 /// Numbers up to `most` in size or, if that is 0, small positive ones, of which
@@ -141,8 +141,8 @@ static void fill(const Subject &subject, double most, char *arena) {
     }
 }
 
-/// What may be between two orders of a sum, relative to the largest number, by
-/// the narrowest type that there is.
+/// The difference allowed between two orders of a sum, relative to the largest
+/// number, by the narrowest type.
 static double allowedIn(const Subject &subject) {
   double allowed = 1e-11;
   for (const Buffer &buffer : subject.buffers)
@@ -152,8 +152,8 @@ static double allowedIn(const Subject &subject) {
   return allowed;
 }
 
-/// The largest difference in what has a type, relative to the largest number of
-/// its buffer.
+/// The largest difference in typed values, relative to the largest number of
+/// their buffer.
 static double difference(const Subject &subject, const char *a, const char *b) {
   double worst = 0;
   for (const Buffer &buffer : subject.buffers) {

@@ -1,9 +1,8 @@
 //===- DeviceProgram.h - Compile tile IR and run a device's text of it ----===//
 //
-// The host half runs in this process. What it launches is executed as the text
-// says: PTX by the machine of test/gpu/ptx, which reports races, reads of what
-// nobody wrote and divergent barriers; Metal's language by test/gpu/metal, on
-// fibres.
+// The host half runs in this process. Its launches are executed as text: PTX by
+// the machine of test/gpu/ptx, which reports races, reads of unwritten memory
+// and divergent barriers; Metal's language by test/gpu/metal, on fibres.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +26,11 @@ public:
                 const ptx::Options &options = {});
   ~DeviceProgram();
 
-  /// Runs the entry on a copy of `arena`, which is copied back. Empty, or what
-  /// the machine has found.
+  /// Runs the entry on a copy of `arena`, which is copied back. Empty, or the
+  /// machine's faults.
   std::string run(void *arena, int64_t rows);
-  /// What the next run must leave at `offset` of the arena, for a recording of
-  /// it: numbers of 2 or 4 bytes. Of PTX.
+  /// The expected contents at `offset` of the arena after the next run, for a
+  /// recording of it: numbers of 2 or 4 bytes. Of PTX.
   void expect(int64_t offset, uint8_t bytes, std::vector<ptx::Near> numbers);
 
   /// Of PTX.

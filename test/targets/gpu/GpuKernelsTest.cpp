@@ -80,8 +80,8 @@ TEST_F(GpuKernelsTest, TilesOfAnAdaptersGradientsAreAligned) {
     EXPECT_EQ(blocksOf({rank}, 256, sm80).columns, most) << "rank " << rank;
 }
 
-/// On matrix units tiles are whole sectors of a row, whatever the rank, and u
-/// is not cut.
+/// On matrix units tiles are whole sectors of a row, with any rank, and u is
+/// not cut.
 TEST_F(GpuKernelsTest, TilesOfAnAdaptersGradientsOnMatrixUnitsAreSectors) {
   for (int64_t rank : {4, 8, 12, 16}) {
     Adapter adapter{rank};
@@ -107,7 +107,7 @@ TEST_F(GpuKernelsTest, TilesOfUAreSplit) {
     }
 }
 
-/// What dropout leaves of x is in a workgroup's memory while h is computed.
+/// x after dropout is in a workgroup's memory while h is computed.
 TEST_F(GpuKernelsTest, RowsOfDroppedInputHaveRoom) {
   const char *dropout = " dropout 0.25 of \"q_proj\" by %key";
   const DeviceFeatures metal{32 * 1024}, sm75{64 * 1024};

@@ -1,7 +1,7 @@
 //===- KernelTest.cpp - Element-wise loops and reductions on a GPU --------===//
 //
-// As PTX, on a machine that executes it, and as Metal's text, on fibres: what
-// the reference computes, in every order of threads, and no race.
+// As PTX, on a machine that executes it, and as Metal's text, on fibres: the
+// reference's results, in every order of threads, and no race.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace hone;
 namespace {
 
 constexpr int64_t kWidth = 300, kRows = 12;
-/// x, y and sums: kRows by kWidth each, whatever their type.
+/// x, y and sums: kRows by kWidth each, of any type.
 constexpr int64_t kMatrixBytes = kRows * kWidth * 8;
 constexpr int64_t kArenaBytes = 3 * kMatrixBytes;
 
@@ -94,7 +94,7 @@ TEST(GpuMap, HasTheReferencesBits) {
 }
 
 /// A thread has neighbours, which it loads and stores at once where they begin
-/// so; what is left of a row goes one by one. All have the reference's bits.
+/// so; the rest of a row goes one by one. All have the reference's bits.
 TEST(GpuMap, HasNeighboursTogether) {
   for (int64_t offset : {0, 4}) {
     std::string text = entryFunction(
@@ -136,8 +136,8 @@ TEST(GpuMap, HasNeighboursTogether) {
   }
 }
 
-/// Scalars that one thread stores are there for all, and so is what a loop had
-/// in its turn before.
+/// Scalars that one thread stores are there for all, and so are a loop's values
+/// of its turn before.
 TEST(GpuScalars, AreOrdered) {
   std::string text = kernelText("f32", R"(
     %n = arith.constant 300 : index

@@ -1,8 +1,8 @@
 //===- ProductKernelTest.cpp - How products use shared memory -------------===//
 //
 // ProductTest compares bits with other targets. Here: copies in flight wait for
-// what they must, no two threads want one bank at a time, and matrix units
-// multiply what is rounded.
+// earlier reads and writes, no two threads want one bank at a time, and matrix
+// units multiply rounded operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,9 +149,9 @@ static float weightAt(const Kind &kind, const std::vector<char> &arena,
                   floatAt(arena, 3, "f32", group));
 }
 
-/// What a device must leave in c, by sums of float64. PTX says nothing of the
-/// order that matrix units add in, nor what of a term they lose: 2^-22 of the
-/// sum of all sizes for each term is more than any does.
+/// The expected c of a device, by sums of float64. PTX leaves open in which
+/// order matrix units add, and how much of a term they lose: 2^-22 of the sum
+/// of all sizes for each term is more than any loses.
 static std::vector<ptx::Near>
 nearOf(const Kind &kind, const std::vector<char> &arena, int64_t rows) {
   auto rounded = [](float x) {
@@ -323,9 +323,9 @@ TEST(GpuProduct, CopiesLineByLine) {
     }
 }
 
-/// Rounded operands are multiplied by matrix units, whatever they were stored
-/// as and whatever its last terms are, within what sums of float32 lose. Its
-/// bits do not depend on the order that warps run in.
+/// Matrix units multiply rounded operands, of any stored type and with any last
+/// terms, within the error of float32 sums. Its bits do not depend on the order
+/// that warps run in.
 TEST(GpuProduct, RoundedIsNearFloat64) {
   const Kind kinds[] = {
       {"bf16", "bf16", false, true, true},
@@ -409,8 +409,8 @@ static int64_t mostTogether(const ptx::Machine &machine, llvm::StringRef opcode,
   return most;
 }
 
-/// What epilogues of a whole tile load is on the way for eight sums at a time,
-/// and tiles that end early have the same bits.
+/// The loads of a whole tile's epilogue are on the way for eight sums at a
+/// time, and tiles that end early have the same bits.
 TEST(GpuProduct, WaitsForWhatItsEpilogueLoadsTogether) {
   std::string text = textOf({"f32", "f32", false, true});
   text.insert(text.find("\n}"), R"(

@@ -260,7 +260,7 @@ static Outcome runOn(llvm::StringRef target, const Product &p, bool isThin,
   return run;
 }
 
-/// Whatever order warps run in, with any number of terms.
+/// In any order of warps, with any number of terms.
 TEST(ThinProduct, HasTheReferencesBits) {
   for (const Product &p : kProducts) {
     SCOPED_TRACE(p.name);
@@ -289,8 +289,8 @@ TEST(ThinProduct, HasTheReferencesBits) {
   }
 }
 
-/// What the last warp of a workgroup executes is at most this share of what it
-/// would, if all of them had walked all terms.
+/// The last warp of a workgroup executes at most this share of its instructions
+/// if all warps walked all terms.
 TEST(ThinProduct, IsSplitOverSubgroups) {
   const std::pair<const char *, double> most[] = {
       {"h", 0.6},  {"u", 0.6},    {"dA", 0.6},
@@ -308,8 +308,8 @@ TEST(ThinProduct, IsSplitOverSubgroups) {
       }
 }
 
-/// Sums of bfloat16 on both sides are within what sums of float32 lose, and do
-/// not depend on the order that warps run in.
+/// Sums of bfloat16 on both sides are within the error of float32 sums, and do
+/// not depend on the order of warps.
 TEST(ThinProduct, OfBFloat16IsNearTheReferenceOnMatrixUnits) {
   for (const Product &each : kRounded) {
     const Product p = rounded(each);
@@ -343,10 +343,10 @@ TEST(ThinProduct, OfBFloat16IsNearTheReferenceOnMatrixUnits) {
   }
 }
 
-/// A subgroup multiplies what it has loaded itself: there is one barrier before
-/// what all of them have is added, and one because what has been read and what
-/// is written are both the device's memory. Of long sums of few columns a warp
-/// executes a fraction of what a chain of terms takes.
+/// A subgroup multiplies its own loads: there is one barrier before the
+/// addition of all subgroups' sums, and one because the operands and the result
+/// are both in the device's memory. Of long sums of few columns a warp executes
+/// a fraction of a chain's instructions.
 TEST(ThinProduct, OfBFloat16HasTwoBarriers) {
   for (const Product &each : kRounded) {
     SCOPED_TRACE(each.name);
@@ -365,7 +365,7 @@ TEST(ThinProduct, OfBFloat16HasTwoBarriers) {
   }
 }
 
-/// What `arena` has at `from` + element `i`.
+/// The number of `arena` at `from` + element `i`.
 static double numberAt(const char *arena, int64_t from, int64_t i,
                        llvm::StringRef type) {
   float number = 0;

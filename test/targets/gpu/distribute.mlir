@@ -56,7 +56,7 @@ gpu.func @row_together(%x: memref<16x896xf32>) kernel {
   gpu.return
 }
 
-// A point that reads what it has written keeps its order.
+// A point that reads its own writes keeps its order.
 // CHECK-LABEL: gpu.func @in_order
 // CHECK: memref.store
 // CHECK-NEXT: memref.load
@@ -97,7 +97,7 @@ gpu.func @reduce_together(%x: memref<1500xf32>, %y: memref<1xf32>) kernel {
   gpu.return
 }
 
-// One thread stores what all have.
+// One thread stores the value that all have.
 // CHECK-LABEL: gpu.func @scalar
 // CHECK: %[[THREAD:.*]] = gpu.thread_id x
 // CHECK: %[[VALUE:.*]] = memref.load

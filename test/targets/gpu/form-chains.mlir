@@ -45,7 +45,8 @@ gpu.func @adapter_and_bias(%y: memref<64x64xf32>, %h: memref<64x8xf32>, %b: memr
   gpu.return
 }
 
-// What reads the sums themselves would find them as they were before the chain.
+// An op that reads the sums themselves would find them as they were before the
+// chain.
 // CHECK-LABEL: gpu.func @reads_sums
 // CHECK-NOT: simt.chain
 // CHECK: gpu.return
@@ -64,8 +65,8 @@ gpu.func @reads_sums(%y: memref<64x64xf32>, %h: memref<64x8xf32>, %b: memref<64x
   gpu.return
 }
 
-// A loop that adds products carries the sums; what fills its operand, which is
-// another shared buffer, stays in it.
+// A loop that adds products carries the sums; the copy into its operand, which
+// is another shared buffer, stays in it.
 // CHECK-LABEL: gpu.func @loop
 // CHECK: simt.chain
 // CHECK-NEXT: scf.for
@@ -108,7 +109,7 @@ gpu.func @scaled(%x: memref<64x96xf32>, %w: memref<96x64xf32>) workgroup(%c: mem
   gpu.return
 }
 
-// Another piece, and what has been rounded on its way out, begin anew.
+// Another piece, and sums that were rounded on their way out, begin anew.
 // CHECK-LABEL: gpu.func @other_piece
 // CHECK-NOT: simt.chain
 gpu.func @other_piece(%y: memref<64x64xf32>, %x: memref<64x96xf32>, %w: memref<64x96xf32>) kernel {

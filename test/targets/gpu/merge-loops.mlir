@@ -28,7 +28,7 @@ func.func private @apart(%m: index, %n: index, %memory: !tile.memory) {
   return
 }
 
-// The second reads a part of what the first writes.
+// The second reads a part of the first one's result.
 // CHECK-LABEL: func.func private @overlapping
 // CHECK-COUNT-2: tile.parallel
 func.func private @overlapping(%m: index, %memory: !tile.memory, %y: memref<64xf32>) {
@@ -135,8 +135,8 @@ func.func private @at_an_unknown_offset(%m: index, %memory: !tile.memory) {
   return
 }
 
-// What a function is given keeps the bytes that it has in each placement: the
-// results of its caller end where its scratch begins.
+// An argument of a function keeps its bytes in each placement: the results of
+// its caller end where its scratch begins.
 // CHECK-LABEL: func.func private @called_with_scratch
 // CHECK: tile.parallel
 // CHECK-NOT: tile.parallel
@@ -154,7 +154,7 @@ func.func private @called_with_scratch(%m: index, %scratch: !tile.memory, %y: me
   return
 }
 
-// What arguments are, calls say: here they are apart, ...
+// The calls decide whether arguments overlap: here they are apart, ...
 // CHECK-LABEL: func.func private @called_apart
 // CHECK-COUNT-1: tile.parallel
 // CHECK-NOT: tile.parallel
@@ -251,8 +251,8 @@ func.func private @computed_once(%memory: !tile.memory) {
   return
 }
 
-// The same product into a result of another type is another one: no type of what
-// it is copied to is asked for later.
+// The same product into a result of another type is another one: the type of
+// its destination is not checked later.
 // CHECK-LABEL: func.func private @computed_into_two_types
 // CHECK: tile.product
 // CHECK-NOT: tile.map

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-place-barriers)))" | FileCheck %s --enable-var-scope
 
 gpu.module @device {
-// What others may have written.
+// Memory that others may have written.
 // CHECK-LABEL: gpu.func @write_read
 // CHECK: memref.store
 // CHECK: gpu.barrier
@@ -15,7 +15,7 @@ gpu.func @write_read(%x: memref<256xf32>, %y: memref<256xf32>) kernel {
   gpu.return
 }
 
-// What others may still read.
+// Memory that others may still read.
 // CHECK-LABEL: gpu.func @read_write
 // CHECK: memref.load
 // CHECK: gpu.barrier
@@ -60,7 +60,7 @@ gpu.func @first_alone(%x: memref<256xf32>, %v: f32) kernel {
   gpu.return
 }
 
-// What the turn before has read.
+// Memory that the turn before has read.
 // CHECK-LABEL: gpu.func @around
 // CHECK: scf.for
 // CHECK-NEXT: gpu.barrier

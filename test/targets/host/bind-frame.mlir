@@ -23,7 +23,7 @@ func.func private @hints(%w: memref<4x4xf32>, %count: index) {
   tile.prefetch %w[%count] size %count : memref<4x4xf32>
   return
 }
-// And who looks up an offset: the placement's table counts in 64 bytes.
+// And the look-up of an offset: the placement's table counts in 64 bytes.
 // CHECK-LABEL: func.func private @looks_up(
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[MEMORY:.*]]: !tile.memory)
 // CHECK: llvm.getelementptr %[[FRAME]][9]
@@ -47,9 +47,9 @@ func.func private @scalar(%x: f64) attributes {tile.host} {
   return
 }
 
-// Names become fields: 8 bytes each, in the order of hone_frame; numbered things
-// come from tables of pointers. What the entry itself reads is in the host's
-// table; an argument that nothing else uses has no other side.
+// Names become fields: 8 bytes each, in the order of hone_frame; numbered
+// things come from tables of pointers. Values that the entry itself reads are
+// in the host's table; an argument that nothing else uses has no other side.
 // CHECK-LABEL: func.func @entry(
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[VALUES:.*]]: !llvm.ptr)
 // CHECK-NOT: tile.entry

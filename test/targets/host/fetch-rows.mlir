@@ -17,7 +17,7 @@ func.func @row(%to: memref<1x64xf32>, %q: memref<8x32xi8>, %s: memref<8x2xf32>,
     // CHECK: tile.read_row %[[TO]], %[[OWN_Q]][%c0{{.*}}, %c16] size %[[COUNT]] scales %[[OWN_S]] biases %[[OWN_B]] bits 4
     tile.read_row %to, %q[%row, %column] size %count release scales %s biases %b bits 4
         : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>
-    // What may stay is read where it is mapped.
+    // Weights that may stay are read where they are mapped.
     // CHECK: tile.read_row %[[TO]], %[[Q]][%[[ROW]]
     tile.read_row %to, %q[%row, %column] size %count scales %s biases %b bits 4
         : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>

@@ -1,8 +1,8 @@
 // RUN: hone-opt %s --hone-host-size-scratch --hone-host-outline-parallel | FileCheck %s --enable-var-scope
 
-// Kernels have a number: their place in the table, which says what they are made
-// of the closure's fields after the frame. A field that is an address says what
-// the kernel does with the memory; unknown ops may do anything.
+// Kernels have a number: their place in the table, which has the uses of the
+// closure's fields after the frame. A field that is an address has the kernel's
+// accesses to the memory; unknown ops may do anything.
 // CHECK: module attributes {tile.kernels = [
 // CHECK-SAME: #tile.kernel<"captures.task0" of "captures", "" fields[<8, 8, none>, <16, 8, write>]>,
 // CHECK-SAME: #tile.kernel<"scratch.task0" of "scratch", "" fields[]>,
@@ -59,7 +59,7 @@ func.func @scratch(%frame: !llvm.ptr, %count: index) {
   return
 }
 
-// What is done with a part is done with the whole.
+// An access to a part is one to the whole.
 func.func @accesses(%frame: !llvm.ptr, %count: index, %x: memref<8xf32>,
                     %y: memref<8xf32>, %z: memref<8xf32>) {
   %c0 = arith.constant 0 : index

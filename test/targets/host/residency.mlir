@@ -2,7 +2,7 @@
 // RUN:   | FileCheck %s --enable-var-scope
 
 // The runtime is told bytes: rows times the bytes of one. No pass drops the
-// hints, although nothing reads what they give.
+// hints, although nothing reads their results.
 
 // CHECK-LABEL: llvm.func @half
 // CHECK-SAME: (%[[FRAME:.*]]: !llvm.ptr, %[[W:.*]]: !llvm.ptr, %[[ROW:.*]]: i64, %[[COUNT:.*]]: i64)

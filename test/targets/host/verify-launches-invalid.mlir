@@ -1,7 +1,8 @@
 // RUN: hone-opt %s --hone-host-verify-launches --split-input-file --verify-diagnostics
 
-// What a frame, its tables and its numbers say is there again when an entry is
-// called a second time, and so is a closure that is filled for its launch.
+// The contents of a frame, its tables and its numbers are there again when an
+// entry is called a second time, and so is a closure that is filled for its
+// launch.
 llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @sound(%frame: !llvm.ptr, %values: !llvm.ptr) {
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -45,7 +46,7 @@ llvm.func @block_of_batch_entry(%frame: !llvm.ptr, %values: !llvm.ptr) {
 
 // -----
 
-// One call with what kernels write is enough.
+// One call with memory that kernels write is enough.
 llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @block_of_work_2(%frame: !llvm.ptr, %kernel: i32, %starts: !llvm.ptr) {
   %0 = llvm.getelementptr %starts[4] : (!llvm.ptr) -> !llvm.ptr, i64
@@ -79,7 +80,7 @@ llvm.func @calls_1(%frame: !llvm.ptr, %values: !llvm.ptr, %kernel: i32, %count: 
 
 // -----
 
-// The arena is what kernels write.
+// Kernels write the arena.
 llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @reads_2(%frame: !llvm.ptr, %values: !llvm.ptr) {
   %kernel = llvm.mlir.constant(0 : i32) : i32
@@ -106,7 +107,7 @@ llvm.func @reads_a_value_2(%frame: !llvm.ptr, %values: !llvm.ptr) {
 
 // -----
 
-// What one launch finds in a closure, the next may not.
+// The next launch may not find the same closure.
 llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @keeps_3(%frame: !llvm.ptr, %values: !llvm.ptr, %kernel: i32, %count: i64) {
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -129,7 +130,7 @@ llvm.func @writes_4(%frame: !llvm.ptr, %values: !llvm.ptr, %kernel: i32, %count:
 
 // -----
 
-// Tasks, and what launches nothing, may do as they like.
+// Tasks, and functions without launches, may do as they like.
 llvm.func @task(%closure: !llvm.ptr, %index: i64, %thread: i64) {
   %0 = llvm.load %closure : !llvm.ptr -> !llvm.ptr
   llvm.store %index, %0 : i64, !llvm.ptr

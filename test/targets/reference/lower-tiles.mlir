@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-reference-lower-tiles | FileCheck %s --enable-var-scope
 
-// A product is three loops, and a fourth over the blocks of its terms; the first
-// block's sum is added to what was there.
+// A product is three loops, and a fourth over the blocks of its terms; the
+// first block's sum is added to the old contents.
 // CHECK-LABEL: func.func @product
 // CHECK-SAME: %[[C:[^:]*]]: memref<8x24xf32>, %[[A:[^:]*]]: memref<8x40xf32>, %[[W:[^:]*]]: memref<24x40xbf16>
 // CHECK: scf.for %[[I:.*]] =

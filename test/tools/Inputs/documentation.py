@@ -67,7 +67,7 @@ if (root / ".git").exists() and shallow == "false":
             if subject != " ".join((b or d).split()):
                 wrong.append(f"{page}: commit {a or c} is '{subject}'")
 
-# What a test may require is named on the page for contributors.
+# The page for contributors names each feature that a test may require.
 features = set()
 for page in (root / "test").rglob("*"):
     if page.suffix in (".test", ".mlir"):
@@ -94,7 +94,7 @@ for page in pages:
         continue
     lines = [line for block in blocks for line in block.replace("\\\n", " ").split("\n")
              if line.strip() and not line.startswith("#")]
-    if any(line.startswith("$ ") for line in lines):  # others are what was printed
+    if any(line.startswith("$ ") for line in lines):  # others are output
         lines = [line for line in lines if line.startswith("$ ")]
     commands += len(lines)
     if f"run-page.py %S/../../{name} " in run or f"run-page.py %examples/{name[9:]} " in run:

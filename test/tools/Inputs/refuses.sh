@@ -2,7 +2,7 @@
 # refuses.sh CODE OUTPUT COMMAND...
 #
 # Runs COMMAND, which must exit with CODE, print an error with a remedy on
-# stderr and leave nothing at OUTPUT. Prints what COMMAND printed.
+# stderr and leave nothing at OUTPUT. Prints the output of COMMAND.
 set -uo pipefail
 code=$1 output=$2
 shift 2
