@@ -48,9 +48,10 @@
 // CHECK: hone.run @update({{.*}}, %[[GIVEN]])
 
 // No step has a gradient in memory: the gradients of --dump-gradients are after
-// the arena. PLACED: module attributes {hone.arena_bytes = [[ARENA:[0-9]+]]
-// PLACED-NOT: hone.region "state PLACED: hone.region "gradient" gradient at
-// [[ARENA]]
+// the arena.
+// PLACED: module attributes {hone.arena_bytes = [[ARENA:[0-9]+]]
+// PLACED-NOT: hone.region "state
+// PLACED: hone.region "gradient" gradient at [[ARENA]]
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @embed() -> tensor<?x4xf32> {
     %ids = hone.input "input_ids" : tensor<?xi32>

@@ -32,8 +32,9 @@
 // BADAM: hone.run @update
 
 // A layer's new importance follows from the gradient's lengths by layer, and is
-// there in the next step. IMPORTANCE-LABEL: hone.schedule train IMPORTANCE:
-// %[[BEFORE:.*]] = hone.setting "before.importance" : tensor<3xf32>
+// there in the next step.
+// IMPORTANCE-LABEL: hone.schedule train
+// IMPORTANCE: %[[BEFORE:.*]] = hone.setting "before.importance" : tensor<3xf32>
 // IMPORTANCE: %[[KNOWN:.*]] = hone.scalar @scalar.importance_before(%[[BEFORE]]
 // IMPORTANCE: hone.scalar @scalar.select_importance({{.*}}, %[[KNOWN]],
 // IMPORTANCE: %[[SQUARES:.*]] = hone.run @gradient_squares

@@ -1,10 +1,9 @@
-/*===- FailAllocation.c - Makes one allocation fail
-------------------------===//
+/*===- FailAllocation.c - Makes one allocation fail ------------------------===//
 //
 // Preloaded by allocations.sh. HONE_FAIL_ALLOCATION=N fails the N-th allocation
 // from main() on, N+ that and all later ones; operator new goes through malloc.
-// Their number is written to $HONE_ALLOCATIONS at the end of the process,
-// however it ends.
+// The number of all allocations is written to $HONE_ALLOCATIONS at the end of
+// the process, however it ends.
 //
 //===----------------------------------------------------------------------===*/
 

@@ -1,5 +1,4 @@
-/*===- FailCall.c - Makes one system call fail
------------------------------===//
+/*===- FailCall.c - Makes one system call fail -----------------------------===//
 //
 // Preloaded by faults.sh. HONE_FAIL_CALL=N fails the N-th call of those below,
 // N+ that and all later ones. The failed calls are written to $HONE_FAILED.
@@ -63,7 +62,8 @@ int open(const char *path, int flags, ...) {
   return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+int open64(const char *path, int flags, ...)
+    __attribute__((alias("open")));
 
 ssize_t write(int file, const void *bytes, size_t size) {
   if (file > 2 && fails("write", ENOSPC))
@@ -134,7 +134,8 @@ ssize_t read(int file, void *bytes, size_t size) {
 }
 
 ssize_t pread(int file, void *bytes, size_t size, off_t at) {
-  return fails("pread", EIO) ? -1 : syscall(SYS_pread64, file, bytes, size, at);
+  return fails("pread", EIO) ? -1
+                             : syscall(SYS_pread64, file, bytes, size, at);
 }
 
 off_t lseek(int file, off_t at, int whence) {

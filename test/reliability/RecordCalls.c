@@ -1,5 +1,4 @@
-/*===- RecordCalls.c - Records what a run does to files
---------------------===//
+/*===- RecordCalls.c - Records what a run does to files --------------------===//
 //
 // Preloaded by power-cut.sh. Appends a line to $HONE_TRACE for each call below
 // that changes something under $HONE_TRACE_ROOT, and the bytes written to
@@ -95,7 +94,8 @@ int open(const char *path, int flags, ...) {
   return file;
 }
 
-int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+int open64(const char *path, int flags, ...)
+    __attribute__((alias("open")));
 
 int close(int file) {
   if (isTracked(file))
@@ -156,8 +156,9 @@ static int changed(int result, const char *call, const char *path,
 }
 
 int rename(const char *from, const char *to) {
-  return changed((int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0),
-                 "rename", from, to);
+  return changed(
+      (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0), "rename",
+      from, to);
 }
 
 int unlink(const char *path) {

@@ -1,5 +1,4 @@
-/*===- WatchMemory.c - The memory of a program, seen from outside
-----------===//
+/*===- WatchMemory.c - The memory of a program, seen from outside ----------===//
 //
 // watch-memory FILE COMMAND...: runs COMMAND and writes the highest RssAnon,
 // VmHWM and VmData that it saw in /proc to FILE, in bytes. It looks two
