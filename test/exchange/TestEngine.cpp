@@ -148,7 +148,7 @@ struct Event {
     const uint64_t step = frame.name.step;
     if (frame.kind == FrameKind::Greeting)
       return "greeting";
-    // The peer has what it checks before it saves, so it saves.
+    // The peer has all that it checks before it saves, so it saves.
     if (frame.kind == FrameKind::Ack && schedule == HONE_VALIDATE)
       return std::exchange(validated, step) == step ? "" : "validated";
     if (frame.kind == FrameKind::Data && schedule < kOfNoSchedule)

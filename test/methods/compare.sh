@@ -182,7 +182,7 @@ done
 compile both mezo backprop --set lora.r=512
 bash "$here/../reliability/memory.sh" "$work/both/train" "$data" 70 --steps 12
 
-# Of a selection by what earlier steps found, too.
+# Of a selection by the results of earlier steps, too.
 compile plain lcsb none --set train.selection=importance \
   --set train.selection_warmup=3 "${six[@]}"
 compile both lcsb backprop --set train.selection=importance \

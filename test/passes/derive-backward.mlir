@@ -143,8 +143,8 @@ module @attention_is_recomputed_with_its_normalizer {
 // -----
 
 // The block of the loss runs once: the forward half that makes the loss makes
-// its gradient too, and @gradient returns that loss. The gradient's scale is the
-// last argument.
+// its gradient too, and @gradient returns that loss. The gradient's scale is
+// the last argument.
 // CHECK-LABEL: module @loss_block_runs_once
 // CHECK: hone.block @head.gradient(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x4xf32>, %[[SCALE:[^:]*]]: tensor<f64>) -> (tensor<f64>, tensor<?x4xf32>)

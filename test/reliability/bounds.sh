@@ -6,8 +6,8 @@
 # to the byte, and it must compute the bits of the program that honec links. LIB
 # has the runtime; CPU is native or a level such as x86-64-v3. Of three batches
 # two are ragged; the first fills every row, so that all of the arena is used.
-# HONE_CUTS: the ends that Redzones.c cuts off, one after another; AddressSanitizer
-# must then report an access.
+# HONE_CUTS: the ends that Redzones.c cuts off, one after another. Each must
+# then be noticed.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 //===- BigramModule.cpp - A compiled module written by hand ---------------===//
 //
-// Every loop is parallel over what it writes and sequential over what it sums,
-// so the bits do not depend on the number of threads.
+// Every loop is parallel over its results and sequential over its terms, so the
+// bits do not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 

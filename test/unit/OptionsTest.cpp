@@ -1,6 +1,6 @@
 //===- OptionsTest.cpp - The command line of a training binary ------------===//
 //
-// Every refusal must name the option, what was expected and what was found.
+// Every refusal must name the option, the expected value and the given one.
 //
 //===----------------------------------------------------------------------===//
 

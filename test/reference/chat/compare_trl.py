@@ -33,7 +33,7 @@ CONFIG = {
     "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 16,
     "num_hidden_layers": 1, "vocab_size": 512, "hidden_act": "silu", "rms_norm_eps": 1e-6,
     "rope_theta": 10000.0, "max_position_embeddings": 16384, "torch_dtype": "float32"}
-# Template -> what is said of it instead of a comparison.
+# Template -> its remark in place of a comparison.
 KNOWN = {
     "llava_next_training": NOTHING,  # reads contents as lists of parts
     "muse_glimmer_training": "upper and lower case of letters beyond ASCII are not supported",

@@ -70,8 +70,8 @@ bool read(Warp &warp, const Instruction &instruction, uint32_t place,
 
 using Terms = std::array<double, kDepth>;
 
-/// The warp's 16 rows of what four registers of each lane hold: two neighbours
-/// of row `lane / 4` and of the eighth after it, then of the further terms.
+/// The warp's 16 rows in four registers of each lane: two neighbours of row
+/// `lane / 4` and of the eighth after it, then of the further terms.
 void readWords(Warp &warp, const uint32_t *places, std::vector<Terms> &to) {
   for (unsigned i = 0; i < 4; ++i) {
     const uint32_t *words = warp.lanes<uint32_t>(places[i]);
