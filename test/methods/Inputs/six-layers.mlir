@@ -1,4 +1,4 @@
-// Six layers of one adapter each: enough for the test of parts, quick to compile.
+// Six layers of one adapter each: enough to test parts, and quick to compile.
 module {
   hone.block @embed() -> tensor<?x16xf64> {
     %ids = hone.input "input_ids" : tensor<?xi32>
