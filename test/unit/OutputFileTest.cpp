@@ -149,19 +149,31 @@ TEST(OutputFileTest, ParentDirectoryIgnoresTrailingSlashes) {
   EXPECT_EQ(parentDirectory(""), ".");
 }
 
-static bool isA(const std::string &name) { return name == "a"; }
-
 TEST(OutputFileTest, StrayTemporariesOfDeadProcessesGo) {
   TemporaryFolder folder;
-  folder.write("victim", "keep");
-  ASSERT_EQ(::symlink("victim", folder.file("a.tmp-1234").c_str()), 0);
-  folder.write("a.tmp-0123456789abcdef", "");
-  folder.write("a.tmp-x", "not ours");
+  folder.write("a.tmp-0123456789abcdef", "half");
+  std::filesystem::create_directory(folder.file("a.tmp-fedcba9876543210"));
+  folder.write("a.tmp-fedcba9876543210/x", "");
+  ASSERT_TRUE(writeFile(folder.file("a"), "whole").isOk());
+  EXPECT_EQ(folder.count(), 1u);
+  // Beside what a link leads to, too, where temporaries are.
+  folder.write("a.tmp-0123456789abcdef", "half");
+  ASSERT_EQ(::symlink("a", folder.file("link").c_str()), 0);
+  ASSERT_TRUE(writeFile(folder.file("link"), "whole").isOk());
+  EXPECT_EQ(folder.count(), 2u);
+}
+
+TEST(OutputFileTest, WhatOnlyLooksLikeATemporaryStays) {
+  TemporaryFolder folder;
+  folder.write("a.tmp-0", "no name that temporaries have");
+  folder.write("a.tmp-0123456789abcdeF", "nor this");
   folder.write("b.tmp-0123456789abcdef", "another file's");
-  std::filesystem::create_directory(folder.file("a.tmp-00"));
-  folder.write("a.tmp-00/x", "");
-  removeStrayTemporaries(folder.path, isA);
-  EXPECT_EQ(folder.count(), 3u);
+  // A link is none, and what it leads to is somebody's.
+  folder.write("victim", "keep");
+  ASSERT_EQ(::symlink("victim", folder.file("a.tmp-1123456789abcdef").c_str()),
+            0);
+  ASSERT_TRUE(writeFile(folder.file("a"), "whole").isOk());
+  EXPECT_EQ(folder.count(), 6u);
   EXPECT_EQ(folder.read("victim"), "keep");
 }
 
@@ -170,9 +182,32 @@ TEST(OutputFileTest, ATemporaryThatIsBeingWrittenIsLeftAlone) {
   TemporaryFolder folder;
   OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
   ASSERT_TRUE(file.write("whole").isOk());
-  removeStrayTemporaries(folder.path, isA);
-  EXPECT_EQ(folder.count(), 1u);
+  ASSERT_TRUE(writeFile(folder.file("a"), "another's").isOk());
+  EXPECT_EQ(folder.count(), 2u);
   ASSERT_TRUE(file.commit().isOk());
+  EXPECT_EQ(folder.count(), 1u);
+  EXPECT_EQ(folder.read("a"), "whole");
+}
+
+// Each cleans up before it writes, also just when another has created its
+// temporary and not locked it yet.
+TEST(OutputFileTest, WritersOfOneNameLeaveEachOtherAlone) {
+  TemporaryFolder folder;
+  std::vector<pid_t> writers(4);
+  for (pid_t &writer : writers)
+    if (writer = ::fork(); writer == 0) {
+      bool areWhole = true;
+      for (int i = 0; i < 400; ++i)
+        areWhole &=
+            writeFile(folder.file("a"), "whole", FolderSync::Later).isOk();
+      ::_exit(areWhole ? 0 : 1);
+    }
+  for (pid_t writer : writers) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(folder.count(), 1u);
   EXPECT_EQ(folder.read("a"), "whole");
 }
 

@@ -51,22 +51,28 @@ static Status outputError(ErrorCode code, const std::string &path,
                 remedyFor(error));
 }
 
+/// Between a final name and the digits of its temporary.
+static constexpr std::string_view temporaryMark = ".tmp-";
+static constexpr size_t temporaryDigits = 16;
+
 std::string temporaryPath(const std::string &path) {
-  char suffix[24];
-  std::snprintf(suffix, sizeof suffix, ".tmp-%016llx",
+  char digits[temporaryDigits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(platform::randomNumber()));
-  return path + suffix;
+  return path + std::string(temporaryMark) + digits;
 }
 
 /// Opens a new file that only we write.
 static platform::Error createLocked(const std::string &path, File &file) {
   if (platform::Error error = file.open(path, File::Mode::Create))
     return error;
-  (void)file.lock(File::Lock::Alone); // some file systems have no locks
-  // A clean-up before we had the lock took it for a stray.
+  // Some file systems have no locks. A clean-up that took it for a stray before
+  // we had ours holds one, or has removed it.
   FileInfo info;
-  if (file.inspect(info) || info.links > 0)
+  if (file.lock(File::Lock::Alone) != std::errc::operation_would_block &&
+      (file.inspect(info) || info.links > 0))
     return {};
+  platform::removeFile(path.c_str());
   file.close();
   return make_error_code(std::errc::file_exists);
 }
@@ -91,6 +97,9 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
   OutputFile out;
   out.finalPath = targetOf(path);
   out.buffer = std::make_unique<char[]>(BufferBytes);
+  const std::string own = out.finalPath.substr(out.finalPath.rfind('/') + 1);
+  removeStrayTemporaries(parentDirectory(out.finalPath),
+                         [&](const std::string &name) { return name == own; });
   platform::Error error = make_error_code(std::errc::file_exists);
   for (int i = 0; i < 8 && error == std::errc::file_exists; ++i) {
     out.temporary = temporaryPath(out.finalPath);
@@ -284,36 +293,35 @@ bool removeFlatDirectory(const std::string &directory) {
   return platform::removeFolder(directory.c_str());
 }
 
-/// The final name of a temporary: the part before ".tmp-" and hex digits. ""
-/// for other names.
+/// The final name of a temporary, which temporaryPath() named. "" for other
+/// names.
 static std::string finalName(const std::string &name) {
-  static constexpr std::string_view mark = ".tmp-";
-  size_t at = name.rfind(mark);
-  if (at == std::string::npos || at + mark.size() == name.size() ||
-      name.find_first_not_of("0123456789abcdef", at + mark.size()) !=
+  const size_t at = name.rfind(temporaryMark);
+  if (at == std::string::npos ||
+      name.size() - at != temporaryMark.size() + temporaryDigits ||
+      name.find_first_not_of("0123456789abcdef", at + temporaryMark.size()) !=
           std::string::npos)
     return "";
   return name.substr(0, at);
 }
 
-/// Whether some process has the lock that createLocked takes.
-static bool isBeingWritten(const std::string &path) {
+/// Removes the temporary at `path` if nobody has the lock that createLocked
+/// takes. Ours lasts until the file is gone, so that nobody begins to write it.
+static void removeStray(const std::string &path) {
   File file;
-  return !file.open(path, File::Mode::ReadUnlinked) &&
-         file.lock(File::Lock::Shared) == std::errc::operation_would_block;
+  if (file.open(path, File::Mode::ReadUnlinked))
+    return;
+  if (file.lock(File::Lock::Shared) || !platform::removeFile(path.c_str()))
+    removeFlatDirectory(path); // does nothing to a file
 }
 
 void removeStrayTemporaries(
     const std::string &directory,
     const std::function<bool(const std::string &finalName)> &isOurs) {
   Result<std::vector<std::string>> names = listDirectory(directory);
-  for (const std::string &name : names.value()) {
-    std::string path = directory + "/" + name, final = finalName(name);
-    if (final.empty() || !isOurs(final) || isBeingWritten(path))
-      continue;
-    if (!platform::removeFile(path.c_str()))
-      removeFlatDirectory(path);
-  }
+  for (const std::string &name : names.value())
+    if (std::string final = finalName(name); !final.empty() && isOurs(final))
+      removeStray(directory + "/" + name);
 }
 
 Status writeFile(const std::string &path, std::string_view text,

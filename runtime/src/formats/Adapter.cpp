@@ -143,9 +143,6 @@ static Status writeTensors(const std::string &path,
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
                     const std::vector<TensorMemory> &tensors) {
   HONE_TRY(createDirectories(directory));
-  removeStrayTemporaries(directory, [](const std::string &name) {
-    return name == ModelName || name == ConfigName;
-  });
   HONE_TRY(writeTensors(adapterModelPath(directory), tensors));
   // Makes the folder durable too, and with it the model.
   return writeFile(configPath(directory), configText(config));

@@ -153,10 +153,6 @@ Status writeModel(const std::string &directory, const ModelLayout &layout,
                   const std::vector<TensorMemory> &tensors,
                   const SafetensorsFile &source) {
   HONE_TRY(createDirectories(directory));
-  const std::vector<std::string> names = layout.fileNames();
-  removeStrayTemporaries(directory, [&](const std::string &name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  });
   auto pathOf = [&](const std::string &name) { return directory + "/" + name; };
   const bool isConfigured =
       std::find(layout.files.begin(), layout.files.end(),

@@ -165,8 +165,6 @@ void ModelCard::write(const Module &module, const Options &options,
       found.isOk() ? found.value().bytes().find(mark) == std::string_view::npos
                    : platform::exists(path))
     return;
-  removeStrayTemporaries(
-      options.output, [](const std::string &name) { return name == FileName; });
   if (Status status =
           writeFile(path, render(module, options, run), FolderSync::Later);
       !status.isOk())

@@ -72,8 +72,6 @@ Result<bool> isOfReplay(const Options &options) {
 
 /// Durable before the model's first file.
 static Status writeMark(const std::string &output, const ReplayReader &log) {
-  removeStrayTemporaries(
-      output, [](const std::string &name) { return name == ReplayMark; });
   return writeFile(output + "/" + ReplayMark, markOf(log), FolderSync::Now);
 }
 

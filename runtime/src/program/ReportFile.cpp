@@ -66,11 +66,6 @@ bool ReportFile::openAt(const std::string &name, uint64_t bytes) {
 void ReportFile::create(const std::string &name, std::string_view title) {
   path = name;
   file.close();
-  const std::string target = targetOf(path);
-  const std::string last = target.substr(target.rfind('/') + 1);
-  removeStrayTemporaries(
-      parentDirectory(target),
-      [&](const std::string &stray) { return stray == last; });
   const std::string head = reportHead(title);
   if (Status status = writeFile(path, head, FolderSync::Later); !status.isOk())
     return giveUp("cannot write", status.message().problem);

@@ -217,11 +217,7 @@ bool Run::stopsEarly() const {
 Status Run::startReplay(bool lostCheckpoints) {
   if (!inputs.module.canReplay())
     return Status::ok();
-  const std::string &output = inputs.options.output;
-  const std::string path = output + "/" + ReplayWriter::FileName;
-  removeStrayTemporaries(output, [](const std::string &name) {
-    return name == ReplayWriter::FileName;
-  });
+  const std::string path = inputs.options.output + "/" + ReplayWriter::FileName;
   if (lostCheckpoints && platform::exists(path))
     return Status(
         ErrorCode::DamagedCheckpoint, path,

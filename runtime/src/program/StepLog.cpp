@@ -150,14 +150,10 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   uint64_t size = 0;
   if (log.file.size(size)) // a pipe or a terminal
     return log;
-  const std::string target = targetOf(path), folder = parentDirectory(target);
-  removeStrayTemporaries(folder, [&](const std::string &name) {
-    return name == target.substr(target.rfind('/') + 1);
-  });
   // Checkpoints rely on the lines before them, so the name must be durable
   // before the first.
   if (size == 0) {
-    Status status = syncDirectory(folder);
+    Status status = syncDirectory(parentDirectory(targetOf(path)));
     return status.isOk() ? Result<StepLog>(std::move(log)) : status;
   }
   HONE_ASSIGN(MappedFile present, MappedFile::map(log.file, path));
@@ -180,7 +176,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
     return open(path, name, completed);
   }
   if (lines.keepsMore) {
-    Status status = rewrite(target, {present, name, completed});
+    Status status = rewrite(path, {present, name, completed});
     return status.isOk() ? open(path, name, completed) : status;
   }
   if (lines.prefix < present.size())
