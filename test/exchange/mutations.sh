@@ -64,7 +64,7 @@ libraries=("$4"/libhone_{runtime_main,program,exchange,text,core}.a)
 run=("$1" "$2" "$3")
 # With all of it, compiled in the same way, both tests pass.
 fresh
-for file in exchange/Session exchange/CommonSteps program/Together; do
+for file in exchange/Messages exchange/Session exchange/CommonSteps program/Together; do
   compiled libhone_${file%/*}.a $file.cpp 'namespace hone::rt {' 'namespace hone::rt {'
 done
 limit=600 SECONDS=0
@@ -73,7 +73,7 @@ kills 1
 limit=$((4 * SECONDS + 20))
 without links 'step in the names of messages' libhone_exchange.a exchange/Session.cpp \
   'return {message.schedule, message.step,' 'return {message.schedule, 0,'
-without links 'acknowledgement' libhone_exchange.a exchange/Session.cpp \
+without links 'acknowledgement' libhone_exchange.a exchange/Messages.cpp \
   'out.next += frame.payloadBytes;' \
   'out.next += frame.payloadBytes; out.isOver = out.next == out.size;'
 without kills 'checkpoints that stay until all have newer ones' libhone_program.a \

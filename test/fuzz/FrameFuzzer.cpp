@@ -137,7 +137,7 @@ int64_t nextFrame(hone_link *, void *bytes, uint64_t capacity, int) {
   const uint64_t known = input.take(1) % 4;
   frame.run = near(1, input.take(1));
   frame.name = {
-      uint32_t(near(form < 200 ? 0 : Session::kControl, input.take(1))),
+      uint32_t(near(form < 200 ? 0 : kControl, input.take(1))),
       near(3, input.take(1)),
       near(channelNumber(form < 220 ? kChannel : "halt"), input.take(1)),
       known};

@@ -23,12 +23,37 @@
 #include "exchange/Session.h"
 
 #include <cinttypes>
+#include <map>
 #include <thread>
 
 using namespace hone;
 using namespace hone::rt;
 
 namespace {
+
+/// To each peer by its session.
+class SessionTransport final : public Transport {
+public:
+  void add(const std::string &peer, std::unique_ptr<Session> session) {
+    sessions[peer] = std::move(session);
+  }
+  Status postSend(const Message &message, const char *bytes,
+                  uint64_t size) override {
+    return of(message).postSend(message, bytes, size);
+  }
+  Status postReceive(const Message &message, char *bytes,
+                     uint64_t size) override {
+    return of(message).postReceive(message, bytes, size);
+  }
+  Status wait(const Message &message) override {
+    return of(message).wait(message);
+  }
+  void cancel(const Message &message) override { of(message).cancel(message); }
+
+private:
+  Session &of(const Message &message) { return *sessions.at(message.peer); }
+  std::map<std::string, std::unique_ptr<Session>> sessions;
+};
 
 /// The event of one program after some updates.
 struct Event {

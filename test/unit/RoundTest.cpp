@@ -39,7 +39,7 @@ protected:
   /// For a message that nobody sends.
   static Status waitAtLength(Session &session) {
     uint64_t number = 0;
-    return session.receive({Session::kControl, /*step=*/1, "none", /*index=*/0,
+    return session.receive({kControl, /*step=*/1, "none", /*index=*/0,
                             session.peer().c_str(), /*isSent=*/false},
                            &number, sizeof(number));
   }
@@ -85,7 +85,7 @@ TEST_F(RoundTest, AnswersToOlderRequestsTakeNoRoom) {
   auto a = start("a", "b"), b = start("b", "a");
   uint64_t bytes = 0;
   auto answer = [](uint64_t round, const char *to, bool isSent) {
-    return Transport::Message{Session::kControl, round, "saved", 0, to, isSent};
+    return Transport::Message{kControl, round, "saved", 0, to, isSent};
   };
   for (uint64_t round = 2; round < 5000; ++round) {
     b->beginRound(round);

@@ -100,7 +100,7 @@ Transport::Message Ensemble::control(const Session &session,
                                      const char *channel, uint64_t step,
                                      bool isSent) const {
   const bool isOfRound = channel == kTold || channel == kDone;
-  return {isOfRound ? Session::kCommand : Session::kControl,
+  return {isOfRound ? Session::kCommand : kControl,
           step,
           channel,
           /*index=*/0,

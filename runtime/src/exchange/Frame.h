@@ -52,6 +52,8 @@ namespace hone::rt {
 constexpr uint16_t kProtocol = 6;
 /// The longest.
 constexpr uint64_t kFrameHeader = 72;
+/// The schedule of messages that are of no round, and their step is any number.
+constexpr uint32_t kControl = 0xffffffff;
 /// The message of a frame, the same for both sides.
 struct MessageName {
   uint32_t schedule = 0;

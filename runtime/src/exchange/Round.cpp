@@ -9,7 +9,6 @@
 #include "exchange/Pieces.h"
 #include "exchange/Session.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace hone::rt {
@@ -40,7 +39,7 @@ Status Session::awaitHeard(uint64_t wanted, const Patience &patience) {
   std::unique_lock<std::mutex> lock(mutex);
   const MessageName name{kControl, wanted, channelNumber(kHalt), 0};
   const Clock::time_point begin = Clock::now();
-  while (sends.count(name) > 0 && !hasFarewell && !isInterrupted()) {
+  while (messages.isSending(name) && !hasFarewell && !isInterrupted()) {
     HONE_TRY(failure);
     Status status = patience.check(
         joined({"the program '", self.peer, "' at ", self.address}),
@@ -113,23 +112,7 @@ bool Session::handleAsked(const Frame &frame) {
 void Session::beginRound(uint64_t wanted) {
   std::lock_guard<std::mutex> lock(mutex);
   round = wanted;
-  // Nobody waits for answers to older requests, and `early` has a limit.
-  early.clear();
-  auto forget = [](auto &messages) {
-    for (auto each = messages.begin(); each != messages.end();)
-      each = each->first.schedule == kControl ? std::next(each)
-                                              : messages.erase(each);
-  };
-  forget(sends);
-  forget(receives);
-  forget(credits);
-  hasJoined = false;
-  finished.clear();
-  control.erase(std::remove_if(control.begin(), control.end(),
-                               [](const auto &each) {
-                                 return each.name.schedule != kControl;
-                               }),
-                control.end());
+  messages.beginRound();
 }
 
 } // namespace hone::rt

@@ -18,9 +18,6 @@ namespace hone::rt {
 
 using std::chrono::milliseconds;
 
-/// A message of which nothing was heard for so long is mentioned again; then
-/// after twice the time, up to the second.
-static constexpr milliseconds kReminder{100}, kMostReminder{3200};
 static_assert(HONE_FRAME_BYTES == kFrameHeader + kMostFramePayload);
 /// Between two attempts to connect, at most; the first waits a 16th of it.
 static constexpr milliseconds kMostBackOff{2000};
@@ -36,8 +33,6 @@ static constexpr milliseconds kMostRest{1000};
 /// after twice the time, up to the second: a slow link has room for more than
 /// that.
 static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
-/// Small messages that came early, and credits, each.
-static constexpr size_t kMostEarly = 4096;
 /// Of a thread, eight times what has been seen in use; with AddressSanitizer,
 /// at -O1, 76 KiB are.
 static constexpr uint64_t kStack = 96 * 1024;
@@ -45,10 +40,6 @@ static constexpr uint64_t kStack = 96 * 1024;
 static constexpr double kFramesOfPatience = 40;
 /// Of a session for which nothing is posted, between two looks.
 static constexpr int kIdle = 250, kBusy = 20;
-
-static double secondsOf(std::chrono::steady_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
 
 /// That a long frame takes: each that comes is progress, and a program that
 /// waits is to see some in time.
@@ -63,21 +54,12 @@ static double frameSeconds(const Patience &patience) {
 //===----------------------------------------------------------------------===//
 
 Session::Session(Peer peer)
-    : self(std::move(peer)), lengths(self.payload, frameSeconds(self.patience)),
-      finished(LinkPlan::namesRemembered(*self.engine)),
+    : self(std::move(peer)),
+      messages(self.engine->is_ordered,
+               FrameLength(self.payload, frameSeconds(self.patience)),
+               LinkPlan::namesRemembered(*self.engine)),
       incarnation(platform::randomNumber() | 1), round(self.run) {
   digest = Sha256::hex(allEqual());
-}
-
-Session::Reminder::Reminder(Clock::time_point heard)
-    : heard(heard), after(kReminder) {}
-
-bool Session::Reminder::isDue(Clock::time_point now) {
-  if (now - heard < after)
-    return false;
-  heard = now;
-  after = std::min(2 * after, kMostReminder);
-  return true;
 }
 
 Session::Traffic Session::traffic() {
@@ -170,8 +152,7 @@ Session::~Session() {
     while (!isOver())
       changed.wait_for(lock, self.patience.slice());
     isEnding = true;
-    if (link)
-      self.engine->wake(link);
+    wake();
   }
   thread.join();
 }
@@ -189,8 +170,7 @@ void Session::beginToLeave() {
     return;
   isLeaving = true;
   leftAt = Clock::now();
-  if (link)
-    self.engine->wake(link);
+  wake();
 }
 
 void Session::leave(const std::string &third) {
@@ -211,9 +191,12 @@ void Session::keepSilent() {
 
 bool Session::hasOpenSends() const {
   // Nor does anybody need messages that are sent after a farewell.
-  return !hasFarewell &&
-         std::any_of(sends.begin(), sends.end(),
-                     [](const auto &each) { return !each.second.isOver; });
+  return !hasFarewell && messages.hasOpenSends();
+}
+
+void Session::wake() {
+  if (link)
+    self.engine->wake(link);
 }
 
 MessageName Session::nameOf(const Transport::Message &message) const {
@@ -224,56 +207,16 @@ MessageName Session::nameOf(const Transport::Message &message) const {
 Status Session::postSend(const Transport::Message &message, const char *bytes,
                          uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex);
-  const MessageName name = nameOf(message);
-  // One that was acknowledged: the same step again, after it was undone.
-  Outgoing &own = sends[name] = Outgoing();
-  own.bytes = bytes;
-  own.size = size;
-  own.rewind.after = kReminder / 2;
-  if (size <= kEagerBytes) {
-    own.copy.assign(bytes, size);
-    own.bytes = own.copy.data();
-    own.isCredited = true;
-  } else if (auto credit = credits.find(name); credit != credits.end()) {
-    own.isCredited = true;
-    std::tie(own.next, own.expected) = credit->second;
-    credits.erase(credit);
-  }
-  if (link)
-    self.engine->wake(link);
+  messages.postSend(nameOf(message), bytes, size);
+  wake();
   return failure;
 }
 
 Status Session::postReceive(const Transport::Message &message, char *bytes,
                             uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex);
-  const MessageName name = nameOf(message);
-  Incoming &own = receives[name] = Incoming();
-  own.bytes = bytes;
-  own.size = size;
-  if (auto found = early.find(name); found != early.end()) {
-    own.offered = found->second.size();
-    own.isOver = own.offered == size;
-    memcpy(bytes, found->second.data(), std::min(size, own.offered));
-    early.erase(found);
-  } else if (size > kEagerBytes) {
-    queue(FrameKind::Credit, name, 0, size);
-    own.isAsked = true;
-  }
-  return failure;
-}
-
-Status Session::problemOf(const Transport::Message &message) const {
-  const MessageName name = nameOf(message);
-  if (message.isSent) {
-    const Outgoing &own = sends.at(name); // it is not over
-    if (own.expected != 0 && own.expected != own.size)
-      return messageMisfit(message, own.expected, own.size);
-  } else {
-    const Incoming &own = receives.at(name);
-    if (own.offered != 0 && own.offered != own.size)
-      return messageMisfit(message, own.size, own.offered);
-  }
+  if (messages.postReceive(nameOf(message), bytes, size))
+    wake();
   return failure;
 }
 
@@ -295,13 +238,6 @@ Status Session::wait(const Transport::Message &message) {
   std::unique_lock<std::mutex> lock(mutex);
   const MessageName name = nameOf(message);
   const Clock::time_point begin = Clock::now();
-  auto isDone = [&] {
-    if (!message.isSent)
-      return receives.at(name).isOver;
-    auto own = sends.find(name);
-    return own == sends.end() || own->second.isOver ||
-           !own->second.copy.empty();
-  };
   struct Waited {
     double &seconds;
     Clock::time_point begin;
@@ -309,21 +245,18 @@ Status Session::wait(const Transport::Message &message) {
       seconds += std::chrono::duration<double>(Clock::now() - begin).count();
     }
   } waited{total.waited, begin};
-  while (!isDone()) {
+  while (!messages.isDone(name, message.isSent)) {
     HONE_TRY(failure);
-    if (Status problem = problemOf(message); !problem.isOk() && refusal.empty())
-      refuse(std::move(problem));
+    if (const auto misfit = messages.misfit(name, message.isSent);
+        misfit && refusal.empty())
+      refuse(messageMisfit(message, misfit->expected, misfit->found));
     HONE_TRY(failure);
     const std::string what = message.describe();
     HONE_TRY(goOn(what, begin));
     HONE_TRY(problemOfLeave(what));
     changed.wait_for(lock, self.patience.slice());
   }
-  if (!message.isSent)
-    receives.erase(name);
-  else if (auto own = sends.find(name);
-           own != sends.end() && own->second.isOver)
-    sends.erase(own);
+  messages.drop(name, message.isSent);
   return Status::ok();
 }
 
@@ -340,12 +273,7 @@ Status Session::drain() {
 
 void Session::cancel(const Transport::Message &message) {
   std::lock_guard<std::mutex> lock(mutex);
-  const MessageName name = nameOf(message);
-  if (!message.isSent)
-    receives.erase(name);
-  else if (auto found = sends.find(name);
-           found != sends.end() && found->second.copy.empty())
-    sends.erase(found);
+  messages.drop(nameOf(message), message.isSent);
 }
 
 Status Session::receive(const Transport::Message &message, void *bytes,
@@ -376,7 +304,7 @@ bool Session::isStopping() {
 
 int Session::pause() {
   std::lock_guard<std::mutex> lock(mutex);
-  return sends.empty() && receives.empty() && !isLeaving ? kIdle : kBusy;
+  return messages.isIdle() && !isLeaving ? kIdle : kBusy;
 }
 
 void Session::run() {
@@ -414,8 +342,8 @@ void Session::sayLast() {
       return;
     owesGreeting = false;
     if (!owesRefusal) {
-      control.clear();
-      control.push_back({FrameKind::Farewell, {}, 0, 0});
+      messages.clearQueue();
+      messages.queue(FrameKind::Farewell);
     }
   }
   // A frame that the engine has not taken yet leaves first.
@@ -475,20 +403,7 @@ void Session::connect() {
     farewell = Reminder::due();
     reason.clear();
     hasGreeting = owesGreeting = tellsAll = false;
-    control.clear();
-    lengths.beginLink();
-    hasJoined = false;
-    // Whatever was under way is asked for anew, from where it is.
-    for (auto &[name, own] : sends) {
-      own.isCredited = !own.copy.empty();
-      own.next = 0;
-      own.onLink = {};
-      own.reminder = Reminder::due();
-    }
-    for (auto &[name, own] : receives) {
-      own.reminder = Reminder::due();
-      own.isAsked = false;
-    }
+    messages.beginLink();
   }
   greet();
 }
@@ -502,43 +417,16 @@ void Session::encodeRefusal() {
   pending = encode(frame, frameOut.get());
 }
 
-void Session::queue(FrameKind kind, const MessageName &name, uint64_t offset,
-                    uint64_t size) {
-  control.push_back({kind, name, offset, size});
-  if (link)
-    self.engine->wake(link);
-}
-
-void Session::remind() {
-  const Clock::time_point now = Clock::now();
+void Session::remind(Clock::time_point now) {
   if (isLeaving && !hasOpenSends() && farewell.isDue(now))
-    control.push_back({FrameKind::Farewell, {}, 0, 0});
+    messages.queue(FrameKind::Farewell);
   // An ordered link is the engine's to find lost, if nothing crosses it.
   if (!self.engine->is_ordered && now - lastSent >= silence) {
     lastSent = now;
     silence = std::min(2 * silence, kMostSilence);
     owesGreeting = true;
   }
-  for (auto &[name, own] : receives) {
-    // An ordered link loses no credit, but for one of a round that the peer has
-    // not begun; the peer offers what it sends then.
-    if (own.isOver || own.size <= kEagerBytes ||
-        (self.engine->is_ordered && own.isAsked) || !own.reminder.isDue(now))
-      continue;
-    control.push_back({FrameKind::Credit, name, own.got, own.size});
-    own.isAsked = true;
-  }
-  for (auto &[name, own] : sends) {
-    // The receiver asks for messages that are under way.
-    const bool isUnderWay =
-        self.engine->is_ordered && own.isCredited && own.copy.empty();
-    if (own.isOver || isUnderWay || !own.reminder.isDue(now))
-      continue;
-    if (own.copy.empty())
-      control.push_back({FrameKind::Offer, name, 0, own.size});
-    else
-      own.next = 0;
-  }
+  messages.remind(now);
 }
 
 bool Session::sendPending(bool &hasSent) {
@@ -578,47 +466,21 @@ bool Session::sendNext(bool &hasSent) {
 
 uint64_t Session::encodeNext() {
   std::lock_guard<std::mutex> lock(mutex);
+  const Clock::time_point now = Clock::now();
+  remind(now);
   Frame frame;
-  isNew = false;
-  remind();
-  if (!control.empty()) {
-    const Control &first = control.front();
-    frame.kind = first.kind;
-    frame.name = first.name;
-    isFarewell = frame.kind == FrameKind::Farewell;
-    frame.run = isFarewell ? self.run : runOf(frame.name);
-    frame.offset = first.offset;
-    frame.size = first.size;
-    if (isFarewell) {
-      frame.payload = busy.data();
-      // A peer may have sent a longer one than there is room for here.
-      frame.payloadBytes = uint32_t(std::min(busy.size(), size_t(kLeastRoom)));
-    }
-    control.erase(control.begin());
-    lastSent = Clock::now();
-    return encode(frame, frameOut.get());
+  if (!messages.next(now, frame, isNew))
+    return 0;
+  lastSent = now;
+  frame.run = runOf(frame.name);
+  isFarewell = frame.kind == FrameKind::Farewell;
+  if (isFarewell) {
+    frame.run = self.run;
+    frame.payload = busy.data();
+    // A peer may have sent a longer one than there is room for here.
+    frame.payloadBytes = uint32_t(std::min(busy.size(), size_t(kLeastRoom)));
   }
-  for (auto &[name, out] : sends) {
-    if (out.isOver || !out.isCredited || out.next >= out.size)
-      continue;
-    frame.kind = FrameKind::Data;
-    frame.name = name;
-    frame.run = runOf(name);
-    frame.offset = out.next;
-    frame.size = out.size;
-    frame.payload = out.bytes + out.next;
-    out.reminder.heard = out.rewind.heard = lastSent = Clock::now();
-    frame.payloadBytes = uint32_t(
-        lengths.next(out.onLink, out.next, out.size, secondsOf(lastSent)));
-    // Nothing is lost then but what the peer has no room for.
-    if (hasJoined && self.engine->is_ordered)
-      out.reminder.after = kMostReminder;
-    out.next += frame.payloadBytes;
-    isNew = out.next > out.furthest && out.copy.empty();
-    out.furthest = std::max(out.furthest, out.next);
-    return encode(frame, frameOut.get());
-  }
-  return 0;
+  return encode(frame, frameOut.get());
 }
 
 bool Session::receiveNext(int timeout) {
@@ -644,7 +506,6 @@ bool Session::receiveNext(int timeout) {
                            frame->kind == FrameKind::Refusal;
   if (frame->run != (isOfNoRound ? self.run : runOf(frame->name)))
     return true; // of a round that is over, or not begun here
-  hasJoined |= !isOfNoRound && frame->name.schedule != kControl;
   handle(*frame);
   changed.notify_all();
   return true;
@@ -654,35 +515,20 @@ bool Session::receiveNext(int timeout) {
 // What comes. The lock is held.
 //===----------------------------------------------------------------------===//
 
-void Session::finish(const MessageName &name) {
-  control.push_back({FrameKind::Ack, name, 0, 0});
-  if (!finished.contains(name))
-    finished.insert(name);
-}
-
 void Session::handle(const Frame &frame) {
   switch (frame.kind) {
   case FrameKind::Greeting:
     return handleGreeting(frame);
-  case FrameKind::Credit:
-    return handleCredit(frame);
   case FrameKind::Data:
     return handleData(frame);
-  case FrameKind::Offer: {
-    auto own = receives.find(frame.name);
-    if (own != receives.end() && !own->second.isOver) {
-      own->second.offered = frame.size;
-      control.push_back(
-          {FrameKind::Credit, frame.name, own->second.got, own->second.size});
-    } else if (finished.contains(frame.name)) {
-      finish(frame.name);
-    }
-    return;
-  }
+  case FrameKind::Credit:
+  case FrameKind::Offer:
+  case FrameKind::Ack:
+    return take(frame);
   case FrameKind::Farewell:
     hasFarewell = true;
     busy.assign(frame.payload, frame.payloadBytes);
-    sends.clear(); // nobody needs them
+    messages.dropSends();
     return;
   case FrameKind::Refusal:
     failure = failed(
@@ -690,41 +536,12 @@ void Session::handle(const Frame &frame) {
         {"refuses this one's message: ", {frame.payload, frame.payloadBytes}},
         "compile all parts in one call");
     return;
-  case FrameKind::Ack:
-    if (auto own = sends.find(frame.name); own != sends.end()) {
-      const Outgoing &out = own->second;
-      if (!out.isOver) {
-        progress();
-        lengths.acknowledge(out.onLink, out.size, secondsOf(Clock::now()));
-      }
-      own->second.isOver = true;
-      if (!own->second.copy.empty()) // nobody waits for it
-        sends.erase(own);
-    }
-    return;
   }
 }
 
-void Session::handleCredit(const Frame &frame) {
-  auto own = sends.find(frame.name);
-  if (own == sends.end()) {
-    if (credits.size() < kMostEarly)
-      credits[frame.name] = {frame.offset, frame.size};
-    return;
-  }
-  Outgoing &out = own->second;
-  out.expected = frame.size;
-  if (frame.size != out.size)
-    return;
-  // Messages under way are sent again only where frames get lost, later each
-  // time: a link may be slow.
-  const bool isUnderWay =
-      std::exchange(out.isCredited, true) && out.next > frame.offset;
-  if (!isUnderWay)
+void Session::take(const Frame &frame) {
+  if (messages.take(frame, Clock::now()))
     progress();
-  else if (self.engine->is_ordered || !out.rewind.isDue(Clock::now()))
-    return;
-  out.next = frame.offset;
 }
 
 void Session::refuse(const Frame &frame, const char *problem) {
@@ -756,31 +573,8 @@ void Session::handleData(const Frame &frame) {
   if (frame.name.schedule == kControl && !hasGreeting)
     return; // of a process that is not known yet; it says so again
   if (frame.name.schedule == kControl && handleAsked(frame))
-    return finish(frame.name);
-  auto own = receives.find(frame.name);
-  if (own == receives.end() || own->second.isOver) {
-    const bool isKnown = finished.contains(frame.name);
-    if (isKnown || frame.size > kEagerBytes || frame.offset != 0 ||
-        frame.payloadBytes != frame.size || early.size() >= kMostEarly) {
-      if (isKnown)
-        finish(frame.name);
-      return;
-    }
-    progress();
-    early[frame.name].assign(frame.payload, frame.payloadBytes);
-    return finish(frame.name);
-  }
-  Incoming &in = own->second;
-  in.offered = frame.size;
-  if (frame.size != in.size || frame.offset != in.got)
-    return;
-  memcpy(in.bytes + in.got, frame.payload, frame.payloadBytes);
-  in.got += frame.payloadBytes;
-  in.reminder = Reminder();
-  progress();
-  in.isOver = in.got == in.size;
-  if (in.isOver)
-    finish(frame.name);
+    return messages.acknowledge(frame.name);
+  take(frame);
 }
 
 } // namespace hone::rt

@@ -19,25 +19,23 @@
 // in the peer's place. A side that leads ends.
 //
 // A thread moves frames while the step computes. All that is shared with it is
-// under one lock; the engine is the thread's alone, but for wake().
+// under one lock; the engine is the thread's alone, but for wake(). What makes
+// the messages whole is in Messages.h.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "exchange/Frame.h"
-#include "exchange/RecentNames.h"
+#include "exchange/Messages.h"
 #include "hone/engine.h"
 #include "platform/Thread.h"
 #include "step/Transport.h"
 
 #include <atomic>
 #include <condition_variable>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 namespace hone::rt {
 
@@ -65,10 +63,8 @@ public:
     uint64_t payload = kFramePayload; ///< of a frame, at most, on both sides
   };
 
-  /// The purpose of messages that are of no round, and their step is any
-  /// number; and of those that are of one, and of no schedule.
-  static constexpr uint32_t kControl = 0xffffffff,
-                            kCommand = Transport::Message::kOfNoSchedule;
+  /// The purpose of messages of a round that are of no schedule.
+  static constexpr uint32_t kCommand = Transport::Message::kOfNoSchedule;
   /// A round that a peer asks for. Where nobody needs it, answers are waited
   /// for but a moment.
   struct Asked {
@@ -149,39 +145,6 @@ private:
   static constexpr uint64_t kMostGreetingBytes = 64 * 1024;
   static constexpr const char *kRemedyIfBusy =
       "wait for its run to end, or start a program of your own";
-  /// When something was last heard or said of a message, and how long that may
-  /// be ago: twice as long after each reminder, so that a slow link has room
-  /// for more than reminders.
-  struct Reminder {
-    Clock::time_point heard;
-    std::chrono::milliseconds after;
-
-    explicit Reminder(Clock::time_point heard = Clock::now());
-    /// One that is due at once.
-    static Reminder due() { return Reminder(Clock::time_point{}); }
-    bool isDue(Clock::time_point now);
-  };
-  struct Outgoing {
-    const char *bytes;
-    uint64_t size;
-    std::string copy; ///< of a small one
-    bool isCredited = false, isOver = false;
-    uint64_t next = 0;     ///< from where to send, with a credit
-    uint64_t furthest = 0; ///< where it was sent up to
-    FrameLength::Message onLink;
-    uint64_t expected = 0; ///< the size that the peer has room for
-    Reminder reminder, rewind;
-  };
-  struct Incoming {
-    char *bytes;
-    uint64_t size;
-    uint64_t got = 0;
-    uint64_t offered = 0; ///< the size that the peer sends
-    bool isOver = false;
-    bool isAsked = false; ///< for, over this link
-    Reminder reminder;
-  };
-
   explicit Session(Peer peer);
 
   static void *runThread(void *session);
@@ -219,19 +182,17 @@ private:
   int pause();
   void handle(const Frame &frame);
   void handleData(const Frame &frame);
-  void handleCredit(const Frame &frame);
+  /// Of a message.
+  void take(const Frame &frame);
   void handleGreeting(const Frame &frame);
   /// A small message of no round, by one of these channels.
   Status tell(const char *channel, uint64_t round, uint64_t number);
   /// Handles a message of kControl on a channel that nobody posts a receive
   /// for; false: it is another.
   bool handleAsked(const Frame &frame);
-  /// Asks again for messages that have not come, and offers again those that
-  /// were not taken.
-  void remind();
-  void queue(FrameKind kind, const MessageName &name, uint64_t offset,
-             uint64_t size);
-  void finish(const MessageName &name);
+  /// Says again what was said long ago.
+  void remind(Clock::time_point now);
+  void wake();
   bool isStopping();
   /// Whether a round was given up since its program looked.
   bool isInterrupted() const {
@@ -255,7 +216,6 @@ private:
   void beginToLeave();
 
   MessageName nameOf(const Transport::Message &message) const;
-  Status problemOf(const Transport::Message &message) const;
   /// Whether to go on waiting for `what`, since `begin`. The lock is held.
   Status goOn(const std::string &what, Clock::time_point begin);
   /// As checkThere(). The lock is held.
@@ -270,25 +230,10 @@ private:
   uint64_t pending = 0; ///< bytes of frameOut that the engine did not take yet
   bool isNew = false;   ///< whether they were never sent before
   bool isFarewell = false; ///< whether they are this side's
-  FrameLength lengths;
-  /// Whether the peer is known to be in this round, over this link: an ordered
-  /// one then loses nothing.
-  bool hasJoined = false;
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<MessageName, Outgoing> sends;
-  std::map<MessageName, Incoming> receives;
-  std::map<MessageName, std::string> early; ///< small, not yet asked for
-  std::map<MessageName, std::pair<uint64_t, uint64_t>> credits; ///< the same
-  RecentNames finished;
-  /// Frames without data that leave next, in their order. There are few.
-  struct Control {
-    FrameKind kind;
-    MessageName name;
-    uint64_t offset, size;
-  };
-  std::vector<Control> control;
+  Messages messages;
   std::string digest; ///< of the values that must be equal
   bool isGreeted = false, hasGreeting = false, owesGreeting = false;
   /// Whether the peer's digest is another one, so that both tell all.
@@ -318,30 +263,6 @@ private:
   /// of the peer's process.
   uint64_t requests = 0, heard = 0;
   uint64_t over = 0; ///< the one that the peer said is over
-};
-
-/// To each peer by its session.
-class SessionTransport final : public Transport {
-public:
-  void add(const std::string &peer, std::unique_ptr<Session> session) {
-    sessions[peer] = std::move(session);
-  }
-  Status postSend(const Message &message, const char *bytes,
-                  uint64_t size) override {
-    return of(message).postSend(message, bytes, size);
-  }
-  Status postReceive(const Message &message, char *bytes,
-                     uint64_t size) override {
-    return of(message).postReceive(message, bytes, size);
-  }
-  Status wait(const Message &message) override {
-    return of(message).wait(message);
-  }
-  void cancel(const Message &message) override { of(message).cancel(message); }
-
-private:
-  Session &of(const Message &message) { return *sessions.at(message.peer); }
-  std::map<std::string, std::unique_ptr<Session>> sessions;
 };
 
 } // namespace hone::rt
