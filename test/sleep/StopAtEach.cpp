@@ -77,10 +77,11 @@ static Outcome outcomeOf(CompiledProgram &program,
 
 static char *memoryOf(CompiledProgram &program) {
   char *start = nullptr;
-  require(program.trainer->memory().read(1, [&](const char *bytes, uint64_t) {
-    start = const_cast<char *>(bytes);
-    return Status::ok();
-  }));
+  require(
+      program.trainer->memory().arena.read(1, [&](const char *bytes, uint64_t) {
+        start = const_cast<char *>(bytes);
+        return Status::ok();
+      }));
   return start;
 }
 
@@ -101,18 +102,13 @@ static void write(CompiledProgram &program, const std::string &path,
   suspended.completed = completed;
   suspended.state = program.trainer->suspended();
   suspended.program = program.module.abi().program_digest;
-  require(
-      SuspendedFile::write(path, suspended, program.trainer->memory(),
-                           program.trainer->memoryBytes(),
-                           program.trainer->trainables().remembered(),
-                           program.trainer->trainables().checkpointVectors(),
-                           program.trainer->offloaded()));
+  require(SuspendedFile::write(path, suspended, program.trainer->memory()));
 }
 
 /// Reads into `program`, whose memory is garbage before.
 static SuspendedStep read(CompiledProgram &program, const std::string &path) {
   Trainer &trainer = *program.trainer;
-  memset(memoryOf(program), 0xa5, trainer.memoryBytes());
+  memset(memoryOf(program), 0xa5, trainer.memory().bytes);
   for (Trainables::Remembered &own : trainer.trainables().remembered())
     std::fill(own.values.begin(), own.values.end(), -1.0f);
   if (Offloading *file = trainer.offloaded()) {
@@ -121,10 +117,7 @@ static SuspendedStep read(CompiledProgram &program, const std::string &path) {
   }
   auto file = require(SuspendedFile::open(path));
   require(file->step.check(path, {}, program.module.abi().program_digest));
-  require(file->read(trainer.memory(), trainer.memoryBytes(),
-                     trainer.trainables().remembered(),
-                     trainer.trainables().checkpointVectors(),
-                     trainer.offloaded()));
+  require(file->read(trainer.memory()));
   return file->step;
 }
 
@@ -145,7 +138,7 @@ int main(int argc, char **argv) {
   CompiledProgram second("host", argv[1], argv[2], argv[3], /*threads=*/2);
   for (uint64_t completed = 0; completed < last; ++completed)
     step(first, completed, steps, {});
-  const std::string before(memoryOf(first), first.trainer->memoryBytes());
+  const std::string before(memoryOf(first), first.trainer->memory().bytes);
   const auto remembered = first.trainer->trainables().remembered();
   auto begin = [&] {
     memcpy(memoryOf(first), before.data(), before.size());

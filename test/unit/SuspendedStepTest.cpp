@@ -313,9 +313,10 @@ namespace {
 class SuspendedFileTest : public testing::Test {
 protected:
   void write(const SuspendedStep &step) {
-    ASSERT_TRUE(SuspendedFile::write(path, step, MemoryView(memory.data()),
-                                     memory.size(), remembered, {})
-                    .isOk());
+    ASSERT_TRUE(SuspendedFile::write(path, step, kept()).isOk());
+  }
+  StepMemory kept(std::vector<CheckpointVector> trained = {}) {
+    return {memory.data(), memory.size(), remembered, std::move(trained)};
   }
 
   TemporaryFolder folder;
@@ -336,27 +337,22 @@ TEST_F(SuspendedFileTest, GivesBackWhatWasWritten) {
   std::string back(memory.size(), 0);
   auto numbers = remembered;
   numbers[0].values = {0, 0};
-  ASSERT_TRUE(opened.value()
-                  ->read(MemoryView(back.data()), back.size(), numbers, {})
-                  .isOk());
+  StepMemory to{back.data(), back.size(), numbers, {}};
+  ASSERT_TRUE(opened.value()->read(to).isOk());
   EXPECT_EQ(back, memory);
   EXPECT_EQ(numbers[0].values, remembered[0].values);
   // Of another size, nothing is read.
-  EXPECT_EQ(opened.value()
-                ->read(MemoryView(back.data()), back.size() - 1, numbers, {})
-                .errorCode(),
-            ErrorCode::DamagedSuspended);
+  --to.bytes;
+  EXPECT_EQ(opened.value()->read(to).errorCode(), ErrorCode::DamagedSuspended);
 }
 
 // As a checkpoint: such a step would train on with it.
 TEST_F(SuspendedFileTest, TrainedValuesAreFinite) {
   const float infinite = INFINITY;
   memcpy(memory.data() + 4 * 100, &infinite, sizeof(infinite));
-  const std::vector<CheckpointVector> trained = {
-      {"theta", Dtype::F32, 101, MemoryView(memory.data())}};
-  const Status status =
-      SuspendedFile::write(path, someStep(), MemoryView(memory.data()),
-                           memory.size(), remembered, trained);
+  const StepMemory infiniteAt100 =
+      kept({{"theta", Dtype::F32, 101, MemoryView(memory.data())}});
+  const Status status = SuspendedFile::write(path, someStep(), infiniteAt100);
   EXPECT_EQ(status.errorCode(), ErrorCode::Diverged);
   EXPECT_EQ(status.message().place, "step 47");
   EXPECT_NE(status.render().find("theta"), std::string::npos);
@@ -365,11 +361,8 @@ TEST_F(SuspendedFileTest, TrainedValuesAreFinite) {
   write(someStep());
   Result<std::optional<SuspendedFile>> opened = SuspendedFile::open(path);
   ASSERT_TRUE(opened.isOk());
-  EXPECT_EQ(
-      opened.value()
-          ->read(MemoryView(memory.data()), memory.size(), remembered, trained)
-          .errorCode(),
-      ErrorCode::DamagedSuspended);
+  EXPECT_EQ(opened.value()->read(infiniteAt100).errorCode(),
+            ErrorCode::DamagedSuspended);
 }
 
 TEST_F(SuspendedFileTest, AnyByteThatChangedIsSeen) {
@@ -390,8 +383,7 @@ TEST_F(SuspendedFileTest, AnyByteThatChangedIsSeen) {
 }
 
 TEST_F(SuspendedFileTest, TimesAWritingAndLeavesNothing) {
-  Result<double> seconds = SuspendedFile::timeWriting(
-      path, MemoryView(memory.data()), memory.size());
+  Result<double> seconds = SuspendedFile::timeWriting(path, kept());
   ASSERT_TRUE(seconds.isOk());
   EXPECT_GT(seconds.value(), 0);
   EXPECT_FALSE(platform::exists(path));

@@ -231,9 +231,7 @@ Result<bool> ModelSession::resumeStep(const CheckpointStore::Found &saved) {
     return false;
   }
   HONE_TRY(file.step.check(path, identity, module.abi().program_digest));
-  HONE_TRY(file.read(trainer->memory(), trainer->memoryBytes(),
-                     trainables().remembered(),
-                     trainables().checkpointVectors(), trainer->offloaded()));
+  HONE_TRY(file.read(trainer->memory()));
   completed = file.step.completed;
   inMidStep = file.step;
   log.write(HONE_LOG_NOTE,
@@ -261,9 +259,7 @@ Result<PauseRule> ModelSession::ruleFor(double seconds) {
                   "give hone_options.checkpoints to hone_open");
   if (writing < 0) {
     HONE_ASSIGN(writing,
-                SuspendedFile::timeWriting(suspendedPath(), trainer->memory(),
-                                           trainer->memoryBytes(),
-                                           module.config().offloadFileBytes));
+                SuspendedFile::timeWriting(suspendedPath(), trainer->memory()));
   }
   limits.writing = writing;
   const double now = steadySeconds();
@@ -290,10 +286,7 @@ Status ModelSession::suspend(const std::string &rows, const TimedPause &pause) {
   step.rows = rows;
   step.identity = identity;
   inMidStep = step; // it can go on here whether it is written or not
-  return SuspendedFile::write(suspendedPath(), step, trainer->memory(),
-                              trainer->memoryBytes(), trainables().remembered(),
-                              trainables().checkpointVectors(),
-                              trainer->offloaded());
+  return SuspendedFile::write(suspendedPath(), step, trainer->memory());
 }
 
 /// The digest of all that a step reads of a caller's rows.

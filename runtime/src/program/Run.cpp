@@ -437,11 +437,8 @@ Status Run::findSuspended(const CheckpointStore::Found &newest) {
 
 Status Run::preparePauses() {
   const Options &options = inputs.options;
-  const MemoryView memory = trainer.memory();
   if (goesOn)
-    HONE_TRY(goesOn->read(
-        memory, trainer.memoryBytes(), trainer.trainables().remembered(),
-        trainer.trainables().checkpointVectors(), trainer.offloaded()));
+    HONE_TRY(goesOn->read(trainer.memory()));
   if (!options.pauses())
     return Status::ok();
   PauseRule::Limits limits;
@@ -451,10 +448,8 @@ Status Run::preparePauses() {
     limits.deadline = inputs.started + options.timeLimit.seconds();
   if (options.suspendEvery)
     limits.every = options.suspendEvery.seconds();
-  HONE_ASSIGN(
-      limits.writing,
-      SuspendedFile::timeWriting(suspendedPath(), memory, trainer.memoryBytes(),
-                                 inputs.module.config().offloadFileBytes));
+  HONE_ASSIGN(limits.writing,
+              SuspendedFile::timeWriting(suspendedPath(), trainer.memory()));
   const double now = steadySeconds();
   const PauseRule rule(limits, inputs.module.abi().kernel_count, now);
   pause.emplace(
@@ -487,10 +482,7 @@ Status Run::suspend() {
   step.program = inputs.module.abi().program_digest;
   step.identity = identity;
   step.evaluation = evaluationFields();
-  HONE_TRY(SuspendedFile::write(
-      suspendedPath(), step, trainer.memory(), trainer.memoryBytes(),
-      trainer.trainables().remembered(),
-      trainer.trainables().checkpointVectors(), trainer.offloaded()));
+  HONE_TRY(SuspendedFile::write(suspendedPath(), step, trainer.memory()));
   hasSuspended = true;
   suspended = step.describe();
   inputs.peak.sample();

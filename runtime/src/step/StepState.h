@@ -1,15 +1,19 @@
 //===- StepState.h - A step between two of its launches -------------------===//
 //
-// With the arena, all that the rest of a step follows from.
+// With what the step keeps, all that the rest of it follows from.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "base/MemoryView.h"
+#include "device/Offloading.h"
 #include "step/Position.h"
 #include "step/SampleOrder.h"
+#include "step/Trainables.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace hone::rt {
 
@@ -18,6 +22,20 @@ struct StepState {
   SampleOrder::Range left{}; ///< places of the batches that are to be loaded
   uint64_t batches = 0;      ///< that were loaded
   uint64_t tokens = 0;       ///< rows of those
+};
+
+/// All that a step keeps.
+struct StepMemory {
+  MemoryView arena;
+  uint64_t bytes; ///< of the arena
+  std::vector<Trainables::Remembered> &remembered;
+  /// Numbers of the arena, finite as long as a run goes on.
+  std::vector<CheckpointVector> trained;
+  Offloading *offloaded = nullptr; ///< null: nothing is
+
+  uint64_t totalBytes() const {
+    return bytes + (offloaded ? offloaded->size() : 0);
+  }
 };
 
 } // namespace hone::rt

@@ -206,22 +206,19 @@ Status SuspendedStep::check(const std::string &place,
 // The file
 //===----------------------------------------------------------------------===//
 
-Status
-SuspendedFile::write(const std::string &path, const SuspendedStep &step,
-                     const MemoryView &memory, uint64_t memoryBytes,
-                     const std::vector<Trainables::Remembered> &remembered,
-                     const std::vector<CheckpointVector> &trained,
-                     Offloading *offloaded) {
-  HONE_TRY(checkFinite(int64_t(step.completed) + 1, trained));
+Status SuspendedFile::write(const std::string &path, const SuspendedStep &step,
+                            const StepMemory &memory) {
+  Offloading *const offloaded = memory.offloaded;
+  HONE_TRY(checkFinite(int64_t(step.completed) + 1, memory.trained));
   if (offloaded)
     HONE_TRY(offloaded->settle());
   const std::string text = step.text();
   std::vector<TensorSpec> specs = {
-      {MemoryName, Dtype::U8, {int64_t(memoryBytes)}},
+      {MemoryName, Dtype::U8, {int64_t(memory.bytes)}},
       {DigestName, Dtype::U8, {int64_t(DigestBytes)}}};
   if (offloaded)
     specs.push_back({OffloadedName, Dtype::U8, {int64_t(offloaded->size())}});
-  for (const Trainables::Remembered &own : remembered)
+  for (const Trainables::Remembered &own : memory.remembered)
     specs.push_back({own.setting, Dtype::F32, {int64_t(own.values.size())}});
   HONE_ASSIGN(
       SafetensorsWriter writer,
@@ -239,11 +236,11 @@ SuspendedFile::write(const std::string &path, const SuspendedStep &step,
       const Sha256::Digest digest = hash.finish();
       HONE_TRY(writer.write(digest.data(), digest.size()));
     } else if (info.name == MemoryName) {
-      HONE_TRY(memory.read(memoryBytes, append));
+      HONE_TRY(memory.arena.read(memory.bytes, append));
     } else if (info.name == OffloadedName) {
       HONE_TRY(offloaded->visit(append));
     }
-    for (const Trainables::Remembered &own : remembered)
+    for (const Trainables::Remembered &own : memory.remembered)
       if (info.name == own.setting) {
         hash.update(own.values.data(), info.bytes());
         HONE_TRY(writer.write(own.values.data(), info.bytes()));
@@ -253,16 +250,16 @@ SuspendedFile::write(const std::string &path, const SuspendedStep &step,
 }
 
 Result<double> SuspendedFile::timeWriting(const std::string &path,
-                                          const MemoryView &memory,
-                                          uint64_t memoryBytes, uint64_t more) {
+                                          const StepMemory &memory) {
   constexpr uint64_t mostBytes = 16 << 20;
-  const uint64_t bytes = std::min(memoryBytes, mostBytes);
+  const uint64_t bytes = std::min(memory.bytes, mostBytes);
+  std::vector<Trainables::Remembered> none;
   const std::string probe = path + probeSuffix;
   const double before = steadySeconds();
-  HONE_TRY(write(probe, {}, memory, bytes, {}, {}));
+  HONE_TRY(write(probe, {}, {memory.arena, bytes, none, {}}));
   const double took = steadySeconds() - before;
   platform::removeFile(probe.c_str());
-  return took * double(memoryBytes + more) / double(bytes);
+  return took * double(memory.totalBytes()) / double(bytes);
 }
 
 Result<std::optional<SuspendedFile>>
@@ -333,14 +330,12 @@ void SuspendedFile::copy(const std::string &name, MemoryView to) const {
   });
 }
 
-Status SuspendedFile::read(MemoryView memory, uint64_t memoryBytes,
-                           std::vector<Trainables::Remembered> &remembered,
-                           const std::vector<CheckpointVector> &trained,
-                           Offloading *offloaded) const {
-  HONE_TRY(expect(MemoryName, Dtype::U8, memoryBytes));
+Status SuspendedFile::read(const StepMemory &memory) const {
+  Offloading *const offloaded = memory.offloaded;
+  HONE_TRY(expect(MemoryName, Dtype::U8, memory.bytes));
   if (offloaded)
     HONE_TRY(expect(OffloadedName, Dtype::U8, offloaded->size()));
-  for (const Trainables::Remembered &own : remembered)
+  for (const Trainables::Remembered &own : memory.remembered)
     HONE_TRY(expect(own.setting, Dtype::F32, own.values.size()));
   if (offloaded) {
     Status status = Status::ok();
@@ -353,11 +348,11 @@ Status SuspendedFile::read(MemoryView memory, uint64_t memoryBytes,
                });
     HONE_TRY(status);
   }
-  copy(MemoryName, memory);
-  for (Trainables::Remembered &own : remembered)
+  copy(MemoryName, memory.arena);
+  for (Trainables::Remembered &own : memory.remembered)
     copy(own.setting, MemoryView(own.values.data()));
   // No step writes such a one.
-  Status finite = checkFinite(int64_t(step.completed) + 1, trained);
+  Status finite = checkFinite(int64_t(step.completed) + 1, memory.trained);
   return finite.errorCode() == ErrorCode::Diverged
              ? damaged(path(), finite.message().problem)
              : finite;

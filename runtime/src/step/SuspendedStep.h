@@ -14,11 +14,9 @@
 
 #include "base/MemoryView.h"
 #include "base/Status.h"
-#include "device/Offloading.h"
 #include "formats/Checkpoint.h"
 #include "formats/Safetensors.h"
 #include "step/StepState.h"
-#include "step/Trainables.h"
 
 #include <cstdint>
 #include <optional>
@@ -66,22 +64,16 @@ public:
     return memoryBytes + headerBytes;
   }
 
-  /// Writes it over the file at `path`, which stays on an error, with the
-  /// contents of the file of `offloaded`, unless null, which is settled before.
-  /// Takes a buffer and no more. `trained` has numbers of the memory that are
-  /// finite as long as a run goes on. Errors: as OutputFile, Offloading::settle
-  /// and checkFinite.
+  /// Writes it over the file at `path`, which stays on an error, with all that
+  /// the step keeps; what it offloads is settled before. Takes a buffer and no
+  /// more. Errors: as OutputFile, Offloading::settle and checkFinite.
   static Status write(const std::string &path, const SuspendedStep &step,
-                      const MemoryView &memory, uint64_t memoryBytes,
-                      const std::vector<Trainables::Remembered> &remembered,
-                      const std::vector<CheckpointVector> &trained,
-                      Offloading *offloaded = nullptr);
+                      const StepMemory &memory);
 
-  /// How long a writing of `memory` and `more` bytes takes, in seconds: of a
-  /// part of it, written beside `path` and removed. Errors: as write().
+  /// How long a writing of `memory` takes, in seconds: of a part of it, written
+  /// beside `path` and removed. Errors: as write().
   static Result<double> timeWriting(const std::string &path,
-                                    const MemoryView &memory,
-                                    uint64_t memoryBytes, uint64_t more = 0);
+                                    const StepMemory &memory);
 
   /// None: there is no file. All of it is read, to see that it is whole. Files
   /// of a writing that was killed go: the caller has the folder's lock. Errors:
@@ -92,12 +84,9 @@ public:
   SuspendedStep step;
 
   /// Puts back the written values. Errors: DamagedSuspended where it does not
-  /// fit, and nothing is changed then, or where a number of `trained` is not
+  /// fit, and nothing is changed then, or where a trained number is not
   /// finite; as Offloading::fill.
-  Status read(MemoryView memory, uint64_t memoryBytes,
-              std::vector<Trainables::Remembered> &remembered,
-              const std::vector<CheckpointVector> &trained,
-              Offloading *offloaded = nullptr) const;
+  Status read(const StepMemory &memory) const;
 
 private:
   static constexpr uint64_t headerBytes = 4096;

@@ -325,6 +325,12 @@ StepState Trainer::suspended() const {
   return {train.position(), source.range, source.batches, source.tokens};
 }
 
+StepMemory Trainer::memory() {
+  return {MemoryView(device, arena.address()), arena.size(),
+          variables.remembered(), variables.checkpointVectors(),
+          offloading.get()};
+}
+
 Status Trainer::step(const SampleSource &data, const SampleOrder &order,
                      SampleOrder::Range range,
                      const Hyperparameters &hyperparameters, uint64_t completed,

@@ -122,9 +122,8 @@ public:
   /// Where a step is: when its pause is asked, and once it is suspended. Until
   /// anything else runs the same step may go on there.
   StepState suspended() const;
-  /// The memory to go on with there: all that a step keeps.
-  MemoryView memory() { return MemoryView(device, arena.address()); }
-  uint64_t memoryBytes() const { return arena.size(); }
+  /// The memory to go on with there, until this trainer ends.
+  StepMemory memory();
   Offloading *offloaded() { return offloading.get(); }
 
   /// 0 unless the module can replay.
