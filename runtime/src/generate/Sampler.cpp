@@ -78,27 +78,33 @@ int32_t Sampler::draw(Score score, double largest, double uniform) {
   const auto weight = [&](uint64_t id) {
     return portableExp((score(id) - largest) / settings.temperature);
   };
-  double total = 0;
-  if (order.empty()) {
-    // The largest weighs 1.
-    const auto kept = [&](uint64_t id) {
-      const double own = weight(id);
-      return own < settings.minP ? 0 : own;
-    };
-    for (uint64_t id = 0; id < count; ++id)
-      total += kept(id);
-    double left = uniform * total;
-    uint64_t last = 0; // rounding may leave nothing of the sum
-    for (uint64_t id = 0; id < count; ++id) {
-      const double own = kept(id);
-      if (own > 0)
-        last = id;
-      if ((left -= own) < 0)
-        break;
-    }
-    return int32_t(last);
-  }
+  return order.empty() ? drawFromAll(weight, uniform)
+                       : drawFromLargest(score, weight, uniform);
+}
 
+template <typename Weight>
+int32_t Sampler::drawFromAll(Weight weight, double uniform) {
+  const auto kept = [&](uint64_t id) {
+    const double own = weight(id);
+    return own < settings.minP ? 0 : own;
+  };
+  double total = 0;
+  for (uint64_t id = 0; id < count; ++id)
+    total += kept(id);
+  double left = uniform * total;
+  uint64_t last = 0; // rounding may leave nothing of the sum
+  for (uint64_t id = 0; id < count; ++id) {
+    const double own = kept(id);
+    if (own > 0)
+      last = id;
+    if ((left -= own) < 0)
+      break;
+  }
+  return int32_t(last);
+}
+
+template <typename Score, typename Weight>
+int32_t Sampler::drawFromLargest(Score score, Weight weight, double uniform) {
   std::iota(order.begin(), order.end(), 0);
   const auto isSmaller = [&](uint32_t a, uint32_t b) {
     const double left = score(a), right = score(b);
@@ -109,6 +115,7 @@ int32_t Sampler::draw(Score score, double largest, double uniform) {
   // The i-th largest; the heap is in front of `end`.
   const auto at = [&](uint64_t i) { return order[count - 1 - i]; };
   const auto pop = [&] { std::pop_heap(begin, end--, isSmaller); };
+  double total = 0;
   uint64_t kept = count;
   if (settings.topK > 0 && settings.topK < count) {
     for (kept = 0; kept < settings.topK; ++kept)

@@ -58,6 +58,11 @@ private:
   /// By portableExp((score - largest) / temperature).
   template <typename Score>
   int32_t draw(Score score, double largest, double uniform);
+  /// Where the order of tokens does not matter; the largest weighs 1.
+  template <typename Weight> int32_t drawFromAll(Weight weight, double uniform);
+  /// Of the largest that topK and topP keep.
+  template <typename Score, typename Weight>
+  int32_t drawFromLargest(Score score, Weight weight, double uniform);
 
   SamplingSettings settings;
   uint64_t count;

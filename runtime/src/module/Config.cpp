@@ -142,6 +142,25 @@ static Status readSettings(const Json &root, Settings &settings) {
   return Status::ok();
 }
 
+/// PEFT's settings of the adapter that was compiled in.
+static AdapterConfig adapterOf(const LoraSettings &lora) {
+  AdapterConfig adapter;
+  adapter.r = lora.r;
+  adapter.lora_alpha = lora.lora_alpha;
+  adapter.lora_dropout = lora.lora_dropout;
+  adapter.use_rslora = lora.use_rslora;
+  adapter.use_dora = lora.use_dora;
+  adapter.target_modules = lora.target_modules;
+  adapter.rank_pattern = lora.rank_pattern;
+  adapter.alpha_pattern = lora.alpha_pattern;
+  for (const std::string &layer : lora.layers_to_transform)
+    adapter.layers_to_transform.push_back(strtoll(layer.c_str(), nullptr, 10));
+  adapter.modules_to_save = lora.modules_to_save;
+  adapter.bias = lora.bias.text();
+  adapter.base_model_name_or_path = lora.base_model_name_or_path.text();
+  return adapter;
+}
+
 Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   Result<Json> parsed = Json::parse(json, "compiled config");
   if (!parsed.isOk())
@@ -159,23 +178,9 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   model.read("identity", config.identity);
 
   HONE_TRY(readSettings(root, config));
+  config.adapter = adapterOf(config.lora);
   ConfigSection lora(root, "lora", failure);
-  config.adapter.r = config.lora.r;
-  config.adapter.lora_alpha = config.lora.lora_alpha;
-  config.adapter.lora_dropout = config.lora.lora_dropout;
-  config.adapter.use_rslora = config.lora.use_rslora;
-  config.adapter.use_dora = config.lora.use_dora;
-  config.adapter.target_modules = config.lora.target_modules;
-  config.adapter.rank_pattern = config.lora.rank_pattern;
-  config.adapter.alpha_pattern = config.lora.alpha_pattern;
-  for (const std::string &layer : config.lora.layers_to_transform)
-    config.adapter.layers_to_transform.push_back(
-        strtoll(layer.c_str(), nullptr, 10));
   lora.read("fan_in_fan_out", config.adapter.fan_in_fan_out);
-  config.adapter.modules_to_save = config.lora.modules_to_save;
-  config.adapter.bias = config.lora.bias.text();
-  config.adapter.base_model_name_or_path =
-      config.lora.base_model_name_or_path.text();
 
   ConfigSection weights(root, "weights", failure);
   weights.read("layout", config.weightsLayout);

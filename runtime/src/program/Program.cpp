@@ -281,6 +281,22 @@ static void reportSamples(Setup &setup, RunReport &report, uint64_t step) {
   data.release();
 }
 
+/// What a person reads of a run that is over, and the file of --profile.
+static Status sayOutcome(Setup &setup, const RunPlan &plan, const Run &run,
+                         const std::string &launches, const Profile &profile) {
+  const Options &options = setup.options;
+  fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
+  if (!launches.empty())
+    printf("launches     %s\n", launches.c_str());
+  if (setup.ranks)
+    printf("ranks        %" PRIu32 ", and this one sent %" PRIu64 " bytes\n",
+           setup.ranks->shared().count(), setup.ranks->shared().sent());
+  if (options.profile.empty())
+    return Status::ok();
+  fputs(profile.render().c_str(), stdout);
+  return profile.write(options.profile);
+}
+
 static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(options.output));
@@ -345,16 +361,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   setup.peak.sample();
   report.end(run.completedSteps(),
              outcome == ExitCode::Success ? "finished" : "stopped", setup.peak);
-  fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
-  if (!launches.empty())
-    printf("launches     %s\n", launches.c_str());
-  if (setup.ranks)
-    printf("ranks        %" PRIu32 ", and this one sent %" PRIu64 " bytes\n",
-           setup.ranks->shared().count(), setup.ranks->shared().sent());
-  if (!options.profile.empty()) {
-    fputs(profile.render().c_str(), stdout);
-    HONE_TRY(profile.write(options.profile));
-  }
+  HONE_TRY(sayOutcome(setup, plan, run, launches, profile));
   if (outcome != ExitCode::Success)
     puts("stopped and saved; the same command resumes");
   return Status::ok();

@@ -75,6 +75,25 @@ static Status writeMark(const std::string &output, const ReplayReader &log) {
   return writeFile(output + "/" + ReplayMark, markOf(log), FolderSync::Now);
 }
 
+/// The parameters that the run of `log` started from.
+static Status restoreStart(const Options &given, uint64_t seed,
+                           const ReplayReader &log, Trainables &trainables) {
+  if (given.adapter.empty())
+    trainables.initialize(seed);
+  else
+    HONE_TRY(trainables.load(given.adapter, AdapterUse::Train));
+  HONE_ASSIGN(std::string start, trainables.digest());
+  if (start == log.header().start)
+    return Status::ok();
+  return otherRun(given.replay,
+                  "the run started from other parameters than " +
+                      (given.adapter.empty() ? "those of its seed"
+                                             : std::string(given.adapter)),
+                  given.adapter.empty()
+                      ? "give the --adapter that it started from"
+                      : "give the adapter that it started from");
+}
+
 Status replayRun(const Module &module, const Options &given, bool writesModel,
                  Trainer &trainer) {
   HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(given.output));
@@ -103,20 +122,7 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
     return otherRun(given.replay, "it belongs to another run: " + differs,
                     "compile the model with the spec of that run");
   Trainables &trainables = trainer.trainables();
-  if (given.adapter.empty())
-    trainables.initialize(options.settings.train.seed);
-  else if (Status status = trainables.load(given.adapter, AdapterUse::Train);
-           !status.isOk())
-    return status;
-  HONE_ASSIGN(std::string start, trainables.digest());
-  if (start != log.header().start)
-    return otherRun(given.replay,
-                    "the run started from other parameters than " +
-                        (given.adapter.empty() ? "those of its seed"
-                                               : std::string(given.adapter)),
-                    given.adapter.empty()
-                        ? "give the --adapter that it started from"
-                        : "give the adapter that it started from");
+  HONE_TRY(restoreStart(given, options.settings.train.seed, log, trainables));
   Hyperparameters hyperparameters{options.settings, total};
   for (uint64_t i = 0; i < log.steps(); ++i) {
     if (stopRequested() != ExitCode::Success)
@@ -132,8 +138,7 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
     return Status(*status.errorCode(), message);
   }
   if (writesModel)
-    if (Status status = writeMark(given.output, log); !status.isOk())
-      return status;
+    HONE_TRY(writeMark(given.output, log));
   HONE_TRY(trainables.save(given.output));
   printf("replayed     %s of %s\n%-12s %s\n",
          counted(log.steps(), "step").c_str(), given.replay.c_str(),

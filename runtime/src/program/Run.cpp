@@ -130,39 +130,12 @@ Status Run::start() {
   std::string otherNumerics;
   HONE_TRY(findSuspended(found));
   resumed = goesOn || !found.directory.empty();
-  if (goesOn) {
-    completed = goesOn->step.completed;
-    if (!found.directory.empty())
-      savedAt = uint64_t(found.step);
-    if (completed >= steps)
-      return Status(ErrorCode::BeyondLastStep, goesOn->path(),
-                    "the run is in step " + std::to_string(completed + 1) +
-                        ", after the " + std::to_string(steps) + " asked for",
-                    "ask for more --steps, or give another --output");
-    printf("resuming in %s from %s\n", goesOn->step.describe().c_str(),
-           goesOn->path().c_str());
-    // Until the step is read the parameters are those of the start, which a
-    // replay's log names; drawing those of a large adapter takes a while.
-    const bool isNamed = completed == 0 && inputs.module.canReplay();
-    if (isNamed && !options.adapter.empty())
-      HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
-    else if (isNamed)
-      trainer.trainables().initialize(options.settings.train.seed);
-    CheckpointStore::Found state;
-    state.directory = goesOn->path();
-    state.evaluation = goesOn->step.evaluation;
-    HONE_TRY(takeUpBest(state));
-  } else if (!found.directory.empty()) {
-    HONE_TRY(compare(found.identity, otherNumerics));
-    completed = savedAt = uint64_t(found.step);
-    HONE_TRY(checkSteps(found.directory));
-    HONE_TRY(readParameters(found));
-    printf("resuming after step %" PRIu64 " from %s\n", completed,
-           found.directory.c_str());
-    HONE_TRY(takeUpBest(found));
-  } else {
+  if (goesOn)
+    HONE_TRY(resumeInStep(found));
+  else if (!found.directory.empty())
+    HONE_TRY(resumeAfter(found, otherNumerics));
+  else
     HONE_TRY(initialize());
-  }
   fflush(stdout);
   HONE_TRY(
       startReplay(found.directory.empty() && !goesOn && !found.notes.empty()));
@@ -182,6 +155,42 @@ Status Run::start() {
       found.directory +
           ": from here on the run is computed differently: " + otherNumerics);
   return log.otherNumerics(completed, otherNumerics);
+}
+
+Status Run::resumeInStep(const CheckpointStore::Found &before) {
+  const Options &options = inputs.options;
+  completed = goesOn->step.completed;
+  if (!before.directory.empty())
+    savedAt = uint64_t(before.step);
+  if (completed >= steps)
+    return Status(ErrorCode::BeyondLastStep, goesOn->path(),
+                  "the run is in step " + std::to_string(completed + 1) +
+                      ", after the " + std::to_string(steps) + " asked for",
+                  "ask for more --steps, or give another --output");
+  printf("resuming in %s from %s\n", goesOn->step.describe().c_str(),
+         goesOn->path().c_str());
+  // Until the step is read the parameters are those of the start, which a
+  // replay's log names; drawing those of a large adapter takes a while.
+  const bool isNamed = completed == 0 && inputs.module.canReplay();
+  if (isNamed && !options.adapter.empty())
+    HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
+  else if (isNamed)
+    trainer.trainables().initialize(options.settings.train.seed);
+  CheckpointStore::Found state;
+  state.directory = goesOn->path();
+  state.evaluation = goesOn->step.evaluation;
+  return takeUpBest(state);
+}
+
+Status Run::resumeAfter(const CheckpointStore::Found &found,
+                        std::string &otherNumerics) {
+  HONE_TRY(compare(found.identity, otherNumerics));
+  completed = savedAt = uint64_t(found.step);
+  HONE_TRY(checkSteps(found.directory));
+  HONE_TRY(readParameters(found));
+  printf("resuming after step %" PRIu64 " from %s\n", completed,
+         found.directory.c_str());
+  return takeUpBest(found);
 }
 
 Status Run::takeUpBest(const CheckpointStore::Found &found) {

@@ -181,6 +181,11 @@ private:
   /// Whether the best evaluation is kept.
   bool keepsBest() const { return inputs.options.keepsBest(); }
   Status takeUpBest(const CheckpointStore::Found &found);
+  /// Begins in the step that goes on; `before` is the newest checkpoint.
+  Status resumeInStep(const CheckpointStore::Found &before);
+  /// Begins with the checkpoint `found`. `otherNumerics` as of compare().
+  Status resumeAfter(const CheckpointStore::Found &found,
+                     std::string &otherNumerics);
   /// Completed steps at the best evaluation, by this program or the one that
   /// leads; none: there was none, or it is not kept.
   std::optional<uint64_t> bestStep() const;

@@ -159,25 +159,8 @@ static std::string describePeak(uint64_t measured, uint64_t planned,
   return text;
 }
 
-std::string describeOutcome(const Module &module, const Options &options,
-                            const Run &run, const RunPlan &plan) {
-  char step[64], speed[64];
-  const std::string peak =
-      describePeak(run.peak().budgeted(), plan.budgeted(), "");
-  const std::string resident =
-      describePeak(run.peak().resident(), plan.resident, " with mapped files");
-  snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
-  // Accumulated batches are one step.
-  double estimate = module.config().estimatedSeconds *
-                    double(options.settings.train.gradient_accumulation_steps);
-  int used = snprintf(step, sizeof(step), "%.3g s", run.secondsPerStep());
-  if (estimate > 0)
-    snprintf(step + used, sizeof(step) - size_t(used),
-             ", %.3g s estimated by the plan", estimate);
-  std::string compared;
-  if (module.compares())
-    compared = run.compared().table();
-  std::string evaluation;
+static std::string evaluationRows(const Run &run) {
+  std::string rows;
   if (const std::optional<Evaluation> &last = run.lastEvaluation()) {
     char text[128];
     int size = snprintf(text, sizeof(text), "loss %.6f, perplexity %.4g",
@@ -186,41 +169,66 @@ std::string describeOutcome(const Module &module, const Options &options,
       snprintf(text + size, sizeof(text) - size_t(size),
                ", accuracy %.4f (%" PRIu64 " of %" PRIu64 ")", last->accuracy(),
                last->correct, last->examples);
-    evaluation = row("evaluation", text);
+    rows = row("evaluation", text);
   }
   if (run.best().exists())
-    evaluation += row("best", run.best().text() + ", in " + run.bestFolder());
+    rows += row("best", run.best().text() + ", in " + run.bestFolder());
   if (run.stopsEarly())
-    evaluation += row("stopped", "early: the last " +
-                                     std::to_string(run.best().waited()) +
-                                     " evaluations were not better");
-  const bool isBest =
-      options.loadBestModelAtEnd && run.best().exists() &&
-      (run.stopsEarly() || run.completedSteps() == run.totalSteps());
-  std::string memory = row("peak", peak) + row("resident", resident);
+    rows += row("stopped", "early: the last " +
+                               std::to_string(run.best().waited()) +
+                               " evaluations were not better");
+  return rows;
+}
+
+static std::string memoryRows(const Run &run, const RunPlan &plan) {
+  const std::string peak =
+      describePeak(run.peak().budgeted(), plan.budgeted(), "");
+  std::string rows;
   if (plan.isOnDevice()) {
     char host[128];
     snprintf(host, sizeof(host),
              "%.1f MiB planned; %.1f MiB with the driver's, which are in no "
              "plan",
              inMebibytes(plan.total), inMebibytes(run.peak().anonymous()));
-    memory = row("device", peak) + row("host", host);
+    rows = row("device", peak) + row("host", host);
+  } else {
+    rows = row("peak", peak) +
+           row("resident", describePeak(run.peak().resident(), plan.resident,
+                                        " with mapped files"));
   }
   if (const uint64_t bytes = run.offloadedBytes())
-    memory +=
-        row("offloaded",
-            describeBytes(bytes) + " written to the file, and read again" +
-                (run.isResumed() ? ", since the run was resumed" : ""));
+    rows += row("offloaded",
+                describeBytes(bytes) + " written to the file, and read again" +
+                    (run.isResumed() ? ", since the run was resumed" : ""));
+  return rows;
+}
+
+/// A program that came back when all was done made no step, and one that
+/// follows may count no tokens. `estimate` is the plan's, in seconds.
+static std::string rateRows(const Run &run, double estimate) {
+  char step[64], speed[64];
+  int used = snprintf(step, sizeof(step), "%.3g s", run.secondsPerStep());
+  if (estimate > 0)
+    snprintf(step + used, sizeof(step) - size_t(used),
+             ", %.3g s estimated by the plan", estimate);
+  snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
+  return (run.secondsPerStep() > 0 ? row("step", step) : "") +
+         (run.tokensPerSecond() > 0 ? row("speed", speed) : "");
+}
+
+std::string describeOutcome(const Module &module, const Options &options,
+                            const Run &run, const RunPlan &plan) {
+  // Accumulated batches are one step.
+  const double estimate =
+      module.config().estimatedSeconds *
+      double(options.settings.train.gradient_accumulation_steps);
+  const bool isBest =
+      options.loadBestModelAtEnd && run.best().exists() &&
+      (run.stopsEarly() || run.completedSteps() == run.totalSteps());
   // Modules that train at the same time have steps after the last.
   const uint64_t completed = std::min(run.completedSteps(), run.totalSteps());
-  // A program that came back when all was done made no step, and one that
-  // follows may count no tokens.
-  std::string rates;
-  if (run.secondsPerStep() > 0)
-    rates += row("step", step);
-  if (run.tokensPerSecond() > 0)
-    rates += row("speed", speed);
-  return compared + evaluation + memory + rates +
+  return (module.compares() ? run.compared().table() : "") +
+         evaluationRows(run) + memoryRows(run, plan) + rateRows(run, estimate) +
          row(module.config().lora.none ? "model" : "adapter",
              options.output + " after " +
                  groupDigits(isBest ? run.best().step() : completed) + " of " +
