@@ -6,10 +6,12 @@
 
 #include "program/GivenFiles.h"
 
+#include "NoLocks.h"
 #include "TemporaryFolder.h"
 #include "base/OutputFile.h"
 #include "program/StepLog.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -132,6 +134,21 @@ TEST_F(GivenFilesTest, ALogThatIsLockedIsAnError) {
   auto log = StepLog::open(data, "run", 0);
   close(other);
   EXPECT_EQ(log.status().errorCode(), ErrorCode::LogInUse);
+}
+
+TEST_F(GivenFilesTest, ALogIsCutOffWhereThereAreNoLocks) {
+  NoLocks noLocks;
+  const std::string path = folder.file("log");
+  {
+    auto log = StepLog::open(path, "run", 0);
+    ASSERT_TRUE(log.isOk());
+    StepRecord record;
+    for (record.step = 1; record.step <= 2; ++record.step)
+      ASSERT_TRUE(log.value().step(record).isOk());
+  }
+  ASSERT_TRUE(StepLog::open(path, "run", 1).isOk());
+  const std::string kept = folder.read("log");
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 1);
 }
 
 TEST(Status, MessagesDoNotSteerTheTerminal) {

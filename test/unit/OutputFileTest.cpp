@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/OutputFile.h"
+#include "NoLocks.h"
 #include "TemporaryFolder.h"
 #include "base/Process.h"
 #include "program/Signals.h"
@@ -208,6 +209,17 @@ TEST(OutputFileTest, WritersOfOneNameLeaveEachOtherAlone) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(folder.count(), 1u);
+  EXPECT_EQ(folder.read("a"), "whole");
+}
+
+// Nobody knows then whether it is.
+TEST(OutputFileTest, ATemporaryThatCannotBeLockedIsLeftAlone) {
+  TemporaryFolder folder;
+  NoLocks noLocks;
+  OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
+  ASSERT_TRUE(file.write("whole").isOk());
+  ASSERT_TRUE(writeFile(folder.file("a"), "another's").isOk());
+  ASSERT_TRUE(file.commit().isOk());
   EXPECT_EQ(folder.read("a"), "whole");
 }
 

@@ -142,7 +142,8 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                   "cannot open: " + error.message(),
                   "check the folder, or give another --log");
   // Writers share the lock; a run that takes lines out has it alone.
-  bool isAlone = !log.file.lock(File::Lock::Alone);
+  const bool isAlone =
+      log.file.lock(File::Lock::Alone) != std::errc::operation_would_block;
   if (!isAlone && isLocked(log.file, File::Lock::Shared))
     return Status(ErrorCode::LogInUse, path,
                   "another program has locked it for itself",
