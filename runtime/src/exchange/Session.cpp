@@ -19,30 +19,32 @@ namespace hone::rt {
 using std::chrono::milliseconds;
 
 static_assert(HONE_FRAME_BYTES == kFrameHeader + kMostFramePayload);
-/// Between two attempts to connect, at most; the first waits a 16th of it.
+/// The longest pause between two attempts to connect; the first waits a 16th of
+/// it.
 static constexpr milliseconds kMostBackOff{2000};
-/// For acknowledgements of a program that ends, at most.
+/// The longest wait of a program that ends for acknowledgements.
 static constexpr milliseconds kMostLeave{20000};
-/// For the peer's farewell: if it is there, it waits for what this side says
-/// last, on a link that may have to be made anew.
+/// The longest wait for the peer's farewell: if it is there, it waits for this
+/// side's last word, on a link that may have to be made anew.
 static constexpr milliseconds kMostFarewell{5000};
-/// For what came over a link before it was lost, if the engine does not say
-/// that nothing else comes.
+/// The longest wait for frames that came over a link before it was lost, if the
+/// engine does not say that nothing else comes.
 static constexpr milliseconds kMostRest{1000};
 /// After so long without a frame the peer is told that this side is there; then
 /// after twice the time, up to the second: a slow link has room for more than
 /// that.
 static constexpr milliseconds kSignOfLife{1000}, kMostSilence{32000};
-/// Of a thread, eight times what has been seen in use; with AddressSanitizer,
-/// at -O1, 76 KiB are.
+/// A thread's stack is eight times as large as has been seen in use; with
+/// AddressSanitizer, at -O1, 76 KiB are.
 static constexpr uint64_t kStack = 96 * 1024;
-/// Of the time for which a program waits, what a long frame takes at most.
+/// A long frame takes at most this part of the time for which a program waits.
 static constexpr double kFramesOfPatience = 40;
-/// Of a session for which nothing is posted, between two looks.
+/// A thread waits so many milliseconds for a frame if nothing is posted, or if
+/// something is.
 static constexpr int kIdle = 250, kBusy = 20;
 
-/// That a long frame takes: each that comes is progress, and a program that
-/// waits is to see some in time.
+/// A long frame takes so long at most: each that comes is progress, and a
+/// program that waits is to see some in time.
 static double frameSeconds(const Patience &patience) {
   const double waits = std::chrono::duration<double>(patience.timeout).count();
   return waits > 0 ? std::min(kFrameSeconds, waits / kFramesOfPatience)
@@ -512,7 +514,7 @@ bool Session::receiveNext(int timeout) {
 }
 
 //===----------------------------------------------------------------------===//
-// What comes. The lock is held.
+// Frames that come. The lock is held.
 //===----------------------------------------------------------------------===//
 
 void Session::handle(const Frame &frame) {
