@@ -120,10 +120,10 @@ Status createDirectories(const std::string &directory,
 std::string temporaryPath(const std::string &path);
 
 /// Removes the temporaries in `directory` that nobody writes and whose final
-/// name is ours, for files that OutputFile::create may not write again. A folder
-/// goes with the files in it; as folders are not locked, a program that makes
-/// such holds a lock that covers them. A temporary that cannot be removed, or
-/// locked to see that nobody writes it, stays.
+/// name is ours, for files that OutputFile::create may not write again. A
+/// folder goes with the files in it; as folders are not locked, a program that
+/// makes such holds a lock that covers them. A temporary that cannot be
+/// removed, or locked to see that nobody writes it, stays.
 void removeStrayTemporaries(
     const std::string &directory,
     const std::function<bool(const std::string &finalName)> &isOurs);

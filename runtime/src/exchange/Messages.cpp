@@ -21,7 +21,7 @@ Messages::Messages(bool isOrdered, FrameLength lengths, uint32_t names)
     : isOrdered(isOrdered), lengths(lengths), finished(names) {}
 
 //===----------------------------------------------------------------------===//
-// What is posted
+// Posted messages
 //===----------------------------------------------------------------------===//
 
 void Messages::postSend(const MessageName &name, const char *bytes,
@@ -130,7 +130,7 @@ void Messages::beginRound() {
 }
 
 //===----------------------------------------------------------------------===//
-// What leaves
+// Frames that leave
 //===----------------------------------------------------------------------===//
 
 void Messages::acknowledge(const MessageName &name) {
@@ -195,7 +195,7 @@ bool Messages::next(Time now, Frame &frame, bool &isNew) {
 }
 
 //===----------------------------------------------------------------------===//
-// What comes
+// Frames that come
 //===----------------------------------------------------------------------===//
 
 bool Messages::take(const Frame &frame, Time now) {

@@ -1,13 +1,12 @@
 //===- Messages.h - The messages of a session -----------------------------===//
 //
-// What was posted, what came before it was, and the frames that leave next.
-// Nothing here waits or knows a link, and the caller says when: so what makes
-// messages whole over links that lose, double and delay frames, or end, is in
-// one place.
+// Makes messages whole over links that lose, double and delay frames, or end.
+// Knows those that are posted, small ones that came before, and the frames that
+// leave next; but no link, thread or clock: the caller says when.
 //
-// A receive that is posted is the sender's credit. A message that was sent
-// stays where it is until it is acknowledged, but for small ones, which are
-// copied and need no credit.
+// A posted receive is the sender's credit. A message that was sent stays where
+// it is until it is acknowledged, but for small ones, which are copied and need
+// no credit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +35,15 @@ public:
   void postSend(const MessageName &name, const char *bytes, uint64_t size);
   /// Whether there is a frame to send for it.
   bool postReceive(const MessageName &name, char *bytes, uint64_t size);
-  /// Of one that is posted: whether nobody has to wait for it.
+  /// Whether nobody has to wait for a posted message.
   bool isDone(const MessageName &name, bool isSent) const;
   /// Forgets it; a small one that is sent stays until it is acknowledged.
   void drop(const MessageName &name, bool isSent);
-  /// What its receiver expects and what its sender has, if that is known of one
-  /// that is posted and differs.
+  /// Sizes that differ: the receiver's and the sender's.
   struct Misfit {
     uint64_t expected, found;
   };
+  /// None while the other side's size is not known.
   std::optional<Misfit> misfit(const MessageName &name, bool isSent) const;
 
   bool isSending(const MessageName &name) const { return sends.count(name); }
@@ -69,7 +68,8 @@ public:
   void clearQueue() { control.clear(); }
   /// A message is whole: it is not taken again.
   void acknowledge(const MessageName &name);
-  /// Asks again for what has not come, offers again what was not taken.
+  /// Asks again for messages that have not come, and offers again those that
+  /// were not taken.
   void remind(Time now);
   /// The next frame that there is to send, but for its run; false: there is
   /// none. `isNew` if its payload was never sent before.

@@ -19,8 +19,8 @@
 // in the peer's place. A side that leads ends.
 //
 // A thread moves frames while the step computes. All that is shared with it is
-// under one lock; the engine is the thread's alone, but for wake(). What makes
-// the messages whole is in Messages.h.
+// under one lock; the engine is the thread's alone, but for wake(). Messages.h
+// makes the messages whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -182,7 +182,7 @@ private:
   int pause();
   void handle(const Frame &frame);
   void handleData(const Frame &frame);
-  /// Of a message.
+  /// Takes a message's frame.
   void take(const Frame &frame);
   void handleGreeting(const Frame &frame);
   /// A small message of no round, by one of these channels.
@@ -190,7 +190,7 @@ private:
   /// Handles a message of kControl on a channel that nobody posts a receive
   /// for; false: it is another.
   bool handleAsked(const Frame &frame);
-  /// Says again what was said long ago.
+  /// Says again whatever was said long ago.
   void remind(Clock::time_point now);
   void wake();
   bool isStopping();
