@@ -15,6 +15,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace hone {
 #define GEN_PASS_DEF_FORMCHAINS
@@ -38,21 +39,15 @@ static bool isPrivate(Value root) {
 
 /// Whether `op`, or an op in it, may read or write `c`.
 static bool mayTouch(Operation *op, Value c) {
+  auto effects = getEffectsRecursively(op);
   Value root = rootOf(c);
-  WalkResult walked = op->walk([&](Operation *inner) {
-    auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
-    if (!effects)
-      return WalkResult::advance();
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (const MemoryEffects::EffectInstance &instance : instances) {
-      Value other = instance.getValue() ? rootOf(instance.getValue()) : Value();
-      if (other == root || (other && !isPrivate(other) && !isPrivate(root)))
-        return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return walked.wasInterrupted();
+  return !effects ||
+         llvm::any_of(*effects, [&](const MemoryEffects::EffectInstance &each) {
+           if (!each.getValue())
+             return true;
+           Value other = rootOf(each.getValue());
+           return other == root || (!isPrivate(other) && !isPrivate(root));
+         });
 }
 
 /// Whether the product's sums can be read by the next one: nothing has been
@@ -223,7 +218,7 @@ void FormChains::visit(Block &block) {
     tile::ProductOp product = beginOf(first);
     if (!product) {
       for (Region &region : first->getRegions())
-        if (!isa<tile::TileDialect>(first->getDialect()))
+        if (!isa_and_present<tile::TileDialect>(first->getDialect()))
           for (Block &inner : region)
             visit(inner);
       continue;

@@ -22,8 +22,9 @@ def MergeLoops : Pass<"hone-gpu-merge-loops", "::mlir::ModuleOp"> {
     computes it for all of them.
 
     Two loops depend on each other if one writes memory that the other reads or
-    writes. Buffers of a function are compared by where its calls say that they
-    are.
+    writes. A loop depends on all others if one of its ops does not say what it
+    accesses. Buffers of a function are compared by where its calls say that
+    they are.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

@@ -43,7 +43,8 @@ public:
 
 private:
   void merge(ArrayRef<tile::ParallelOp> loops, Operation *end);
-  bool conflict(const Accesses &earlier, const Accesses &later) const;
+  bool conflict(const std::optional<Accesses> &earlier,
+                const std::optional<Accesses> &later) const;
 
   MemoryPlaces places;
   int64_t mostShared;
@@ -51,7 +52,11 @@ private:
 
 } // namespace
 
-static Accesses accessesOf(tile::ParallelOp loop) {
+/// None: an op of `loop` does not say what it accesses.
+static std::optional<Accesses> accessesOf(tile::ParallelOp loop) {
+  auto effects = getEffectsRecursively(loop);
+  if (!effects)
+    return std::nullopt;
   Accesses found;
   auto note = [&](SmallVectorImpl<MemoryPlace> &list, Value memory) {
     auto isInside = [&](const MemoryPlace &place) {
@@ -69,23 +74,21 @@ static Accesses accessesOf(tile::ParallelOp loop) {
     if (!isKnown)
       list.push_back(place);
   };
-  loop.walk([&](Operation *op) {
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects)
-      return;
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (const MemoryEffects::EffectInstance &instance : instances)
-      if (Value memory = instance.getValue())
-        note(isa<MemoryEffects::Write>(instance.getEffect()) ? found.writes
-                                                             : found.reads,
-             memory);
-  });
+  for (const MemoryEffects::EffectInstance &effect : *effects) {
+    Value memory = effect.getValue();
+    if (!memory)
+      return std::nullopt;
+    note(isa<MemoryEffects::Write>(effect.getEffect()) ? found.writes
+                                                       : found.reads,
+         memory);
+  }
   return found;
 }
 
-bool LoopMerger::conflict(const Accesses &earlier,
-                          const Accesses &later) const {
+bool LoopMerger::conflict(const std::optional<Accesses> &earlier,
+                          const std::optional<Accesses> &later) const {
+  if (!earlier || !later)
+    return true;
   auto meet = [&](ArrayRef<MemoryPlace> some, ArrayRef<MemoryPlace> others) {
     return llvm::any_of(some, [&](const MemoryPlace &a) {
       return llvm::any_of(others, [&](const MemoryPlace &b) {
@@ -93,8 +96,9 @@ bool LoopMerger::conflict(const Accesses &earlier,
       });
     });
   };
-  return meet(earlier.writes, later.writes) ||
-         meet(earlier.writes, later.reads) || meet(earlier.reads, later.writes);
+  return meet(earlier->writes, later->writes) ||
+         meet(earlier->writes, later->reads) ||
+         meet(earlier->reads, later->writes);
 }
 
 static int64_t privateBytes(tile::ParallelOp loop) {
@@ -243,7 +247,7 @@ static void buildMerged(ArrayRef<Member> members, OpBuilder &builder) {
 
 void LoopMerger::merge(ArrayRef<tile::ParallelOp> loops, Operation *end) {
   std::vector<simt::LoopSummary> summaries;
-  SmallVector<Accesses> accesses;
+  SmallVector<std::optional<Accesses>> accesses;
   for (tile::ParallelOp loop : loops) {
     summaries.push_back({privateBytes(loop)});
     accesses.push_back(accessesOf(loop));

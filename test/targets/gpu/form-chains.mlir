@@ -1,5 +1,5 @@
-// RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-form-chains)))" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-form-chains,hone-gpu-distribute)))" | FileCheck %s --check-prefix=SPREAD
+// RUN: hone-opt %s --allow-unregistered-dialect --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-form-chains)))" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --allow-unregistered-dialect --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-form-chains,hone-gpu-distribute)))" | FileCheck %s --check-prefix=SPREAD
 
 gpu.module @device {
 // An adapter's product and the weight's: sums are stored once.
@@ -118,6 +118,36 @@ gpu.func @other_piece(%y: memref<64x64xf32>, %x: memref<64x96xf32>, %w: memref<6
   %c96 = arith.constant 96 : index
   tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%c32, %c32, %c96) in [96, 64] transpose_w : memref<64x64xf32>, memref<64x96xf32>, memref<64x96xf32>
   tile.product %y[%c0, %c32], %x[%c0, %c0], %w[%c0, %c0] size(%c32, %c32, %c96) in [96, 64] accumulate transpose_w : memref<64x64xf32>, memref<64x96xf32>, memref<64x96xf32>
+  gpu.return
+}
+
+// An op that does not say what it accesses may read the sums, ...
+// CHECK-LABEL: gpu.func @unknown_between
+// CHECK-NOT: simt.chain
+gpu.func @unknown_between(%y: memref<64x64xf32>, %x: memref<64x96xf32>, %w: memref<64x96xf32>) kernel {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%c64, %c64, %c96) in [96, 64] transpose_w : memref<64x64xf32>, memref<64x96xf32>, memref<64x96xf32>
+  "test.unknown"() : () -> ()
+  tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%c64, %c64, %c96) in [96, 64] accumulate transpose_w : memref<64x64xf32>, memref<64x96xf32>, memref<64x96xf32>
+  gpu.return
+}
+
+// ... in a branch of a loop, too.
+// CHECK-LABEL: gpu.func @unknown_in_loop
+// CHECK-NOT: simt.chain
+gpu.func @unknown_in_loop(%x: memref<64x96xf32>, %w: memref<96x64xf32>, %is: i1) workgroup(%c: memref<64x64xf32, #gpu.address_space<workgroup>>) kernel {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  scf.for %t = %c0 to %c96 step %c32 {
+    scf.if %is {
+      "test.unknown"() : () -> ()
+    }
+    tile.product %c[%c0, %c0], %x[%c0, %t], %w[%t, %c0] size(%c64, %c64, %c32) in [32, 64] accumulate : memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x96xf32>, memref<96x64xf32>
+  }
   gpu.return
 }
 }

@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --hone-gpu-merge-loops | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --allow-unregistered-dialect --hone-gpu-merge-loops | FileCheck %s --enable-var-scope
 
 // Both write memory of their own, so one launch has the iterations of both.
 // CHECK-LABEL: func.func private @apart
@@ -43,6 +43,23 @@ func.func private @overlapping(%m: index, %memory: !tile.memory, %y: memref<64xf
   tile.parallel (%i) in (%m) {
     %v = memref.load %part[%i] : memref<64xf32>
     memref.store %v, %y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// What an op accesses that does not say so may be anything.
+// CHECK-LABEL: func.func private @unknown
+// CHECK-COUNT-2: tile.parallel
+// CHECK: return
+func.func private @unknown(%m: index, %memory: !tile.memory) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %x = tile.view %memory[%c0] : !tile.memory -> memref<64xf32>
+  tile.parallel (%i) in (%m) {
+    memref.store %zero, %x[%i] : memref<64xf32>
+  }
+  tile.parallel (%i) in (%m) {
+    "test.unknown"(%i) : (index) -> ()
   }
   return
 }
