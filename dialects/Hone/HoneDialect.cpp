@@ -37,6 +37,32 @@ void HoneDialect::initialize() {
       >();
 }
 
+LogicalResult
+Llama3RopeScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                              FloatAttr factor, FloatAttr lowFreqFactor,
+                              FloatAttr highFreqFactor,
+                              int64_t originalMaxPositionEmbeddings) {
+  // (C1)
+  for (auto [name, number] : {std::pair("factor", factor),
+                              {"low_freq_factor", lowFreqFactor},
+                              {"high_freq_factor", highFreqFactor}})
+    if (!number.getType().isF64() || !number.getValue().isFinite() ||
+        number.getValueAsDouble() <= 0)
+      return emitError() << "expects '" << name
+                         << "' to be a positive f64 but got " << number;
+  // (C2)
+  if (lowFreqFactor.getValueAsDouble() >= highFreqFactor.getValueAsDouble())
+    return emitError() << "expects 'low_freq_factor' to be below "
+                          "'high_freq_factor', but got "
+                       << lowFreqFactor << " and " << highFreqFactor;
+  // (C3)
+  if (originalMaxPositionEmbeddings < 1)
+    return emitError() << "expects 'original_max_position_embeddings' to be "
+                          "positive but got "
+                       << originalMaxPositionEmbeddings;
+  return success();
+}
+
 LogicalResult StorageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   StoredType type, int64_t group) {
   // (C1)

@@ -172,6 +172,10 @@ def Hone_Llama3RopeScalingAttr
     stretched by `factor`, those below `original_max_position_embeddings /
     high_freq_factor` are kept, and between them the two are blended linearly.
 
+    1. (C1) The factors are `f64`, finite and positive.
+    2. (C2) `low_freq_factor` is below `high_freq_factor`.
+    3. (C3) `original_max_position_embeddings` is positive.
+
     Example:
     `#hone.llama3_rope_scaling<factor = 32.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position_embeddings = 8192>`
   }];
@@ -180,6 +184,7 @@ def Hone_Llama3RopeScalingAttr
                         "::mlir::FloatAttr":$high_freq_factor,
                         "int64_t":$original_max_position_embeddings);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Hone_Init : I32EnumAttr<"Init", "how a trainable parameter starts", [

@@ -55,3 +55,48 @@ hone.block @rope_c3_stretch(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
       : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
   hone.return
 }
+
+// -----
+
+// #hone.llama3_rope_scaling (C1)
+hone.block @llama3_rope_scaling_c1() {
+  // expected-error @+1 {{expects 'factor' to be a positive f64 but got 0.000000e+00 : f64}}
+  %0 = hone.input "x" {test.scaling = #hone.llama3_rope_scaling<factor = 0.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position_embeddings = 8192>} : tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+// #hone.llama3_rope_scaling (C1): infinity
+hone.block @llama3_rope_scaling_c1_infinite() {
+  // expected-error @+1 {{expects 'high_freq_factor' to be a positive f64 but got 0x7FF0000000000000 : f64}}
+  %0 = hone.input "x" {test.scaling = #hone.llama3_rope_scaling<factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 0x7FF0000000000000 : f64, original_max_position_embeddings = 8192>} : tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+// #hone.llama3_rope_scaling (C1)
+hone.block @llama3_rope_scaling_c1_type() {
+  // expected-error @+1 {{expects 'low_freq_factor' to be a positive f64 but got 1.000000e+00 : f32}}
+  %0 = hone.input "x" {test.scaling = #hone.llama3_rope_scaling<factor = 8.0 : f64, low_freq_factor = 1.0 : f32, high_freq_factor = 4.0 : f64, original_max_position_embeddings = 8192>} : tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+// #hone.llama3_rope_scaling (C2): they would be blended over nothing, 0 / 0.
+hone.block @llama3_rope_scaling_c2() {
+  // expected-error @+1 {{expects 'low_freq_factor' to be below 'high_freq_factor', but got 4.000000e+00 : f64 and 4.000000e+00 : f64}}
+  %0 = hone.input "x" {test.scaling = #hone.llama3_rope_scaling<factor = 8.0 : f64, low_freq_factor = 4.0 : f64, high_freq_factor = 4.0 : f64, original_max_position_embeddings = 8192>} : tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+// #hone.llama3_rope_scaling (C3)
+hone.block @llama3_rope_scaling_c3() {
+  // expected-error @+1 {{expects 'original_max_position_embeddings' to be positive but got 0}}
+  %0 = hone.input "x" {test.scaling = #hone.llama3_rope_scaling<factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position_embeddings = 0>} : tensor<?x4xf32>
+  hone.return
+}
