@@ -21,6 +21,12 @@ using namespace hone;
 // Memory
 //===----------------------------------------------------------------------===//
 
+double hone::leastOf(Type element) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(element).getFloatSemantics();
+  return APFloat::getLargest(semantics, /*Negative=*/true).convertToDouble();
+}
+
 std::string hone::freshSymbol(ModuleOp module, StringRef name) {
   unsigned count = 0;
   return SymbolTable::generateSymbolName<32>(

@@ -287,7 +287,7 @@ static Value smoothed(KernelBuilder &k, const LossBuffers &in, Value ofTarget,
 static void startRow(KernelBuilder &k, const LossBuffers &in, Value i) {
   Type f64 = k.getF64Type();
   packRow(k, in, in.x, in.packedX, i);
-  k.store(k.real(f64, -HUGE_VAL), in.maxima, i);
+  k.store(k.real(f64, leastOf(in.element)), in.maxima, i);
   k.store(k.real(f64, 0.0), in.sums, i);
 }
 

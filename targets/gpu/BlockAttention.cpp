@@ -21,8 +21,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace hone;
 
@@ -69,6 +67,7 @@ public:
   }
 
   Value real(double value) { return k.real(sizes.element, value); }
+  Value leastScore() { return real(leastOf(sizes.element)); }
   /// body(first, count) for the part of [from, to) in each block of 64.
   void forEachBlock(Value from, Value to,
                     function_ref<void(Value, Value)> body) {
@@ -231,11 +230,7 @@ Value BlockAttention::addWeights(Value dots, const SeenRange &range,
     return weight;
   });
   zeroOutside(dots, range, width);
-  // A row that has seen nothing has no maximum: -inf - -inf is no number.
-  Value same =
-      arith::CmpFOp::create(k, arith::CmpFPredicate::OEQ, before, maximum);
-  Value factor = arith::SelectOp::create(k, same, real(1.0),
-                                         k.exp(k.sub(before, maximum)));
+  Value factor = k.exp(k.sub(before, maximum));
   k.store(maximum, maxima, i);
   k.store(k.add(k.mul(k.load(totals, i), factor), sum), totals, i);
   return factor;
@@ -269,7 +264,7 @@ static void emitForward(BlockAttention &attention, const ForwardPlaces &in) {
         HeadPlaces at(attention, block);
         attention.fill(sums, {at.count, k.index(sizes.headDim)},
                        attention.real(0.0));
-        attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
+        attention.fill(maxima, at.count, attention.leastScore());
         attention.fill(totals, at.count, attention.real(0.0));
         attention.forEachBlock(at.from, at.to, [&](Value first, Value width) {
           attention.dots(weights, {q, at.first, at.column},
@@ -391,7 +386,7 @@ private:
 void TangentBlock::begin() {
   attention.fill(means, at.count, attention.real(0.0));
   if (!in.normalizer) {
-    attention.fill(maxima, at.count, attention.real(-HUGE_VAL));
+    attention.fill(maxima, at.count, attention.leastScore());
     attention.fill(totals, at.count, attention.real(0.0));
     return;
   }

@@ -185,6 +185,35 @@ TEST_P(KernelsAttentionTest, Adjoint) {
   }
 }
 
+// Scores that overflow have no weight, and neither has a block of nothing else:
+// of its first 64 keys the later rows see nothing.
+TEST_P(KernelsAttentionTest, FirstBlockOfNothingButMinusInfinity) {
+  constexpr int64_t block = 64;
+  for (const Shape &shape : {Shape{2, 1, 16, 0}, Shape{2, 1, 64, 0}}) {
+    if (!isFor(shape))
+      continue;
+    Matrix query = random(kMaxRows, shape.heads * shape.headDim);
+    Matrix key = random(kMaxRows, shape.kvHeads * shape.headDim);
+    Matrix value = random(kMaxRows, shape.kvHeads * shape.headDim);
+    for (int64_t row = 0; row < kMaxRows; ++row)
+      for (int64_t head = 0; head < shape.heads; ++head)
+        query(row, head * shape.headDim) = row < block ? 0 : 16;
+    for (int64_t row = 0; row < block; ++row)
+      key(row, 0) = -std::ldexp(1.0, 127);
+    Rows starts(kMaxRows, 0);
+    KernelCase kernel = forwardCase(shape, /*withNormalizer=*/true);
+    kernel.set("q", query);
+    kernel.set("k", key);
+    kernel.set("v", value);
+    kernel.set("starts", starts);
+    std::vector<Matrix> got = kernel.run(kMaxRows);
+    Attention want = attention(query, key, value, starts, headsOf(shape));
+    expectClose(got[0], want.y, element(), kMaxRows, "attention");
+    expectClose(got[1], want.normalizer, computed(), kMaxRows,
+                "attention_normalizer");
+  }
+}
+
 // More keys, and in the adjoint more queries, than one partial sum takes.
 TEST_P(KernelsAttentionTest, LongSequence) {
   checkLongSequence({2, 1, 16, 0}, 600, 700);

@@ -7,6 +7,8 @@
 
 #include "test/numerics/KernelCase.h"
 
+#include <cmath>
+
 using namespace hone;
 using namespace hone::reference;
 
@@ -125,6 +127,23 @@ TEST_P(KernelsLossTest, MaximumInTheLastTile) {
     LossCase loss(element(), w);
     loss.check(x, everyThird(27, vocabulary));
   }
+}
+
+// Logits that overflow have no share, and neither has a tile of nothing else,
+// which on every target is the first.
+TEST_P(KernelsLossTest, FirstTileOfNothingButMinusInfinity) {
+  constexpr int64_t vocabulary = 4500, overflowing = 4100;
+  Matrix w = random(vocabulary, 24);
+  for (int64_t i = 0; i < overflowing; ++i)
+    w(i, 0) = -std::ldexp(1.0, 127);
+  Matrix x = scale(random(27, 24), 2);
+  for (int64_t i = 0; i < x.rows; ++i)
+    x(i, 0) = 4;
+  Rows targets(x.rows);
+  for (int64_t i = 0; i < x.rows; ++i)
+    targets[i] = overflowing + i * 11;
+  LossCase loss(element(), w);
+  loss.check(x, targets);
 }
 
 // With p(target) = 1 - 1e-5, d(loss)/d(x) is as exact as ever.
