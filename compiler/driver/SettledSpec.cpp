@@ -15,51 +15,61 @@
 
 using namespace hone;
 
+/// What is wrong with the target that `spec` wants: its keys are taken one
+/// after another, so that the wrong one is known.
+static Status targetProblem(const Spec &spec, const TargetRequest &wanted) {
+  TargetRequest known;
+  std::unique_ptr<Target> target;
+  auto take = [&](std::string TargetRequest::*part, const std::string &key,
+                  const std::string &remedy) {
+    known.*part = wanted.*part;
+    auto created = hone::createTarget(known);
+    if (!created)
+      return Status(ErrorCode::UnknownTarget, spec.placeOf(key),
+                    llvm::toString(created.takeError()), remedy);
+    target = std::move(*created);
+    return Status::ok();
+  };
+  HONE_TRY(take(&TargetRequest::triple, "target.triple",
+                "write target: native, or a triple such as aarch64-linux-gnu "
+                "or nvptx64-nvidia-cuda"));
+  const bool isProcessor = target->hasHostKernels();
+  // A triple may name a CPU, too.
+  HONE_TRY(take(&TargetRequest::cpu,
+                spec.target.cpu.empty() ? "target.triple" : "target.cpu",
+                isProcessor
+                    ? "leave it out, or name a CPU as clang's -mcpu does; for "
+                      "this machine's, write target: native"
+                    : "leave it out, or name one of these"));
+  HONE_TRY(take(&TargetRequest::features, "target.features",
+                "leave it out, or list features with their signs, such as "
+                "[+avx512bf16]"));
+  const std::string remedy =
+      "leave it out, or write native or x86-64-v3 beside the triple of a GPU";
+  if (isProcessor)
+    return Status(ErrorCode::UnknownTarget, spec.placeOf("target.host"),
+                  "only a GPU has a host, and the target is " +
+                      target->describe(),
+                  remedy);
+  return take(&TargetRequest::host, "target.host", remedy);
+}
+
+static Result<std::unique_ptr<Target>> createTarget(const Spec &spec) {
+  TargetRequest wanted = TargetRequest::parse(spec.target.triple);
+  if (!spec.target.cpu.empty())
+    wanted.cpu = spec.target.cpu;
+  wanted.features = llvm::join(spec.target.features, ",");
+  wanted.host = spec.target.host;
+  auto created = hone::createTarget(wanted);
+  if (created && (wanted.host.empty() || !(*created)->hasHostKernels()))
+    return std::move(*created);
+  llvm::consumeError(created.takeError());
+  return targetProblem(spec, wanted);
+}
+
 /// Settles train.bfloat16_products: auto too.
 static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
-  // One key after another, so that the wrong one is known.
-  TargetRequest wanted = TargetRequest::parse(spec.target.triple);
-  TargetRequest alone;
-  alone.triple = wanted.triple;
-  auto created = hone::createTarget(alone);
-  std::string key = "target.triple";
-  std::string remedy = "write target: native, or a triple such as "
-                       "aarch64-linux-gnu or nvptx64-nvidia-cuda";
-  if (created && !(wanted.cpu.empty() && spec.target.cpu.empty())) {
-    remedy = (*created)->hasHostKernels()
-                 ? "leave it out, or name a CPU as clang's -mcpu does; for "
-                   "this machine's, write target: native"
-                 : "leave it out, or name one of these";
-    if (!spec.target.cpu.empty()) {
-      wanted.cpu = spec.target.cpu;
-      key = "target.cpu";
-    }
-    created = hone::createTarget(wanted);
-  }
-  if (created && !spec.target.features.empty()) {
-    wanted.features = llvm::join(spec.target.features, ",");
-    created = hone::createTarget(wanted);
-    key = "target.features";
-    remedy = "leave it out, or list features with their signs, such as "
-             "[+avx512bf16]";
-  }
-  if (created && !spec.target.host.empty()) {
-    key = "target.host";
-    remedy = "leave it out, or write native or x86-64-v3 beside the triple of "
-             "a GPU";
-    if ((*created)->hasHostKernels()) {
-      created = llvm::createStringError("only a GPU has a host, and the target "
-                                        "is " +
-                                        (*created)->describe());
-    } else {
-      wanted.host = spec.target.host;
-      created = hone::createTarget(wanted);
-    }
-  }
-  if (!created)
-    return Status(ErrorCode::UnknownTarget, spec.placeOf(key),
-                  llvm::toString(created.takeError()), remedy);
-  std::unique_ptr<Target> target = std::move(*created);
+  HONE_ASSIGN(std::unique_ptr<Target> target, createTarget(spec));
   bool isBFloat16 = spec.train.compute_dtype == "bfloat16";
   if (isBFloat16 && spec.train.bfloat16_products == "auto")
     spec.train.bfloat16_products =
