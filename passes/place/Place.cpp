@@ -119,6 +119,11 @@ struct Place : impl::PlaceBase<Place> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    StringRef placed = HoneDialect::getArenaBytesAttrName();
+    if (module->hasAttr(placed)) {
+      module.emitError("expects no '") << placed << "': it is placed already";
+      return signalPassFailure();
+    }
     auto most = maxRows(module);
     if (failed(most))
       return signalPassFailure();

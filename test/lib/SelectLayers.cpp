@@ -22,6 +22,11 @@ struct SelectLayers : PassWrapper<SelectLayers, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
+    for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>()) {
+      schedule.emitOpError("runs entries as they are: select layers before "
+                           "hone-schedule-step");
+      return signalPassFailure();
+    }
     std::optional<int64_t> wanted;
     if (slots > 0)
       wanted = slots;

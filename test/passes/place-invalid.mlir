@@ -8,6 +8,14 @@ module @rows_are_unknown {
 
 // -----
 
+// Its regions would be there twice.
+// expected-error @+1 {{expects no 'hone.arena_bytes': it is placed already}}
+module @placed_already attributes {hone.arena_bytes = 64 : i64, hone.max_rows = 16 : i64} {
+  hone.region "theta" adapter at 0 bytes 64
+}
+
+// -----
+
 module @input_of_two_types attributes {hone.max_rows = 16 : i64} {
   hone.block @first() {
     %x = hone.input "hidden" : tensor<?x4xf32>

@@ -1,5 +1,7 @@
 // RUN: hone-opt %s --hone-derive-backward --test-select-layers="slots=1" | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --test-select-layers="slots=1" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement --hone-convert-to-tiles | FileCheck %s --check-prefix=TILES --enable-var-scope
+// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step --test-select-layers 2>&1 | FileCheck %s --check-prefix=SCHEDULED
+// SCHEDULED: error: 'hone.schedule' op runs entries as they are: select layers before hone-schedule-step
 
 // Conditional calls and a pool put to use: of the layers' backwards those run
 // that the mask names, the others let their cotangent through, and as many
