@@ -35,6 +35,8 @@ public:
 private:
   /// Finds the owner of each trainable parameter, in the whole model's order.
   LogicalResult assignParameters();
+  /// What all numbers of parameters are of has a place in the table.
+  LogicalResult checkNumbers() const;
   StringRef ownerOfLayer(StringRef prefix) const;
   /// The owners of the parameters that `op` updates or reads.
   SmallVector<StringRef> ownersOf(PerParameterOpInterface op) const;
@@ -135,7 +137,7 @@ LogicalResult extractPart(ModuleOp module, StringRef part) {
 }
 
 LogicalResult PartExtraction::run() {
-  if (failed(assignParameters()) ||
+  if (failed(assignParameters()) || failed(checkNumbers()) ||
       llvm::any_of(module.getOps<ScheduleOp>(), [&](ScheduleOp schedule) {
         return failed(extract(schedule));
       }))
@@ -194,6 +196,16 @@ LogicalResult PartExtraction::assignParameters() {
   for (const Parameter &parameter : table->trainable())
     owners.push_back(ownerOf.lookup(parameter.name));
   return result;
+}
+
+LogicalResult PartExtraction::checkNumbers() const {
+  for (EntryOp entry : ModuleOp(module).getOps<EntryOp>())
+    for (PerParameterOpInterface op :
+         entry.getBody().getOps<PerParameterOpInterface>())
+      if (!table->slice(op->getAttrOfType<ArrayAttr>("layers")))
+        return op->emitOpError(
+            "expects layers that lie one after another in theta");
+  return success();
 }
 
 StringRef PartExtraction::ownerOfLayer(StringRef prefix) const {
