@@ -295,19 +295,6 @@ recomputation(BlockOp block, const BlockWriter &writer, ArrayRef<Value> values,
   return ordered;
 }
 
-/// Whether element-wise ops compute `value` from arguments, ambient values and
-/// `kept`.
-static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->hasTrait<Ambient>() || llvm::is_contained(kept, value))
-    return true;
-  if (!isCheap(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return canRecomputeCheaply(operand, kept);
-  });
-}
-
 /// Whether `policy` keeps `value` in bfloat16.
 static bool isRounded(Value value, const ResidualPolicy &policy) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -368,19 +355,29 @@ static FailureOr<Residuals> chooseResiduals(BlockOp block,
   for (BlockArgument argument : block.getBody().getArguments())
     widest = std::max(widest, elementsAtRows(argument.getType(), 1));
   auto isNarrow = [&](Type type) { return elementsAtRows(type, 1) <= widest; };
-  // In the order of the block, so that kept values make later ones cheap.
-  for (Operation &op : block.getBody().front())
+  // Values that are kept, or that cheap ops make of those, of arguments and of
+  // ambient values. In the order of the block each is decided once.
+  llvm::DenseSet<Value> atHand;
+  auto isAtHand = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || op->hasTrait<Ambient>() || atHand.contains(value);
+  };
+  for (Operation &op : block.getBody().front()) {
+    const bool isMadeCheaply = op.getNumResults() > 0 && isCheap(&op) &&
+                               llvm::all_of(op.getOperands(), isAtHand);
     for (Value value : op.getResults()) {
-      if (!llvm::is_contained(demand.values(), value))
+      if (isMadeCheaply)
+        atHand.insert(value);
+      if (!llvm::is_contained(demand.values(), value) ||
+          !policy.keepsInnerValue(isNarrow(value.getType()), isMadeCheaply))
         continue;
-      bool isCheap = canRecomputeCheaply(value, residuals.kept);
-      if (!policy.keepsInnerValue(isNarrow(value.getType()), isCheap))
-        continue;
+      atHand.insert(value);
       if (llvm::is_contained(returned(block), value))
         callerHasSome = true;
       else
         residuals.kept.push_back(value);
     }
+  }
   if (callerHasSome)
     return block.emitOpError("returns a value that its own adjoint reads; "
                              "'full' cannot keep it twice");
