@@ -220,7 +220,12 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
     unsigned i = result.getResultNumber();
     Attribute place = slots && i < slots.size() ? slots[i] : Attribute();
     if (auto inResult = dyn_cast_or_null<ResultSlotAttr>(place)) {
-      Value memory = buffers.ofValue.at(returned[inResult.getResult()]);
+      const int64_t index = inResult.getResult();
+      if (index < 0 || index >= static_cast<int64_t>(returned.size()))
+        return op.emitOpError("expects result #")
+               << i << " to be in memory of one of " << returned.size()
+               << " results of its block, but got " << inResult;
+      Value memory = buffers.ofValue.at(returned[index]);
       buffers.ofValue[result] = memory;
       continue;
     }
@@ -243,9 +248,14 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
     return op.emitOpError("expects a slot for each of its ")
            << types.size() << " workspace buffers; run hone-place first";
   SmallVector<Value> &views = buffers.workspaces[&op];
-  for (auto [i, type] : llvm::enumerate(types))
-    views.push_back(viewAt(builder, op.getLoc(), scratch, options.offsets,
-                           cast<SlotAttr>(places[i]), type));
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto slot = dyn_cast<SlotAttr>(places[i]);
+    if (!slot)
+      return op.emitOpError("expects a slot for workspace #")
+             << i << " but got " << places[i];
+    views.push_back(
+        viewAt(builder, op.getLoc(), scratch, options.offsets, slot, type));
+  }
   return success();
 }
 

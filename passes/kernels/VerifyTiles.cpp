@@ -30,7 +30,7 @@ static bool isKnownDialect(StringRef name) {
 
 /// Kernels of a target's own compute inside of loops.
 static bool isOfOwnKernel(Operation *op, StringRef own) {
-  return op->getDialect()->getNamespace() == own &&
+  return op->getName().getDialectNamespace() == own &&
          op->getParentOfType<tile::ParallelOp>();
 }
 
@@ -104,7 +104,7 @@ static LogicalResult verifyEach(tile::EachOp each) {
 
 static LogicalResult verifyOp(Operation *op, bool float64, StringRef own) {
   // 1
-  if (!isKnownDialect(op->getDialect()->getNamespace()) &&
+  if (!isKnownDialect(op->getName().getDialectNamespace()) &&
       !isOfOwnKernel(op, own)) {
     InFlightDiagnostic diag =
         op->emitOpError("expects to be of a dialect that every target knows");

@@ -53,12 +53,14 @@ static MemRefType panelOf(tile::ProductOp op, bool roundingKernels) {
                    /*mayBeNarrow=*/!op.getRounded() || roundingKernels);
 }
 
-/// The private buffer of this type of the loop around `op`; products, which
-/// fill a panel before they read it, share it.
+/// The private buffer of this type of the loop around `op`, or null if there is
+/// no loop; products, which fill a panel before they read it, share it.
 static Value
 panelFor(tile::ProductOp op, MemRefType type,
          llvm::DenseMap<std::pair<Operation *, Type>, Value> &known) {
   auto loop = op->getParentOfType<tile::ParallelOp>();
+  if (!loop)
+    return {};
   Value &panel = known[{loop, type}];
   if (!panel)
     panel = loop.getBody()->addArgument(type, op.getLoc());
@@ -469,10 +471,19 @@ struct ExpandProducts : public hone::impl::ExpandProductsBase<ExpandProducts> {
 
   void runOnOperation() override {
     llvm::DenseMap<std::pair<Operation *, Type>, Value> panels;
-    getOperation().walk([&](tile::ProductOp op) {
+    WalkResult walked = getOperation().walk([&](tile::ProductOp op) {
       Value panel = panelFor(op, panelOf(op, roundingKernels), panels);
+      if (!panel) {
+        op.emitOpError(
+            "expects to stand in a 'tile.parallel', which has memory "
+            "for its panel");
+        return WalkResult::interrupt();
+      }
       ProductExpansion(op, panel, roundingKernels).expand();
+      return WalkResult::advance();
     });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
     getOperation().walk([](tile::ReadRowOp op) { expandRow(op); });
   }
 };

@@ -442,7 +442,7 @@ static LogicalResult distribute(Operation *op, const Team &team) {
       .Case<tile::ViewOp, mlir::gpu::ReturnOp>([](auto) { return success(); })
       .Default([](Operation *other) -> LogicalResult {
         if (other->getNumRegions() == 0 &&
-            !isa<tile::TileDialect>(other->getDialect()))
+            !isa_and_present<tile::TileDialect>(other->getDialect()))
           return success();
         return other->emitOpError("has no code for a GPU yet");
       });

@@ -91,8 +91,9 @@ int64_t simt::workgroupsAtOnce(mlir::gpu::GPUFuncOp kernel,
       hasOthers |= !isSmallProduct(product, device) ||
                    shapeOf(product, true, device).rows < kMostScalarPlaces;
     } else {
-      hasOthers |= isa<tile::TileDialect, SimtDialect>(op->getDialect()) &&
-                   !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
+      hasOthers |=
+          isa_and_present<tile::TileDialect, SimtDialect>(op->getDialect()) &&
+          !isa<tile::ViewOp, tile::YieldOp, ChainOp>(op);
     }
   });
   if (isWide || hasWideTile)

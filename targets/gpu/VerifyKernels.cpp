@@ -36,11 +36,14 @@ static std::optional<Scope> waitsFor(Operation *op) {
 }
 
 static bool hasDeviceCode(Operation *op) {
-  if (isa<math::MathDialect>(op->getDialect()))
+  Dialect *dialect = op->getDialect();
+  if (!dialect)
+    return false; // an op that is not registered
+  if (isa<math::MathDialect>(dialect))
     return isa<math::AbsFOp, math::CeilOp, math::FloorOp, math::FmaOp,
                math::RoundEvenOp, math::SqrtOp, math::TruncOp,
                math::CopySignOp>(op);
-  return !isa<tile::TileDialect>(op->getDialect()) || isa<tile::ViewOp>(op);
+  return !isa<tile::TileDialect>(dialect) || isa<tile::ViewOp>(op);
 }
 
 static LogicalResult verifyOp(Operation *op, mlir::gpu::GPUFuncOp kernel,

@@ -281,6 +281,14 @@ static StringRef spaceOf(Value place) {
   return type && type.getMemorySpace() ? "threadgroup" : "device";
 }
 
+/// Whether the place of an element follows from its indices alone.
+static bool hasKnownStrides(MemRefType memory) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(memory.getStridesAndOffset(strides, offset)) &&
+         ShapedType::isStatic(offset) && ShapedType::isStaticShape(strides);
+}
+
 static std::string tableName(StringRef symbol) {
   std::string name = "table_" + symbol.str();
   for (char &c : name)
@@ -352,7 +360,9 @@ std::string KernelPrinter::typeOf(Value value) const {
   if (!memory)
     return typeName(value.getType()).str();
   StringRef element = typeName(memory.getElementType());
-  return element.empty() ? "" : (spaceOf(value) + " " + element + " *").str();
+  if (element.empty() || !hasKnownStrides(memory))
+    return "";
+  return (spaceOf(value) + " " + element + " *").str();
 }
 
 std::string KernelPrinter::fill(StringRef phrase, Operation *op) {

@@ -53,3 +53,14 @@ module @result_without_slot attributes {hone.max_rows = 16 : i64} {
     hone.call @layer "layers.0." () : () -> ()
   }
 }
+
+// -----
+
+module @value_in_no_result attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    // expected-error @+1 {{'hone.add' op expects result #0 to be in memory of one of 1 results of its block, but got #hone.result_slot<7>}}
+    %y = hone.add %x, %x {hone.slots = [#hone.result_slot<7>]} : tensor<?x4xf32>
+    %z = hone.add %y, %x : tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+}

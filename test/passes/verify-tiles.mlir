@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --hone-verify-tiles="float64=false own=simt" --verify-diagnostics
+// RUN: hone-opt %s --split-input-file --allow-unregistered-dialect --hone-verify-tiles="float64=false own=simt" --verify-diagnostics
 
 // Host code is no kernel; it may read numbers that decide.
 func.func @hone_scalar_f() attributes {tile.entry, tile.host} {
@@ -187,5 +187,13 @@ func.func private @each_maps_alike(%x: memref<4x4xf32>, %y: memref<4xf32>, %n: i
       }
     }
   }
+  return
+}
+
+// -----
+
+func.func private @of_no_dialect() {
+  // expected-error @+1 {{'other.op' op expects to be of a dialect that every target knows, or of 'simt' inside of 'tile.parallel'}}
+  "other.op"() : () -> ()
   return
 }

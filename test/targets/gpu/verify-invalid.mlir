@@ -1,4 +1,4 @@
-// RUN: hone-opt %s -split-input-file -verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-verify{shared-bytes=1024})))"
+// RUN: hone-opt %s --allow-unregistered-dialect -split-input-file -verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-verify{shared-bytes=1024})))"
 
 // 1
 gpu.module @device {
@@ -63,6 +63,17 @@ gpu.module @device {
 gpu.func @library(%x: f64) kernel {
   // expected-error @+1 {{has no code for a GPU}}
   %y = math.exp %x : f64
+  gpu.return
+}
+}
+
+// -----
+
+// 3
+gpu.module @device {
+gpu.func @unregistered() kernel {
+  // expected-error @+1 {{has no code for a GPU}}
+  "other.op"() : () -> ()
   gpu.return
 }
 }

@@ -34,3 +34,15 @@ gpu.module @device {
     gpu.return
   }
 }
+
+// -----
+
+// Where its elements are depends on more than their indices.
+gpu.module @device {
+  // expected-error @+1 {{has a parameter of type 'memref<8x8xf32, strided<[?, 1]>>', which Metal's language lacks}}
+  gpu.func @k(%x: memref<8x8xf32, strided<[?, 1]>>) kernel attributes {tile.kernel_name = "k: "} {
+    %c1 = arith.constant 1 : index
+    %v = memref.load %x[%c1, %c1] : memref<8x8xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}
