@@ -15,7 +15,7 @@
 
 using namespace hone;
 
-/// What is wrong with the target that `spec` wants: its keys are taken one
+/// The problem of the target that `spec` wants: its keys are taken one
 /// after another, so that the wrong one is known.
 static Status targetProblem(const Spec &spec, const TargetRequest &wanted) {
   TargetRequest known;

@@ -73,9 +73,9 @@ inline int64_t columnsOf(mlir::Value matrix) {
   return llvm::cast<mlir::RankedTensorType>(matrix.getType()).getDimSize(1);
 }
 
-/// The least finite number of a float type: what the maximum of an online
-/// softmax begins with. With -infinity, exp(x - maximum) would be no number in
-/// a block of nothing but that, where it is zero.
+/// The least finite number of a float type: the first maximum of an online
+/// softmax. With -infinity, exp(x - maximum) would be no number in a block of
+/// nothing but that, where it is zero.
 double leastOf(mlir::Type element);
 
 /// `name` and a number that no symbol of the module has: blocks, which users

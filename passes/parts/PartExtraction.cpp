@@ -35,7 +35,7 @@ public:
 private:
   /// Finds the owner of each trainable parameter, in the whole model's order.
   LogicalResult assignParameters();
-  /// What all numbers of parameters are of has a place in the table.
+  /// Checks that the parameters of each op have one place in the table.
   LogicalResult checkNumbers() const;
   StringRef ownerOfLayer(StringRef prefix) const;
   /// The owners of the parameters that `op` updates or reads.

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-derive-backward="residuals=narrow" | FileCheck %s
 
-// Each value is asked about once, however many ways lead to it: there are 2^40
-// from the argument to what the adjoint reads, which is made again and not kept.
+// Each value is decided once, however many ways lead to it: there are 2^40 from
+// the argument to the adjoint's operand, which is made again and not kept.
 // CHECK-LABEL: hone.block @layer.backward
 // CHECK-COUNT-40: hone.add
 module attributes {hone.max_rows = 16 : i64} {

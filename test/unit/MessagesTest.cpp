@@ -37,7 +37,7 @@ protected:
     sent.frame.payload = sent.payload.data();
     return to.take(sent.frame, now);
   }
-  /// Gives the other side what one has until both have nothing; of what kinds.
+  /// Hands frames to the other side until both have none; returns their kinds.
   std::string carry(Messages &a, Messages &b) {
     static const char kinds[] = "?GCDOAFR";
     std::string seen;

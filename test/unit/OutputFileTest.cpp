@@ -157,7 +157,7 @@ TEST(OutputFileTest, StrayTemporariesOfDeadProcessesGo) {
   folder.write("a.tmp-fedcba9876543210/x", "");
   ASSERT_TRUE(writeFile(folder.file("a"), "whole").isOk());
   EXPECT_EQ(folder.count(), 1u);
-  // Beside what a link leads to, too, where temporaries are.
+  // Temporaries lie beside a link's target, too.
   folder.write("a.tmp-0123456789abcdef", "half");
   ASSERT_EQ(::symlink("a", folder.file("link").c_str()), 0);
   ASSERT_TRUE(writeFile(folder.file("link"), "whole").isOk());
@@ -169,7 +169,7 @@ TEST(OutputFileTest, WhatOnlyLooksLikeATemporaryStays) {
   folder.write("a.tmp-0", "no name that temporaries have");
   folder.write("a.tmp-0123456789abcdeF", "nor this");
   folder.write("b.tmp-0123456789abcdef", "another file's");
-  // A link is none, and what it leads to is somebody's.
+  // A link is no temporary, and its target is somebody's.
   folder.write("victim", "keep");
   ASSERT_EQ(::symlink("victim", folder.file("a.tmp-1123456789abcdef").c_str()),
             0);

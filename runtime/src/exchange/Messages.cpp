@@ -142,7 +142,7 @@ void Messages::acknowledge(const MessageName &name) {
 void Messages::remind(Time now) {
   for (auto &[name, own] : receives) {
     // An ordered link loses no credit, but for one of a round that the peer has
-    // not begun; the peer offers what it sends then.
+    // not begun; the peer offers its messages then.
     if (own.isOver || own.size <= kEagerBytes || (isOrdered && own.isAsked) ||
         !own.reminder.isDue(now))
       continue;
@@ -183,7 +183,7 @@ bool Messages::next(Time now, Frame &frame, bool &isNew) {
     out.reminder.heard = out.rewind.heard = now;
     frame.payloadBytes =
         uint32_t(lengths.next(out.onLink, out.next, out.size, secondsOf(now)));
-    // Nothing is lost then but what the peer has no room for.
+    // Only frames for which the peer has no room are lost then.
     if (hasJoined && isOrdered)
       out.reminder.after = Reminder::kMost;
     out.next += frame.payloadBytes;

@@ -56,7 +56,7 @@ public:
   /// Over a link that has carried nothing: all that is under way is asked for
   /// anew, from where it is.
   void beginLink();
-  /// Forgets what came early, and all messages but those of kControl.
+  /// Forgets early messages, and all others but those of kControl.
   void beginRound();
 
   /// Adds a frame without data to those that leave next, in their order.

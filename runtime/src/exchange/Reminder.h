@@ -1,4 +1,4 @@
-//===- Reminder.h - When something is said again --------------------------===//
+//===- Reminder.h - The times of repeated frames --------------------------===//
 
 #pragma once
 

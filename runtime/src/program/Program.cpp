@@ -281,7 +281,7 @@ static void reportSamples(Setup &setup, RunReport &report, uint64_t step) {
   data.release();
 }
 
-/// What a person reads of a run that is over, and the file of --profile.
+/// Prints the summary of a run that is over, and writes the file of --profile.
 static Status sayOutcome(Setup &setup, const RunPlan &plan, const Run &run,
                          const std::string &launches, const Profile &profile) {
   const Options &options = setup.options;

@@ -1,6 +1,6 @@
 //===- StepState.h - A step between two of its launches -------------------===//
 //
-// With what the step keeps, all that the rest of it follows from.
+// With the values that the step keeps, all state that decides the rest of it.
 //
 //===----------------------------------------------------------------------===//
 

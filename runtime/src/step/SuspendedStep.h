@@ -64,9 +64,10 @@ public:
     return memoryBytes + headerBytes;
   }
 
-  /// Writes it over the file at `path`, which stays on an error, with all that
-  /// the step keeps; what it offloads is settled before. Takes a buffer and no
-  /// more. Errors: as OutputFile, Offloading::settle and checkFinite.
+  /// Writes it over the file at `path`, which stays on an error, with all
+  /// values that the step keeps, after those that it offloads are settled.
+  /// Takes a buffer and no more. Errors: as OutputFile, Offloading::settle and
+  /// checkFinite.
   static Status write(const std::string &path, const SuspendedStep &step,
                       const StepMemory &memory);
 

@@ -121,7 +121,7 @@ gpu.func @other_piece(%y: memref<64x64xf32>, %x: memref<64x96xf32>, %w: memref<6
   gpu.return
 }
 
-// An op that does not say what it accesses may read the sums, ...
+// An op without declared effects may read the sums, ...
 // CHECK-LABEL: gpu.func @unknown_between
 // CHECK-NOT: simt.chain
 gpu.func @unknown_between(%y: memref<64x64xf32>, %x: memref<64x96xf32>, %w: memref<64x96xf32>) kernel {

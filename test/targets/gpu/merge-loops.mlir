@@ -47,7 +47,7 @@ func.func private @overlapping(%m: index, %memory: !tile.memory, %y: memref<64xf
   return
 }
 
-// What an op accesses that does not say so may be anything.
+// An op without declared effects may access any memory.
 // CHECK-LABEL: func.func private @unknown
 // CHECK-COUNT-2: tile.parallel
 // CHECK: return
