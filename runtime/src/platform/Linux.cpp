@@ -146,7 +146,11 @@ Error makeResident(char *base, uint64_t bytes) {
 std::string programPath() {
   char program[PATH_MAX];
   ssize_t size = ::readlink("/proc/self/exe", program, sizeof(program) - 1);
-  return size > 0 ? std::string(program, size_t(size)) : "";
+  if (size > 0)
+    return std::string(program, size_t(size));
+  // Without /proc, as in a bare chroot, there is the path that was executed.
+  auto *executed = reinterpret_cast<const char *>(::getauxval(AT_EXECFN));
+  return executed && ::realpath(executed, program) ? program : "";
 }
 
 namespace {
