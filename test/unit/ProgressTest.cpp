@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <numeric>
 #include <thread>
@@ -82,6 +84,25 @@ TEST(Progress, PlainLinesAreAtMostOneASecondWithFirstAndLast) {
   EXPECT_NE(text.find("3/5"), std::string::npos);
   EXPECT_EQ(text.find("4/5"), std::string::npos);
   EXPECT_NE(text.find("5/5"), std::string::npos);
+}
+
+TEST(Progress, RedrawsWhereATerminalCan) {
+  int terminal = posix_openpt(O_RDWR | O_NOCTTY), ends[2];
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(pipe(ends), 0);
+  const char *kind = getenv("TERM");
+  const std::string before = kind ? kind : "";
+  setenv("TERM", "xterm", 1);
+  EXPECT_TRUE(Progress::redraws(terminal));
+  EXPECT_FALSE(Progress::redraws(ends[1]));
+  setenv("TERM", "dumb", 1);
+  EXPECT_FALSE(Progress::redraws(terminal));
+  unsetenv("TERM");
+  EXPECT_FALSE(Progress::redraws(terminal));
+  if (kind)
+    setenv("TERM", before.c_str(), 1);
+  for (int file : {terminal, ends[0], ends[1]})
+    close(file);
 }
 
 TEST(Progress, TerminalLineIsRedrawnAndLeftBeforeANote) {

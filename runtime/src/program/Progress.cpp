@@ -13,7 +13,9 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace hone::rt {
 
@@ -37,6 +39,11 @@ static void renderDuration(char *out, size_t size, double seconds) {
     snprintf(out, size, "%um%02us", m, s);
   else
     snprintf(out, size, "%us", s);
+}
+
+bool Progress::redraws(int file) {
+  const char *kind = std::getenv("TERM");
+  return platform::isTerminal(file) && kind && std::string_view(kind) != "dumb";
 }
 
 int Progress::render(char *out, int size, const StepRecord &record,

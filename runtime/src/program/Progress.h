@@ -15,11 +15,17 @@ namespace hone::rt {
 
 class Progress {
 public:
-  /// Writes to the file descriptor `file`. `firstStep` is that of this run.
+  /// Writes to the file descriptor `file`, and draws the line again where
+  /// `terminal` says so, rather than below the last one. `firstStep` is that of
+  /// this run.
   Progress(int file, bool terminal, uint64_t firstStep, uint64_t steps,
            uint64_t plannedBytes)
       : file(file), terminal(terminal), firstStep(firstStep), steps(steps),
         plannedBytes(plannedBytes) {}
+
+  /// Whether `file` is a terminal that can draw a line again. One whose TERM is
+  /// "dumb" or missing would show the escape sequences as text.
+  static bool redraws(int file);
 
   /// `now` in seconds of a steady clock; `seconds` is the time of the step.
   void step(const StepRecord &record, double now, double seconds);
