@@ -12,6 +12,8 @@
 #include "passes/place/Lifetimes.h"
 #include "passes/place/SchedulePlacement.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace hone {
@@ -223,6 +225,12 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
 
 } // namespace
 
+/// Whether `bytes` bytes at `offset` are in [from, to). IR may have numbers
+/// whose sum has no place in 64 bits.
+static bool isWithin(int64_t offset, int64_t bytes, int64_t from, int64_t to) {
+  return offset >= from && offset <= to - bytes;
+}
+
 LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected,
                               OpResult value) {
   auto slot = dyn_cast_or_null<SlotAttr>(attr);
@@ -235,7 +243,7 @@ LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected,
     return op->emitOpError("expects a slot of ")
            << expected.bytes << " bytes" << placement.scope() << " but got "
            << bytes;
-  if (offset % ArenaPlan::alignment || offset < 0 || offset + bytes > limit)
+  if (offset % ArenaPlan::alignment || !isWithin(offset, bytes, 0, limit))
     return op->emitOpError("expects an aligned slot between ")
            << 0 << " and " << limit << placement.scope() << " but got " << attr;
   expected.offset = offset;
@@ -359,8 +367,9 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
   if (found < bytes)
     return op->emitOpError("expects a slot of ")
            << bytes << " bytes" << placement.scope() << " but got " << found;
-  int64_t whole = found * slot.getCount();
-  if (offset < 0 || offset + whole > limit ||
+  int64_t whole;
+  if (llvm::MulOverflow(found, slot.getCount(), whole) ||
+      !isWithin(offset, whole, 0, limit) ||
       (!isScalar(value.getType()) && offset % ArenaPlan::alignment))
     return op->emitOpError("expects aligned slots within the arena of ")
            << limit << " bytes" << placement.scope() << " but got " << slot;
@@ -402,10 +411,10 @@ LogicalResult ScheduleCheck::workingSet(RunOp run) {
 
 LogicalResult ScheduleCheck::add(Use use, int64_t from, int64_t to) {
   const Buffer &buffer = use.buffer;
-  if (buffer.offset < from || buffer.offset + buffer.bytes > to)
+  if (!isWithin(buffer.offset, buffer.bytes, from, to))
     return use.op->emitOpError("expects a slot between ")
-           << from << " and " << to << " but got " << buffer.offset << " to "
-           << buffer.offset + buffer.bytes;
+           << from << " and " << to << " but got " << buffer.bytes
+           << " bytes at " << buffer.offset;
   for (const Use &other : seen) {
     // Runs of one lane follow one another.
     bool isOneLane = use.lane >= 0 && use.lane == other.lane;

@@ -55,6 +55,22 @@ module @slot_leaves_the_scratch attributes {hone.arena_bytes = 576 : i64, hone.m
 
 // -----
 
+// Its end is no number of 64 bits.
+module @slot_ends_beyond_all attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  hone.region "theta" adapter at 0 bytes 64
+  hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    // expected-error @+1 {{'hone.add' op expects an aligned slot between 0 and 512 but got #hone.slot<offset = 9223372036854775744, bytes = 256, first = 0, last = 1>}}
+    %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 9223372036854775744, bytes = 256, first = 0, last = 1>]} : tensor<?x4xf32>
+    %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
 module @slot_is_not_aligned attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
   hone.region "theta" adapter at 0 bytes 64
   hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
@@ -282,7 +298,7 @@ module @working_set_overlaps_a_region attributes {hone.arena_bytes = 576 : i64, 
     hone.return
   }
   hone.schedule train {
-    // expected-error @+1 {{'hone.run' op expects a slot between 64 and 576 but got 0 to 512}}
+    // expected-error @+1 {{'hone.run' op expects a slot between 64 and 576 but got 512 bytes at 0}}
     hone.run @work() {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : () -> ()
   }
 }
@@ -315,7 +331,7 @@ module @scalars_overlap attributes {hone.arena_bytes = 64 : i64, hone.max_rows =
 module @scalar_leaves_its_region attributes {hone.arena_bytes = 64 : i64, hone.max_rows = 16 : i64} {
   hone.region "scalars" batch at 0 bytes 8
   hone.schedule train {
-    // expected-error @+1 {{'hone.setting' op expects a slot between 0 and 8 but got 8 to 16}}
+    // expected-error @+1 {{'hone.setting' op expects a slot between 0 and 8 but got 8 bytes at 8}}
     %a = hone.setting "beta1" {hone.slots = [#hone.slot<offset = 8, bytes = 8, first = 0, last = 0>]} : tensor<f64>
   }
 }
