@@ -181,16 +181,20 @@ public:
   BodyEmitter(OpBuilder &builder, const TileOptions &options)
       : builder(builder), options(options) {}
 
+  /// Gives the values of `block` the `arguments` of its function after rows and
+  /// scratch, which are in the order of functionType().
+  void bind(BlockOp block, const BlockInterface &interface,
+            ValueRange arguments);
+
   /// All ops of `body` for `rows` rows, at most `maxRows`, with the values that
   /// placement put in its memory from `scratch` on.
   LogicalResult emit(mlir::Block &body, Value scratch, Value rows,
                      int64_t maxRows);
 
-  Buffers buffers;
-  /// Gradients by name.
-  llvm::StringMap<Value> gradients;
-
 private:
+  /// Makes a view of the parameter of `op`, a hone.perturbed or a
+  /// hone.direction, whose numbers are formed where they are read.
+  template <typename Op> void formWhereRead(Op op, bool isDirection);
   LogicalResult place(Operation &op, Value scratch, int64_t maxRows);
   LogicalResult emitTiles(RowTilesOp op, Value scratch, Value rows,
                           int64_t maxRows);
@@ -206,8 +210,74 @@ private:
 
   OpBuilder &builder;
   const TileOptions &options;
+  Buffers buffers;
+  llvm::StringMap<Value> gradients; ///< by name
 };
 } // namespace
+
+template <typename Op>
+void BodyEmitter::formWhereRead(Op op, bool isDirection) {
+  // A memref of its own: the parameter may be read as it is, too.
+  Value stored = buffers.ofValue.at(op.getParameter());
+  Value view = viewAt(builder, op.getLoc(), stored, 0,
+                      cast<MemRefType>(stored.getType()));
+  ParameterView &how = buffers.parameters[view];
+  how.key = buffers.ofValue.at(op.getKey());
+  if (Value scale = op.getScale())
+    how.scale = buffers.ofValue.at(scale);
+  how.isDirection = isDirection;
+  how.stream = buffers.streams.at(op);
+  buffers.ofValue[op.getResult()] = view;
+}
+
+void BodyEmitter::bind(BlockOp block, const BlockInterface &interface,
+                       ValueRange arguments) {
+  auto next = [&] {
+    Value argument = arguments.front();
+    arguments = arguments.drop_front();
+    return argument;
+  };
+  Block &body = block.getBody().front();
+  llvm::StringMap<Value> parameters, inputs, caches;
+  for (Value argument : body.getArguments())
+    buffers.ofValue[argument] = next();
+  for (const auto &[name, op] : interface.parameters) {
+    Value numbers = parameters[name] = next();
+    if (StorageAttr storage = ParameterOp(op).getStoredAttr();
+        storage && storage.isGrouped()) {
+      Value scales = next(), biases = next();
+      ParameterView &view = buffers.parameters[numbers];
+      std::tie(view.scales, view.biases) = std::pair(scales, biases);
+      view.bits = storage.getBits();
+    }
+  }
+  for (const auto &[name, op] : interface.inputs)
+    inputs[name] = next();
+  for (const auto &[name, op] : interface.caches)
+    caches[name] = next();
+  for (Value result : body.getTerminator()->getOperands())
+    buffers.ofValue[result] = next();
+  for (const auto &[name, op] : interface.gradients)
+    gradients[name] = next();
+  block.walk([&](Operation *op) {
+    if (auto random = sourceOf(op))
+      buffers.streams[op] = arguments[llvm::find(interface.random, *random) -
+                                      interface.random.begin()];
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      buffers.ofValue[parameter.getResult()] = parameters[parameter.getName()];
+    else if (auto input = dyn_cast<InputOp>(op))
+      buffers.ofValue[input.getResult()] = inputs[input.getName()];
+    else if (auto cache = dyn_cast<CacheOp>(op))
+      buffers.ofValue[cache.getResult()] = caches[cache.getName()];
+    else if (auto gradient = dyn_cast<GradientOp>(op);
+             gradient && isOnlyAddedToGradient(gradient.getValue()))
+      buffers.sinks[gradient.getValue()] = gradients[gradient.getOf()];
+    else if (auto perturbed = dyn_cast<PerturbedOp>(op))
+      formWhereRead(perturbed, /*isDirection=*/false);
+    else if (auto direction = dyn_cast<DirectionOp>(op))
+      formWhereRead(direction, /*isDirection=*/true);
+  });
+}
 
 /// Makes views of the op's results and workspace.
 LogicalResult BodyEmitter::place(Operation &op, Value scratch,
@@ -422,71 +492,10 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   builder.setInsertionPointToStart(entry);
 
   ValueRange arguments = entry->getArguments();
-  Value rows = arguments[0], scratch = arguments[1];
-  arguments = arguments.drop_front(2);
-  auto next = [&] {
-    Value argument = arguments.front();
-    arguments = arguments.drop_front();
-    return argument;
-  };
-  Block &body = block.getBody().front();
   BodyEmitter emitter(builder, options);
-  Buffers &buffers = emitter.buffers;
-  llvm::StringMap<Value> parameters, inputs, caches;
-  for (Value argument : body.getArguments())
-    buffers.ofValue[argument] = next();
-  for (const auto &[name, op] : interface.parameters) {
-    Value numbers = parameters[name] = next();
-    if (StorageAttr storage = ParameterOp(op).getStoredAttr();
-        storage && storage.isGrouped()) {
-      Value scales = next(), biases = next();
-      ParameterView &view = buffers.parameters[numbers];
-      std::tie(view.scales, view.biases) = std::pair(scales, biases);
-      view.bits = storage.getBits();
-    }
-  }
-  for (const auto &[name, op] : interface.inputs)
-    inputs[name] = next();
-  for (const auto &[name, op] : interface.caches)
-    caches[name] = next();
-  for (Value result : body.getTerminator()->getOperands())
-    buffers.ofValue[result] = next();
-  for (const auto &[name, op] : interface.gradients)
-    emitter.gradients[name] = next();
-  ValueRange streams = arguments;
-  auto formWhereRead = [&](auto op, bool isDirection) {
-    // A memref of its own: the parameter may be read as it is, too.
-    Value stored = buffers.ofValue.at(op.getParameter());
-    Value view = viewAt(builder, op.getLoc(), stored, 0,
-                        cast<MemRefType>(stored.getType()));
-    ParameterView &how = buffers.parameters[view];
-    how.key = buffers.ofValue.at(op.getKey());
-    if (Value scale = op.getScale())
-      how.scale = buffers.ofValue.at(scale);
-    how.isDirection = isDirection;
-    how.stream = buffers.streams.at(op);
-    buffers.ofValue[op.getResult()] = view;
-  };
-  block.walk([&](Operation *op) {
-    if (auto random = sourceOf(op))
-      buffers.streams[op] = streams[llvm::find(interface.random, *random) -
-                                    interface.random.begin()];
-    if (auto parameter = dyn_cast<ParameterOp>(op))
-      buffers.ofValue[parameter.getResult()] = parameters[parameter.getName()];
-    else if (auto input = dyn_cast<InputOp>(op))
-      buffers.ofValue[input.getResult()] = inputs[input.getName()];
-    else if (auto cache = dyn_cast<CacheOp>(op))
-      buffers.ofValue[cache.getResult()] = caches[cache.getName()];
-    else if (auto gradient = dyn_cast<GradientOp>(op);
-             gradient && isOnlyAddedToGradient(gradient.getValue()))
-      buffers.sinks[gradient.getValue()] = emitter.gradients[gradient.getOf()];
-    else if (auto perturbed = dyn_cast<PerturbedOp>(op))
-      formWhereRead(perturbed, /*isDirection=*/false);
-    else if (auto direction = dyn_cast<DirectionOp>(op))
-      formWhereRead(direction, /*isDirection=*/true);
-  });
-
-  if (failed(emitter.emit(body, scratch, rows, maxRows)))
+  emitter.bind(block, interface, arguments.drop_front(2));
+  if (failed(emitter.emit(block.getBody().front(), /*scratch=*/arguments[1],
+                          /*rows=*/arguments[0], maxRows)))
     return failure();
   func::ReturnOp::create(builder, block.getLoc());
   return success();

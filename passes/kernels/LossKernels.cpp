@@ -475,17 +475,48 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
   });
 }
 
-/// With `roundsScores`, the terms of dx are rounded to bfloat16, as their
-/// product would do, and lie in the place of the logits.
-static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
-                     bool roundsScores, const RoundedLoss &rounded) {
-  LossBuffers in = lossBuffers(op, k, op.getLoss());
+namespace {
+
+/// The loss, with its adjoint dx if the op has one.
+class LossEmitter {
+public:
+  /// With `roundsScores`, the terms of dx are rounded to bfloat16, as their
+  /// product would do, and lie in the place of the logits.
+  LossEmitter(LinearCrossEntropyOp op, KernelBuilder &k, bool roundsScores,
+              const RoundedLoss &rounded);
+  void emit();
+
+private:
+  void start(Value i);
+  void takeVocabulary(const VocabularyTile &vocabulary);
+  void rescale(Value i, Value factor);
+  /// `part`: private memory, see finishInputAdjoint.
+  void finish(Value i, Value part);
+
+  LinearCrossEntropyOp op;
+  KernelBuilder &k;
+  const bool roundsScores;
+  LossBuffers in;
+  Value dx;       ///< null: there is none
+  Value dxSums;   ///< of packed rows; [packed rows, columns]
+  Value packedDx; ///< dx when it is complete
+  Value zero, columns;
+  Value logitSums;     ///< of each packed row; null without smoothing
+  Value headSum, ones; ///< see addInputAdjoint
+};
+
+} // namespace
+
+LossEmitter::LossEmitter(LinearCrossEntropyOp op, KernelBuilder &k,
+                         bool roundsScores, const RoundedLoss &rounded)
+    : op(op), k(k), roundsScores(roundsScores),
+      in(lossBuffers(op, k, op.getLoss())),
+      dx(op.getDx() ? k.buffer(op.getDx()) : Value()), dxSums(dx),
+      packedDx(in.packedX) {
   in.rounded = rounded;
-  Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
   // A dx that is narrower than its sums has the packed rows of x until it is
   // complete. The workspace has dx packed at the end, in place of all that it
   // had before.
-  Value dxSums = dx, packedDx = in.packedX;
   auto sums = cast<MemRefType>(in.packedX.getType());
   if (op.sumsApart() || sums.getDimSize(1) > in.hidden)
     std::swap(dxSums, in.packedX);
@@ -495,73 +526,86 @@ static void emitLoss(LinearCrossEntropyOp op, KernelBuilder &k,
         {logits.getDimSize(0), 2 * logits.getDimSize(1)}, k.getBF16Type());
     in.scores = tile::ViewOp::create(k, type, in.logits, k.index(0));
   }
-  Value zero = k.real(in.element, 0.0);
-  Value columns = k.index(dx ? cast<MemRefType>(dxSums.getType()).getDimSize(1)
-                             : in.hidden);
-  bool isSmoothed = in.smoothing > 0;
-  Value logitSums = isSmoothed ? k.workspace(op, 7) : Value();
-  Value headSum = isSmoothed && dx ? k.workspace(op, 8) : Value();
-  Value ones = headSum ? k.workspace(op, 9) : Value();
-  auto start = [&](Value i, ValueRange) {
-    startRow(k, in, i);
-    if (logitSums)
-      k.store(k.real(k.getF64Type(), 0.0), logitSums, i);
-    if (dx)
-      k.map(columns, [&](ValueRange j) { k.store(zero, dxSums, {i, j[0]}); });
-  };
-  auto rescale = [&](Value i, Value factor) {
-    if (dx)
-      k.map(columns, [&](ValueRange j) {
-        Value sum = k.load(dxSums, {i, j[0]});
-        k.store(k.mul(sum, factor), dxSums, {i, j[0]});
-      });
-  };
-  auto finish = [&](Value i, ValueRange scratch) {
-    Value whole = wholeSum(k, in, i);
-    Value distance = k.sub(k.load(in.maxima, i), k.load(in.targetLogits, i));
-    Value loss = k.add(distance, math::LogOp::create(k, whole));
-    if (logitSums)
-      loss = k.add(loss, smoothed(k, in, k.load(in.targetLogits, i),
-                                  k.load(logitSums, i)));
-    k.store(loss, in.terms, i);
-    if (dx)
-      finishInputAdjoint(k, in, op.getStreamed(), dxSums, packedDx, whole,
-                         headSum, scratch[0], i);
-  };
+  zero = k.real(in.element, 0.0);
+  columns = k.index(dx ? cast<MemRefType>(dxSums.getType()).getDimSize(1)
+                       : in.hidden);
+  if (in.smoothing <= 0)
+    return;
+  logitSums = k.workspace(op, 7);
+  if (dx) {
+    headSum = k.workspace(op, 8);
+    ones = k.workspace(op, 9);
+  }
+}
 
+void LossEmitter::start(Value i) {
+  startRow(k, in, i);
+  if (logitSums)
+    k.store(k.real(k.getF64Type(), 0.0), logitSums, i);
+  if (dx)
+    k.map(columns, [&](ValueRange j) { k.store(zero, dxSums, {i, j[0]}); });
+}
+
+void LossEmitter::rescale(Value i, Value factor) {
+  if (dx)
+    k.map(columns, [&](ValueRange j) {
+      Value sum = k.load(dxSums, {i, j[0]});
+      k.store(k.mul(sum, factor), dxSums, {i, j[0]});
+    });
+}
+
+void LossEmitter::takeVocabulary(const VocabularyTile &vocabulary) {
+  emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
+  SmallVector<MemRefType, 1> scratch;
+  if (roundsScores)
+    scratch.push_back(MemRefType::get({1, vocabulary.width}, in.element));
+  forEachPacked(k, in, scratch, [&](Value i, ValueRange own) {
+    if (logitSums)
+      addTile(k, in, vocabulary, logitSums, in.logits, i);
+    takeTile(k, in, vocabulary, i, own.empty() ? Value() : own[0],
+             [&](Value factor) { rescale(i, factor); });
+  });
+  if (dx)
+    addInputAdjoint(k, in, vocabulary, dxSums, headSum, ones);
+}
+
+void LossEmitter::finish(Value i, Value part) {
+  Value whole = wholeSum(k, in, i);
+  Value distance = k.sub(k.load(in.maxima, i), k.load(in.targetLogits, i));
+  Value loss = k.add(distance, math::LogOp::create(k, whole));
+  if (logitSums)
+    loss = k.add(loss, smoothed(k, in, k.load(in.targetLogits, i),
+                                k.load(logitSums, i)));
+  k.store(loss, in.terms, i);
+  if (dx)
+    finishInputAdjoint(k, in, op.getStreamed(), dxSums, packedDx, whole,
+                       headSum, part, i);
+}
+
+void LossEmitter::emit() {
   packRows(k, in);
-  forEachPacked(k, in, {}, start);
+  forEachPacked(k, in, {}, [&](Value i, ValueRange) { start(i); });
   if (headSum) {
     fillRow(k, headSum, 0.0);
     fillRow(k, ones, 1.0);
   }
   forEachVocabularyTile(
-      k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
-        emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
-        SmallVector<MemRefType, 1> own;
-        if (roundsScores)
-          own.push_back(MemRefType::get({1, vocabulary.width}, in.element));
-        forEachPacked(k, in, own, [&](Value i, ValueRange own) {
-          if (logitSums)
-            addTile(k, in, vocabulary, logitSums, in.logits, i);
-          takeTile(k, in, vocabulary, i, own.empty() ? Value() : own[0],
-                   [&](Value factor) { rescale(i, factor); });
-        });
-        if (dx)
-          addInputAdjoint(k, in, vocabulary, dxSums, headSum, ones);
-      });
+      k, in, op.getStreamed(),
+      [&](const VocabularyTile &vocabulary) { takeVocabulary(vocabulary); });
   SmallVector<MemRefType, 1> scratch;
   if (dx)
     scratch.push_back(MemRefType::get(
         {1, k.blockColumns(in.element, in.hidden)}, in.element));
-  forEachPacked(k, in, scratch, finish);
+  forEachPacked(k, in, scratch, [&](Value i, ValueRange own) {
+    finish(i, own.empty() ? Value() : own[0]);
+  });
   sumInOrder(k, in.total, in.terms, [&] { return packedCount(k, in); });
   if (dx)
     unpackRows(k, in, packedDx, dx);
 }
 
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
-  emitLoss(op, k, /*roundsScores=*/false, {});
+  LossEmitter(op, k, /*roundsScores=*/false, {}).emit();
 }
 
 bool hone::emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k,
@@ -569,7 +613,7 @@ bool hone::emitRoundedLoss(LinearCrossEntropyOp op, KernelBuilder &k,
   auto x = cast<RankedTensorType>(op.getX().getType());
   if (!op.getDx() || !k.rounds(computeType(x.getElementType())))
     return false;
-  emitLoss(op, k, /*roundsScores=*/true, rounded);
+  LossEmitter(op, k, /*roundsScores=*/true, rounded).emit();
   return true;
 }
 
