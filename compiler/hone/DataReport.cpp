@@ -43,7 +43,7 @@ static void printTable(const DataRequest &request, const DataSurvey &survey) {
     }
   }
   rt::showSamples(data, survey.tokenizer(), request.shown,
-                  rt::platform::isTerminal(rt::platform::StandardOutput),
+                  rt::platform::takesColours(rt::platform::StandardOutput),
                   [&](const std::string &text) { out << text; });
 }
 

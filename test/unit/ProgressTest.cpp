@@ -6,6 +6,7 @@
 
 #include "program/Progress.h"
 #include "TemporaryFolder.h"
+#include "platform/Files.h"
 #include "program/LoggedSteps.h"
 #include "program/StepLog.h"
 
@@ -86,23 +87,63 @@ TEST(Progress, PlainLinesAreAtMostOneASecondWithFirstAndLast) {
   EXPECT_NE(text.find("5/5"), std::string::npos);
 }
 
-TEST(Progress, RedrawsWhereATerminalCan) {
+TEST(Terminal, TakesEscapesAndColoursAsTheEnvironmentSays) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY), ends[2];
   ASSERT_GE(terminal, 0);
   ASSERT_EQ(pipe(ends), 0);
-  const char *kind = getenv("TERM");
-  const std::string before = kind ? kind : "";
+  const char *kind = getenv("TERM"), *refused = getenv("NO_COLOR");
+  const std::string before = kind ? kind : "", refusal = refused ? refused : "";
+  auto expect = [&](bool escapes, bool colours) {
+    EXPECT_EQ(platform::takesEscapes(terminal), escapes);
+    EXPECT_EQ(platform::takesColours(terminal), colours);
+    EXPECT_FALSE(platform::takesEscapes(ends[1]));
+    EXPECT_FALSE(platform::takesColours(ends[1]));
+  };
   setenv("TERM", "xterm", 1);
-  EXPECT_TRUE(Progress::redraws(terminal));
-  EXPECT_FALSE(Progress::redraws(ends[1]));
+  unsetenv("NO_COLOR");
+  expect(true, true);
+  setenv("NO_COLOR", "", 1);
+  expect(true, true);
+  setenv("NO_COLOR", "1", 1);
+  expect(true, false);
+  unsetenv("NO_COLOR");
   setenv("TERM", "dumb", 1);
-  EXPECT_FALSE(Progress::redraws(terminal));
+  expect(false, false);
   unsetenv("TERM");
-  EXPECT_FALSE(Progress::redraws(terminal));
+  expect(false, false);
   if (kind)
     setenv("TERM", before.c_str(), 1);
+  if (refused)
+    setenv("NO_COLOR", refusal.c_str(), 1);
   for (int file : {terminal, ends[0], ends[1]})
     close(file);
+}
+
+/// The eta of the last line that `steps` of so many seconds each print, of
+/// `total` steps; the first takes ten times as long.
+static std::string etaAfter(uint64_t steps, uint64_t total, double seconds) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  Progress progress(ends[1], false, 1, total, mib);
+  double now = 0;
+  for (uint64_t step = 1; step <= steps; ++step) {
+    const double each = step == 1 || step == steps ? 10 * seconds : seconds;
+    now += step == steps ? 2 : each; // so that a line is due
+    progress.step({step, 1, 1, 1, 1, 1}, now, each);
+  }
+  progress.finish();
+  std::string text = readAll(ends[0]);
+  close(ends[0]);
+  close(ends[1]);
+  const size_t at = text.rfind("eta ");
+  return at == std::string::npos ? text : text.substr(at, text.size() - at - 1);
+}
+
+TEST(Progress, OneSlowStepDoesNotMakeTheEstimateJump) {
+  // Each of 100,000 steps takes 0.1 ms: 9.9 s are left after 1,000.
+  EXPECT_EQ(etaAfter(1000, 100000, 1e-4), "eta 10s");
+  // Of 30 s: 20 steps are smoothed, and the last has a tenth.
+  EXPECT_EQ(etaAfter(40, 41, 30), "eta 58s");
 }
 
 TEST(Progress, TerminalLineIsRedrawnAndLeftBeforeANote) {

@@ -98,6 +98,12 @@ inline constexpr int StandardInput = 0, StandardOutput = 1, StandardError = 2;
 /// All of them, or an error. Async-signal-safe.
 Error write(int descriptor, const void *bytes, uint64_t size);
 bool isTerminal(int descriptor);
+/// Whether it is a terminal that can draw a line again. One whose TERM is "dumb"
+/// or missing would show escape sequences as text.
+bool takesEscapes(int descriptor);
+/// Whether text there may be coloured: NO_COLOR is empty or missing, too
+/// (no-color.org).
+bool takesColours(int descriptor);
 /// Up to `size` bytes as soon as there are any; `got` is 0 at the end.
 Error read(int descriptor, void *bytes, uint64_t size, uint64_t &got);
 /// Waits until read() would not wait, for a signal, or as long as that; whether

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string_view>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -173,6 +174,16 @@ bool areSame(int descriptor, int other) {
 }
 
 bool isTerminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+bool takesEscapes(int descriptor) {
+  const char *kind = std::getenv("TERM");
+  return isTerminal(descriptor) && kind && std::string_view(kind) != "dumb";
+}
+
+bool takesColours(int descriptor) {
+  const char *refused = std::getenv("NO_COLOR");
+  return takesEscapes(descriptor) && (!refused || *refused == '\0');
+}
 
 Error inspect(const std::string &path, FileInfo &info) {
   struct stat found;

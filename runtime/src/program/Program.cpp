@@ -475,7 +475,7 @@ static Status openAllData(Setup &setup) {
     showSamples(setup.data,
                 setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
                 uint64_t(options.showSamples),
-                platform::isTerminal(platform::StandardOutput),
+                platform::takesColours(platform::StandardOutput),
                 [](const std::string &text) { fputs(text.c_str(), stdout); });
   return Status::ok();
 }

@@ -1,7 +1,7 @@
 //===- Progress.cpp - The progress of a run, for a person -----------------===//
 //
-// The figures are smoothed over some twenty steps, so that one slow step does
-// not make the estimate jump.
+// The figures are smoothed over some twenty steps, and over at least a second,
+// so that one slow step does not make the estimate jump.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,7 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 namespace hone::rt {
 
@@ -39,11 +37,6 @@ static void renderDuration(char *out, size_t size, double seconds) {
     snprintf(out, size, "%um%02us", m, s);
   else
     snprintf(out, size, "%us", s);
-}
-
-bool Progress::redraws(int file) {
-  const char *kind = std::getenv("TERM");
-  return platform::isTerminal(file) && kind && std::string_view(kind) != "dumb";
 }
 
 int Progress::render(char *out, int size, const StepRecord &record,
@@ -73,7 +66,9 @@ int Progress::render(char *out, int size, const StepRecord &record,
 
 void Progress::step(const StepRecord &record, double now, double seconds) {
   bool first = record.step == firstStep;
-  double weight = first ? 1.0 : 0.1;
+  // The mean of all steps until there are enough of them.
+  double weight = std::fmax(1.0 / double(record.step - firstStep + 1),
+                            std::fmin(0.1, smoothSeconds));
   smoothSeconds += weight * (seconds - smoothSeconds);
   smoothRate += weight * (record.tokensPerSecond - smoothRate);
   bool last = record.step == steps;

@@ -23,10 +23,6 @@ public:
       : file(file), terminal(terminal), firstStep(firstStep), steps(steps),
         plannedBytes(plannedBytes) {}
 
-  /// Whether `file` is a terminal that can draw a line again. One whose TERM is
-  /// "dumb" or missing would show the escape sequences as text.
-  static bool redraws(int file);
-
   /// `now` in seconds of a steady clock; `seconds` is the time of the step.
   void step(const StepRecord &record, double now, double seconds);
 

@@ -500,8 +500,8 @@ Status Run::suspend() {
 
 Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   Progress progress(platform::StandardOutput,
-                    Progress::redraws(platform::StandardOutput), completed + 1,
-                    steps, plannedBytes);
+                    platform::takesEscapes(platform::StandardOutput),
+                    completed + 1, steps, plannedBytes);
   for (;;) {
     // The result was written before the mark of the end.
     if (isEnded && inputs.module.config().stepsAfterLast() > 0) {
