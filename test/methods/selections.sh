@@ -198,7 +198,7 @@ echo "planned: $(bash "$here/../reliability/memory.sh" "$work/fits/train" "$data
 # Refusals.
 for trained in none tables; do
   declare -n more=$trained
-  refuses "H0207.*unselected: expected exact, since what makes the input" \
+  refuses "H0207.*unselected: expected exact, since the input of the lowest layer has trained" \
     compile refused "${more[@]}" --set train.selection=freeze
 done
 upper=(--set parts.lower.layers=0-2 --set train.selection_warmup=0)

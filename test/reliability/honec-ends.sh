@@ -135,7 +135,8 @@ abandoned() { ls "$work/kept" | grep -E '[.](tmp|old)-' | xargs; }
 [[ $(abandoned) == "train.tmp-$$ weights.hone.safetensors.tmp-$ended" ]] ||
   fail "temporaries of others: $(abandoned)"
 rm "$work/kept/"*.tmp-*
-[[ $(wc -l <"$work/listings") == 1 ]] ||
+# Once for all names of honec's, once where the weights are written.
+[[ $(wc -l <"$work/listings") == 2 ]] ||
   fail "the folder was listed $(wc -l <"$work/listings") times"
 
 limits=(1 20 400) # KiB: twice too few for the weights, then for the program

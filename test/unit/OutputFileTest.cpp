@@ -164,7 +164,7 @@ TEST(OutputFileTest, StrayTemporariesOfDeadProcessesGo) {
   EXPECT_EQ(folder.count(), 2u);
 }
 
-TEST(OutputFileTest, WhatOnlyLooksLikeATemporaryStays) {
+TEST(OutputFileTest, ANameThatOnlyLooksLikeATemporaryStays) {
   TemporaryFolder folder;
   folder.write("a.tmp-0", "no name that temporaries have");
   folder.write("a.tmp-0123456789abcdeF", "nor this");

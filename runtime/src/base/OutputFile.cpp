@@ -318,10 +318,14 @@ static void removeStray(const std::string &path) {
 void removeStrayTemporaries(
     const std::string &directory,
     const std::function<bool(const std::string &finalName)> &isOurs) {
-  Result<std::vector<std::string>> names = listDirectory(directory);
-  for (const std::string &name : names.value())
-    if (std::string final = finalName(name); !final.empty() && isOurs(final))
-      removeStray(directory + "/" + name);
+  std::vector<std::string>
+      strays; // of a folder that may have millions of files
+  (void)platform::listFolder(directory, strays, [&](const std::string &name) {
+    const std::string final = finalName(name);
+    return !final.empty() && isOurs(final);
+  });
+  for (const std::string &name : strays)
+    removeStray(directory + "/" + name);
 }
 
 Status writeFile(const std::string &path, std::string_view text,

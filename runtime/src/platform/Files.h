@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -98,8 +99,8 @@ inline constexpr int StandardInput = 0, StandardOutput = 1, StandardError = 2;
 /// All of them, or an error. Async-signal-safe.
 Error write(int descriptor, const void *bytes, uint64_t size);
 bool isTerminal(int descriptor);
-/// Whether it is a terminal that can draw a line again. One whose TERM is "dumb"
-/// or missing would show escape sequences as text.
+/// Whether it is a terminal that can draw a line again. One whose TERM is
+/// "dumb" or missing would show escape sequences as text.
 bool takesEscapes(int descriptor);
 /// Whether text there may be coloured: NO_COLOR is empty or missing, too
 /// (no-color.org).
@@ -128,8 +129,11 @@ void removeFilesIn(const char *folder);
 
 /// Mode 0777 less the umask.
 Error makeFolder(const std::string &path);
-/// Appends the names in it, in any order, without "." and "..".
-Error listFolder(const std::string &path, std::vector<std::string> &names);
+/// Appends the names in it that `isWanted`, or all, in any order, without "."
+/// and "..".
+Error listFolder(
+    const std::string &path, std::vector<std::string> &names,
+    const std::function<bool(const std::string &)> &isWanted = nullptr);
 /// Success if this process may make files in `folder`.
 Error checkWritable(const std::string &folder);
 /// Bytes that this user may still write to the file system of `folder`; the

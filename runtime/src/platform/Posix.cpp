@@ -216,7 +216,8 @@ Error makeFolder(const std::string &path) {
   return resultOf(::mkdir(path.c_str(), 0777));
 }
 
-Error listFolder(const std::string &path, std::vector<std::string> &names) {
+Error listFolder(const std::string &path, std::vector<std::string> &names,
+                 const std::function<bool(const std::string &)> &isWanted) {
   DIR *stream = ::opendir(path.c_str());
   if (!stream)
     return errorOf(errno);
@@ -226,7 +227,7 @@ Error listFolder(const std::string &path, std::vector<std::string> &names) {
     if (!entry)
       break;
     std::string name = entry->d_name;
-    if (name != "." && name != "..")
+    if (name != "." && name != ".." && (!isWanted || isWanted(name)))
       names.push_back(std::move(name));
   }
   int error = errno;
