@@ -88,7 +88,7 @@ struct MemoryPlan {
   std::vector<KernelCounts> kernels;
   /// Its estimated time; 0 if not known.
   double seconds = 0;
-  /// The digest of the file of costs behind the estimates; empty: nominal
+  /// The digest of the cost file from which the estimates come; empty: nominal
   /// rates.
   std::string profileDigest;
   /// The longest launch, for which a step that stops waits.

@@ -318,8 +318,8 @@ static void removeStray(const std::string &path) {
 void removeStrayTemporaries(
     const std::string &directory,
     const std::function<bool(const std::string &finalName)> &isOurs) {
-  std::vector<std::string>
-      strays; // of a folder that may have millions of files
+  // A folder may have millions of files: no other names are kept.
+  std::vector<std::string> strays;
   (void)platform::listFolder(directory, strays, [&](const std::string &name) {
     const std::string final = finalName(name);
     return !final.empty() && isOurs(final);
