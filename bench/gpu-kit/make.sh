@@ -305,7 +305,7 @@ for program in "$out/repeats" "$kit"/{gpu-cases,gpu-probe,random-weights} \
 done
 cat "$work"/left-out/* >"$kit/programs/left-out" 2>/dev/null ||
   : >"$kit/programs/left-out"
-cp "$here"/{run,README.md} "$out"
+cp "$here"/{run,measure,README.md} "$out"
 # pack FOLDER...: every Debian has tar and gzip, but nothing that sees far back,
 # so `repeats` takes out first what programs and cases share.
 pack() { tar -C "$kit" --owner=0 --group=0 -cf - "$@" | "$out/repeats" shorten | gzip -9; }
@@ -317,4 +317,4 @@ $(for each in programs cases small; do
   done)packed; shorten its lists"
 say "$out: $(((bytes + 1048575) / 1048576)) MiB, $(wc -l <"$kit/programs/order") programs, \
 $cases cases, $(grep -c . "$kit/programs/left-out" || true) left out, made in $SECONDS s"
-say "on a machine with a GPU: $out/run OUT MINUTES"
+say "on a machine with a GPU: $out/measure OUT"
