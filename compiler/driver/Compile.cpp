@@ -343,6 +343,17 @@ static std::string launchLine(const std::string &folder,
   return line;
 }
 
+/// Of `target` in the spec such a program has the threads alone.
+static void takeOwnTarget(Spec &program) {
+  const rt::PartSettings *part = program.ownTarget();
+  if (!part)
+    return;
+  rt::TargetSettings own;
+  own.triple = part->target.text();
+  own.threads = int64_t(program.target.threads);
+  program.target = own;
+}
+
 /// The programs of `spec`, each with its own request: one of the whole model,
 /// or those of its parts.
 static Result<std::vector<std::pair<CompileRequest, Spec>>>
@@ -361,6 +372,7 @@ separatePrograms(const CompileRequest &request, Spec spec) {
        llvm::zip_equal(spec.programs(), requestsOfPrograms(request, spec))) {
     Spec program = spec;
     program.program = name;
+    takeOwnTarget(program);
     programs.emplace_back(std::move(own), std::move(program));
   }
   return std::move(programs);
@@ -395,11 +407,12 @@ static Result<LoadedProgram> loadProgram(const CompileRequest &request,
   HONE_ASSIGN(std::optional<Compiled> compiled,
               placeProgram(session, spec, Program::Train));
   const Target &target = *compiled->settled.target;
-  constexpr const char *remedy =
-      "give --target=native: times of another machine come from its profiles";
+  const std::string remedy =
+      "give " + (spec.ownTarget() ? "--set " + spec.targetKey() : "--target") +
+      "=native: times of another machine come from its profiles";
   // Its code has relocations that a loader for this machine cannot apply.
   if (const std::string why = whyNotHere(target); !why.empty())
-    return Status(ErrorCode::OtherProcessor, spec.placeOf("target.triple"),
+    return Status(ErrorCode::OtherProcessor, spec.placeOf(spec.targetKey()),
                   "expected a target that this machine can run, since the "
                   "program's steps run here, but " +
                       target.describe() + " " + why,

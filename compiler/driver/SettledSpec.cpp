@@ -30,13 +30,13 @@ static Status targetProblem(const Spec &spec, const TargetRequest &wanted) {
     target = std::move(*created);
     return Status::ok();
   };
-  HONE_TRY(take(&TargetRequest::triple, "target.triple",
+  HONE_TRY(take(&TargetRequest::triple, spec.targetKey(),
                 "write target: native, or a triple such as aarch64-linux-gnu "
                 "or nvptx64-nvidia-cuda"));
   const bool isProcessor = target->hasHostKernels();
   // A triple may name a CPU, too.
   HONE_TRY(take(&TargetRequest::cpu,
-                spec.target.cpu.empty() ? "target.triple" : "target.cpu",
+                spec.target.cpu.empty() ? spec.targetKey() : "target.cpu",
                 isProcessor
                     ? "leave it out, or name a CPU as clang's -mcpu does; for "
                       "this machine's, write target: native"

@@ -236,6 +236,13 @@ static Status checkPrograms(const Spec &spec) {
                         "anything, but no part has a program",
                         "remove " + setting->key() +
                             ", or give each part a program");
+    for (const auto &part : spec.parts)
+      if (!part->target.empty())
+        return disagree(spec, part->target.key(),
+                        "only a part that is a program has a target of its "
+                        "own, but no part has a program",
+                        "remove " + part->target.key() +
+                            ", or give each part a program");
     return Status::ok();
   }
   if (spec.train.data_parallel)

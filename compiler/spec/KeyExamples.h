@@ -114,6 +114,12 @@ inline constexpr KeyExample keyExamples[] = {
      "parts:\n"
      "  lower: {layers: 0-4, method: mezo, program: client}\n"
      "  upper: {method: backprop, program: server}\n"},
+    {"parts.NAME.target",
+     "parts:\n"
+     "  lower: {layers: 0-4, method: mezo, program: client}\n"
+     "  upper: {method: backprop, program: server, target: "
+     "nvptx64-nvidia-cuda:sm_80}\n"
+     "target: aarch64-linux-gnu\n"},
     {"exchange.dtype", "parts:\n"
                        "  lower: {layers: 0-4, method: mezo, program: client}\n"
                        "  upper: {method: backprop, program: server}\n"

@@ -29,6 +29,18 @@ using llvm::StringRef;
 
 using StringList = std::vector<std::string>;
 
+const rt::PartSettings *Spec::ownTarget() const {
+  for (const auto &part : parts)
+    if (!program.empty() && part->program == program && !part->target.empty())
+      return part.get();
+  return nullptr;
+}
+
+std::string Spec::targetKey() const {
+  const rt::PartSettings *part = ownTarget();
+  return part ? part->target.key() : target.triple.key();
+}
+
 std::string Spec::modelName() const {
   return llvm::sys::path::filename(StringRef(model).rtrim('/')).str();
 }

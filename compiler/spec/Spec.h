@@ -37,6 +37,11 @@ struct Spec : rt::Settings {
   /// or "--target=native: target.triple".
   std::string placeOf(const std::string &key) const;
 
+  /// The part whose program is compiled, if it has a target of its own.
+  const rt::PartSettings *ownTarget() const;
+  /// The key that says what `program` is compiled for.
+  std::string targetKey() const;
+
   /// The name of the model: that of its directory or file.
   std::string modelName() const;
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.

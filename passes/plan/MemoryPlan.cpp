@@ -259,28 +259,67 @@ factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
   return facts;
 }
 
+/// Neither makes a value on the host nor reads one there. Of the runs of
+/// entries that is said of all but scalars.
+static bool isOfDevice(Operation *op) {
+  return isa<RunOp, RepeatOp, LoadOp>(op) ||
+         op->hasTrait<OpTrait::IsTerminator>();
+}
+
+/// Whether the host may use the value, or the one that a repeat carries in its
+/// place.
+static bool isMirrored(OpResult value) {
+  auto isUsed = [](Value value) {
+    return !llvm::all_of(value.getUsers(), isOfDevice);
+  };
+  if (isScalar(value.getType()) || !isOfDevice(value.getOwner()) ||
+      isUsed(value))
+    return true;
+  auto repeat = dyn_cast<RepeatOp>(value.getOwner());
+  return repeat &&
+         isUsed(repeat.getBody().front().getArgument(value.getResultNumber()));
+}
+
+/// Bytes of a batch's inputs that the exchanges of `schedule` have beside the
+/// device, each its own, for every batch that is under way.
+static int64_t stagedBytes(ScheduleOp schedule) {
+  int64_t bytes = 0, batches = 0;
+  const int64_t rows =
+      maxRows(schedule->getParentOfType<ModuleOp>()).value_or(0);
+  auto stage = [&](auto exchange) {
+    if (DictionaryAttr inputs = exchange.getInputsAttr())
+      for (NamedAttribute input : inputs)
+        bytes += bytesAtRows(cast<TypeAttr>(input.getValue()).getValue(), rows);
+  };
+  schedule.walk([&](Operation *op) {
+    auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    for (auto [i, result] : llvm::enumerate(op->getResults()))
+      if (slots && i < slots.size() && isa<BatchType>(result.getType()))
+        batches = std::max(batches, cast<SlotAttr>(slots[i]).getCount());
+    llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp>(stage);
+  });
+  return bytes * batches;
+}
+
 /// An upper bound of the values that a run mirrors: in each schedule those that
 /// items other than runs of entries make or use, and scalars, which entries may
 /// read. The calls that it may postpone are as rt::postponedCalls says.
 static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   rt::DeviceFacts facts;
-  auto isOfDevice = [](Operation *op) {
-    return isa<RunOp, RepeatOp, LoadOp>(op) ||
-           op->hasTrait<OpTrait::IsTerminator>();
-  };
-  auto add = [&](Value value, Attribute attribute) {
+  auto add = [&](OpResult value, Attribute attribute) {
     auto slot = dyn_cast<SlotAttr>(attribute);
-    if (!slot || isa<BatchType>(value.getType()))
+    if (!slot)
       return;
     facts.values += slot.getCount();
-    Operation *made = value.getDefiningOp();
-    if (!isScalar(value.getType()) && (!made || isOfDevice(made)) &&
-        llvm::all_of(value.getUsers(), isOfDevice))
+    if (!isMirrored(value))
       return;
     facts.mirrors += slot.getCount();
-    facts.mirroredBytes += slot.getCount() * llvm::alignTo(slot.getBytes(), 8);
+    if (!isa<BatchType>(value.getType()))
+      facts.mirroredBytes +=
+          slot.getCount() * llvm::alignTo(slot.getBytes(), 8);
   };
-  for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+  for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
+    facts.stagedBytes += stagedBytes(schedule);
     schedule.walk([&](Operation *op) {
       auto slots =
           op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
@@ -292,6 +331,7 @@ static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
       else if (auto repeat = dyn_cast<RepeatOp>(op))
         facts.postponed.add(repeat.getCarried().size(), 2);
     });
+  }
   return facts;
 }
 

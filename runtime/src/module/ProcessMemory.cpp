@@ -132,7 +132,7 @@ uint64_t deviceHostBytes(const DeviceFacts &facts) {
   const uint64_t onTheWay = facts.hasOwnMemory ? UploadBuffers::PinnedBytes +
                                                      LaunchList::MostHostBytes
                                                : 0;
-  return onTheWay + facts.batchBytes + facts.mirroredBytes +
+  return onTheWay + facts.batchBytes + facts.stagedBytes + facts.mirroredBytes +
          facts.values * index + facts.mirrors * MirrorBytes +
          facts.postponed.calls * PostponedCallBytes +
          facts.postponed.operands * sizeof(char *);

@@ -59,14 +59,16 @@ struct DeviceFacts {
   uint64_t mirroredBytes = 0; ///< their bytes, each rounded up to 8
   PostponedCalls postponed;   ///< of all schedules
   uint64_t batchBytes = 0;    ///< the inputs of a batch
+  uint64_t stagedBytes = 0;   ///< those that are exchanged, of all schedules
   /// It has memory of its own, to which copies have a way to go.
   bool hasOwnMemory = false;
 };
 
 /// Anonymous memory, in bytes, that a run has on the host only if its kernels
-/// run on a device: mirrors of values, calls that are postponed, and a batch
-/// while it is assembled; for memory of its own also pinned buffers on the way,
-/// and launches that become a graph. The driver's own memory is not part of it.
+/// run on a device: mirrors of values, calls that are postponed, a batch while
+/// it is assembled, and batches that are sent or received; for memory of its
+/// own also pinned buffers on the way, and launches that become a graph. The
+/// driver's own memory is not part of it.
 uint64_t deviceHostBytes(const DeviceFacts &facts);
 
 } // namespace hone::rt

@@ -96,6 +96,11 @@ std::vector<const MethodSettings *> Settings::methods() const {
   return out;
 }
 
+bool Settings::hasOwnTargets() const {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const auto &part) { return !part->target.empty(); });
+}
+
 std::vector<std::string> Settings::programs() const {
   std::vector<std::string> names;
   for (const auto &part : parts)

@@ -244,6 +244,10 @@ struct PartSettings : virtual PartName, MethodSettings {
   Word program{*this, "program", "", Bits::None, SetBy::Spec,
       "compile these layers into a program of their own, DIR/NAME/train, which "
       "trains together with the others'; all parts have one, or none"};
+  Word target{*this, "target", "", Bits::Numerics, SetBy::Spec,
+      "target of the part's program, in place of target: a triple, or "
+      "TRIPLE:CPU, as in --target; a run of programs for several targets has "
+      "bits of its own"};
 };
 
 /// Parts by name, in the order of their layers once these are known.
@@ -359,6 +363,8 @@ struct Settings : Section {
   /// on; none: there is one program.
   std::vector<std::string> programs() const;
   bool hasPrograms() const { return !programs().empty(); }
+  /// Some part's program has a target of its own.
+  bool hasOwnTargets() const;
   /// The programs before and after one, in the order of their layers; empty:
   /// there is none.
   struct Neighbours {

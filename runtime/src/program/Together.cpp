@@ -161,8 +161,15 @@ Result<std::unique_ptr<Ensemble>> openTogether(const Module &module,
   about.address = options.exchangeAt;
   HONE_TRY(checkLaunch(options, all));
   std::map<std::string, std::string> equal = equalOf(module, options.settings);
+  const Settings &settings = options.settings;
   // Each program's own plan decides which kept values are rounded.
-  equal.erase(options.settings.train.kept_dtype.identity());
+  equal.erase(settings.train.kept_dtype.identity());
+  if (settings.hasOwnTargets())
+    for (const Setting *setting :
+         {static_cast<const Setting *>(&settings.target.triple),
+          static_cast<const Setting *>(&settings.target.features),
+          static_cast<const Setting *>(&settings.train.bfloat16_products)})
+      equal.erase(setting->identity());
   about.equal = linesOf(equal);
   about.patience = patienceOf(options);
   return Ensemble::open(std::move(about));
