@@ -373,6 +373,8 @@ separatePrograms(const CompileRequest &request, Spec spec) {
     Spec program = spec;
     program.program = name;
     takeOwnTarget(program);
+    // Before another one is compiled and written.
+    HONE_TRY(checkTarget(program));
     programs.emplace_back(std::move(own), std::move(program));
   }
   return std::move(programs);

@@ -89,6 +89,8 @@ static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
           "x86-64-v4, features: [+avx512bf16]}");
 }
 
+Status hone::checkTarget(Spec spec) { return settleTarget(spec).status(); }
+
 /// Settles the length of a text, and its ends; the rest of the spec becomes
 /// that of a model without training.
 static Status settleGeneration(SettledSpec &settled) {

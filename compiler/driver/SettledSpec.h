@@ -35,6 +35,10 @@ struct SettledSpec {
 /// UnknownTarget, naming the key that is wrong; TargetLacksProducts.
 Result<SettledSpec> settleSpec(Spec given, Program program);
 
+/// Whether there is such a target, with the arithmetic that `spec` wants; no
+/// model is opened. Errors: UnknownTarget, TargetLacksProducts.
+Status checkTarget(Spec spec);
+
 /// `spec` with the model's decisions.
 Spec settleModel(Spec spec, rt::LoraSettings lora, rt::WeightSettings weights);
 
