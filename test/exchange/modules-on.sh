@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# modules-on.sh MODEL.mlir WEIGHTS DATA TARGET
+#
+# Modules that are programs for TARGET, of which one is killed and started again, have
+# the bits of one program for it. Asynchronous ones end, and have losses of their own.
+set -euo pipefail
+
+model=$1 weights=$2 data=$3 target=$4
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+steps=6
+. "$(dirname "$0")/programs.sh"
+. "$here/modules.sh"
+start_engine
+programs=(module1 module2)
+
+# starts PROGRAM RUN [options]: in the background.
+starts() {
+  # shellcheck disable=SC2046
+  "$work/$2/$1/train" $(meets "$1" "$2") --timeout 20 --output "$work/$2.$1" "${@:3}" \
+    >>"$work/$2.$1.log" 2>&1 &
+}
+
+# modules RUN [EVENT]: both train to their ends, the second one killed at EVENT.
+modules() {
+  local first second code=0
+  for program in "${programs[@]}"; do bring "$program" "$1"; done
+  starts module1 "$1" --data "$data" --steps $steps --save-every 2
+  first=$!
+  HONE_TEST_EVENT=${2-} starts module2 "$1"
+  second=$!
+  if [[ -n ${2-} ]]; then
+    { wait $second || code=$?; } 2>/dev/null
+    ((code == 137)) || fails module2 "$1" $code
+    starts module2 "$1"
+    second=$!
+  fi
+  wait $first || fails module1 "$1" $?
+  wait $second || fails module2 "$1" $?
+}
+
+compile one '' --target="$target"
+quietly "$work/one/train" --data "$data" --steps $steps --output "$work/one.run"
+compile waiting ', modules: 2' --target="$target"
+modules waiting 'save 2 kill'
+for program in "${programs[@]}"; do
+  cmp <(losses "$work/one.run/steps.jsonl") <(losses "$work/waiting.$program/steps.jsonl")
+done
+python3 "$here/join.py" "$work/one.run" "${programs[@]/#/$work/waiting.}"
+echo 'same bits as one program: 2 modules, killed once'
+
+compile late ', modules: 2, asynchronous: true' --target="$target"
+modules late
+! cmp -s "$work/late.module2/steps.jsonl" "$work/waiting.module2/steps.jsonl"
+[[ $(losses "$work/late.module2/steps.jsonl" | wc -l) == "$steps" ]]
+echo 'asynchronous modules end'
