@@ -1,29 +1,31 @@
 #!/usr/bin/env bash
-# own-targets.sh MODEL.mlir WEIGHTS DATA
+# own-targets.sh MODEL.mlir WEIGHTS DATA CLIENT SERVER [EMULATOR COMPILER]
 #
-# A client for the processor and a server for a GPU: their losses are near those of one
-# program on the processor. Killed and started again, they have the bits of a run that
-# was not. LD_LIBRARY_PATH has a driver.
+# A client for one target and a server for another: their losses are near those of one
+# reference program. Killed and started again, they have the bits of a run that was not.
+# LD_LIBRARY_PATH has a driver where one is needed, and EMULATOR runs the client, for
+# which COMPILER is.
 set -euo pipefail
 
-model=$1 weights=$2 data=$3
+model=$1 weights=$2 data=$3 client=$4 server=$5 emulator=${6-} compiler=${7-c++}
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 steps=6
 . "$(dirname "$0")/programs.sh"
 programs=(client server)
+runs() { [[ $1 != client ]] || echo "$emulator"; }
 
 # pair RUN SETTING...: both programs, in a folder that becomes RUN's.
 pair() {
   spec 2 client server
   # shellcheck disable=SC2046
   quietly honec "$work/spec.yaml" -o "$work/$1" $(printf -- '--set %s ' "${@:2}")
-  start_engine
-  for program in "${programs[@]}"; do bring "$program" "$1"; done
+  cp "$work/engine.so" "$work/$1/server/hone-exchange-test.so"
+  engine "$work/$1/client/hone-exchange-test.so" "$compiler"
 }
 
 prepare 2
-pair whole parts.last.target=nvptx64-nvidia-cuda:sm_80
+pair whole target="$client" parts.last.target="$server"
 cp -r "$work/whole" "$work/killed"
 together whole
 
@@ -58,8 +60,8 @@ paste <(losses "$work/one2.run") <(losses "$work/whole.client") | awk '
   END { printf "%d losses, %s\n", NR, w == 0 ? "equal" : w < 1e-5 ? "near" : "off by " w }'
 
 # Without a target of its own in the spec, a program for another one is refused.
-pair other target=nvptx64-nvidia-cuda:sm_80
-pair mixed target=reference
+pair other target="$server"
+pair mixed target="$client"
 rm -r "$work/mixed/server" && cp -r "$work/other/server" "$work/mixed/server"
 train server mixed
 other=$!

@@ -4,10 +4,10 @@
 
 here=$(dirname "${BASH_SOURCE[0]}")
 
-# engine FILE: the engine of the tests.
+# engine FILE [COMPILER]: the engine of the tests.
 engine() {
   local runtime=$here/../../runtime
-  c++ -std=c++17 -O1 -shared -fPIC -I "$runtime/include" -I "$runtime/src" \
+  "${2-c++}" -std=c++17 -O1 -shared -fPIC -I "$runtime/include" -I "$runtime/src" \
     "$here/TestEngine.cpp" "$runtime/src/exchange/Frame.cpp" -o "$1"
 }
 
