@@ -7,6 +7,7 @@
 #include "compiler/emit/RenameTogether.h"
 #include "base/OutputFile.h"
 #include "compiler/driver/CommandLine.h"
+#include "platform/Files.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -78,5 +79,5 @@ Status hone::renameTogether(llvm::ArrayRef<Rename> files) {
   }
   for (const Rename &file : files)
     llvm::sys::fs::remove(asideName(file.to));
-  return rt::syncDirectory(rt::parentDirectory(files.front().to));
+  return rt::syncDirectory(rt::platform::parentDirectory(files.front().to));
 }

@@ -1,8 +1,7 @@
 //===- PeftAdapter.cpp - An adapter as updates of weights -----------------===//
 
 #include "compiler/hone-adapter/PeftAdapter.h"
-
-#include "base/OutputFile.h"
+#include "platform/Files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -178,8 +177,8 @@ Status PeftAdapter::sortTensors() {
   for (const rt::TensorInfo &tensor : tensors->tensors())
     names.push_back(
         std::string_view(tensor.name).substr(rt::peftPrefix.size()));
-  HONE_TRY(
-      rt::checkTargets(rt::parentDirectory(tensors->path()), settings, names));
+  HONE_TRY(rt::checkTargets(rt::platform::parentDirectory(tensors->path()),
+                            settings, names));
   std::sort(whole.begin(), whole.end(),
             [](const SavedTensor &a, const SavedTensor &b) {
               return a.name < b.name;

@@ -141,13 +141,23 @@ TEST(OutputFileTest, CreatesMissingParents) {
 }
 
 TEST(OutputFileTest, ParentDirectoryIgnoresTrailingSlashes) {
-  EXPECT_EQ(parentDirectory("a"), ".");
-  EXPECT_EQ(parentDirectory("a/"), ".");
-  EXPECT_EQ(parentDirectory("a/b"), "a");
-  EXPECT_EQ(parentDirectory("a//b//"), "a");
-  EXPECT_EQ(parentDirectory("/a"), "/");
-  EXPECT_EQ(parentDirectory("/"), "/");
-  EXPECT_EQ(parentDirectory(""), ".");
+  EXPECT_EQ(platform::parentDirectory("a"), ".");
+  EXPECT_EQ(platform::parentDirectory("a/"), ".");
+  EXPECT_EQ(platform::parentDirectory("a/b"), "a");
+  EXPECT_EQ(platform::parentDirectory("a//b//"), "a");
+  EXPECT_EQ(platform::parentDirectory("/a"), "/");
+  EXPECT_EQ(platform::parentDirectory("/"), "/");
+  EXPECT_EQ(platform::parentDirectory(""), ".");
+}
+
+TEST(OutputFileTest, LastPartIgnoresTrailingSlashes) {
+  EXPECT_EQ(platform::lastPart("a"), "a");
+  EXPECT_EQ(platform::lastPart("a/"), "a");
+  EXPECT_EQ(platform::lastPart("a/b"), "b");
+  EXPECT_EQ(platform::lastPart("a//b//"), "b");
+  EXPECT_EQ(platform::lastPart("/a"), "a");
+  EXPECT_EQ(platform::lastPart("/"), "");
+  EXPECT_EQ(platform::lastPart(""), "");
 }
 
 TEST(OutputFileTest, StrayTemporariesOfDeadProcessesGo) {
@@ -239,7 +249,7 @@ TEST(OutputFileTest, AFolderGoesWithItsFilesWhenTheProcessEndsAtOnce) {
   };
   EXPECT_EXIT(end(), testing::ExitedWithCode(3), "");
   EXPECT_FALSE(platform::exists(path));
-  EXPECT_TRUE(platform::exists(parentDirectory(path)));
+  EXPECT_TRUE(platform::exists(platform::parentDirectory(path)));
 }
 
 TEST(OutputFileTest, AnUnnamedFileIsReadThroughItsMapping) {

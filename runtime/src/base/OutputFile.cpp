@@ -97,8 +97,8 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
   OutputFile out;
   out.finalPath = targetOf(path);
   out.buffer = std::make_unique<char[]>(BufferBytes);
-  const std::string own = out.finalPath.substr(out.finalPath.rfind('/') + 1);
-  removeStrayTemporaries(parentDirectory(out.finalPath),
+  const std::string own = platform::lastPart(out.finalPath);
+  removeStrayTemporaries(platform::parentDirectory(out.finalPath),
                          [&](const std::string &name) { return name == own; });
   platform::Error error = make_error_code(std::errc::file_exists);
   for (int i = 0; i < 8 && error == std::errc::file_exists; ++i) {
@@ -221,7 +221,7 @@ Status OutputFile::commit(FolderSync folder) {
   if (hashing)
     hexDigest = hash.finishHex();
   if (folder == FolderSync::Now)
-    firstError = syncDirectory(parentDirectory(finalPath));
+    firstError = syncDirectory(platform::parentDirectory(finalPath));
   return firstError;
 }
 
@@ -259,7 +259,7 @@ Status createDirectories(const std::string &directory, FolderSync parents) {
       if (parents == FolderSync::Later)
         continue;
       // A new folder is only durable once its parent is.
-      HONE_TRY(syncDirectory(parentDirectory(prefix)));
+      HONE_TRY(syncDirectory(platform::parentDirectory(prefix)));
       continue;
     }
     FileInfo info;
@@ -333,18 +333,6 @@ Status writeFile(const std::string &path, std::string_view text,
   HONE_ASSIGN(OutputFile file, OutputFile::create(path));
   HONE_TRY(file.write(text));
   return file.commit(folder);
-}
-
-std::string parentDirectory(const std::string &path) {
-  // Trailing slashes name the same folder: "a/b/" is in "a".
-  size_t end = path.find_last_not_of('/');
-  if (end == std::string::npos)
-    return path.empty() ? "." : "/";
-  size_t slash = path.rfind('/', end);
-  if (slash == std::string::npos)
-    return ".";
-  size_t parentEnd = path.find_last_not_of('/', slash);
-  return parentEnd == std::string::npos ? "/" : path.substr(0, parentEnd + 1);
 }
 
 } // namespace hone::rt

@@ -139,7 +139,4 @@ bool removeFlatDirectory(const std::string &directory);
 Status writeFile(const std::string &path, std::string_view text,
                  FolderSync folder = FolderSync::Now);
 
-/// The folder part of `path`, "." when it has none.
-std::string parentDirectory(const std::string &path);
-
 } // namespace hone::rt

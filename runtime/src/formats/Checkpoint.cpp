@@ -230,7 +230,7 @@ static Status publish(const std::string &temporary,
     return folderError(ErrorCode::WriteFailed, finalPath,
                        "renaming the finished checkpoint into place", error);
   }
-  Status synced = syncDirectory(parentDirectory(finalPath));
+  Status synced = syncDirectory(platform::parentDirectory(finalPath));
   if (moved && synced.isOk())
     replaced.remove();
   return synced;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -119,6 +120,10 @@ Error inspect(const std::string &path, FileInfo &info);
 bool exists(const std::string &path);
 /// The absolute path without links; "" if there is nothing.
 std::string resolve(const std::string &path);
+/// The folder part of `path`, "." when it has none.
+std::string parentDirectory(const std::string &path);
+/// The name without its folders: "b" of "a/b" and of "a/b/", "" of "/".
+std::string lastPart(std::string_view path);
 
 Error rename(const std::string &from, const std::string &to);
 /// False when it is still there. Async-signal-safe, as the next.

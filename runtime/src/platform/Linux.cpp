@@ -209,15 +209,11 @@ struct LoadedObject {
 };
 } // namespace
 
-static std::string fileNameOf(const std::string &path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 static int addObject(dl_phdr_info *info, size_t, void *objects) {
   auto &list = *static_cast<std::vector<LoadedObject> *>(objects);
   LoadedObject &object = list.emplace_back();
   object.path = info->dlpi_name;
-  object.name = fileNameOf(object.path);
+  object.name = lastPart(object.path);
   const ElfW(Dyn) *dynamic = nullptr;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) &header = info->dlpi_phdr[i];
@@ -279,7 +275,7 @@ std::vector<ForeignLibrary> foreignLibraries() {
   for (size_t i = 0; i < needed.size(); ++i)
     for (LoadedObject &object : objects)
       if (!object.isNeeded &&
-          (object.name == needed[i] || fileNameOf(object.path) == needed[i])) {
+          (object.name == needed[i] || lastPart(object.path) == needed[i])) {
         object.isNeeded = true;
         needed.insert(needed.end(), object.needs.begin(), object.needs.end());
       }

@@ -205,6 +205,23 @@ std::string resolve(const std::string &path) {
   return target;
 }
 
+std::string parentDirectory(const std::string &path) {
+  // Trailing slashes name the same folder: "a/b/" is in "a".
+  size_t end = path.find_last_not_of('/');
+  if (end == std::string::npos)
+    return path.empty() ? "." : "/";
+  size_t slash = path.rfind('/', end);
+  if (slash == std::string::npos)
+    return ".";
+  size_t parentEnd = path.find_last_not_of('/', slash);
+  return parentEnd == std::string::npos ? "/" : path.substr(0, parentEnd + 1);
+}
+
+std::string lastPart(std::string_view path) {
+  path = path.substr(0, path.find_last_not_of('/') + 1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
 Error rename(const std::string &from, const std::string &to) {
   return resultOf(::rename(from.c_str(), to.c_str()));
 }

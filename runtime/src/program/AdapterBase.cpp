@@ -3,19 +3,15 @@
 #include "program/AdapterBase.h"
 
 #include "formats/Adapter.h"
+#include "platform/Files.h"
 
 #include <algorithm>
-#include <string_view>
+#include <string>
 
 namespace hone::rt {
 
-static std::string_view lastPart(std::string_view name) {
-  name = name.substr(0, name.find_last_not_of('/') + 1);
-  return name.substr(name.rfind('/') + 1);
-}
-
 bool mayBeSameModel(const std::string &one, const std::string &other) {
-  const std::string_view a = lastPart(one), b = lastPart(other);
+  const std::string a = platform::lastPart(one), b = platform::lastPart(other);
   const auto lower = [](char c) {
     return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
   };

@@ -27,16 +27,16 @@ static std::string identityOf(const std::string &path) {
   platform::FileInfo info;
   if (!platform::inspect(path, info))
     return std::to_string(info.device) + ":" + std::to_string(info.number);
-  return targetOf(parentDirectory(path)) + "/" +
-         path.substr(path.find_last_of("/") + 1);
+  return targetOf(platform::parentDirectory(path)) + "/" +
+         platform::lastPart(path);
 }
 
 /// Writing at the end of a run must not fail there. The run makes its
 /// folder `output` itself.
 static Status checkWritable(const GivenFile &file, const std::string &output) {
   HONE_TRY(checkReplaceable(file.path));
-  const std::string folder = parentDirectory(targetOf(file.path));
-  if (folder == parentDirectory(output + "/file"))
+  const std::string folder = platform::parentDirectory(targetOf(file.path));
+  if (folder == platform::parentDirectory(output + "/file"))
     return Status::ok();
   platform::Error error = platform::checkWritable(folder);
   if (!error)

@@ -2,7 +2,6 @@
 
 #include "program/Launch.h"
 
-#include "base/OutputFile.h"
 #include "exchange/Pieces.h"
 #include "platform/Files.h"
 #include "platform/System.h"
@@ -93,9 +92,9 @@ static Watch *ofEnd = nullptr;
 static Result<EnginePlace> launched(const Options &options) {
   Watch watch(patienceOf(options));
   HONE_TRY(watch.start());
-  HONE_ASSIGN(
-      EnginePlace place,
-      findPlace(parentDirectory(platform::programPath()), options.exchange));
+  HONE_ASSIGN(EnginePlace place,
+              findPlace(platform::parentDirectory(platform::programPath()),
+                        options.exchange));
   // Registered after the engine's, which ends MPI, so it runs before that.
   if (place.ranks > 1 && !ofEnd) {
     ofEnd = new Watch({patienceOf(options).timeout, nullptr});

@@ -7,7 +7,6 @@
 
 #include "program/Meeting.h"
 
-#include "base/OutputFile.h"
 #include "base/Sha256.h"
 #include "exchange/Engine.h"
 #include "exchange/Pieces.h"
@@ -139,7 +138,7 @@ Status checkMeeting(const Options &options,
   const Word &place = !options.connect.empty() ? options.connect
                       : !options.serve.empty() ? options.serve
                                                : options.exchangeAt;
-  return checkAddress(parentDirectory(platform::programPath()),
+  return checkAddress(platform::parentDirectory(platform::programPath()),
                       options.exchange, options.exchangeAt, place.spelling());
 }
 

@@ -19,12 +19,6 @@ static constexpr std::string_view mark =
     "<!-- Written by Hone. It is written again when the run goes on, unless "
     "this line is gone. -->";
 
-/// "notes.jsonl" of "/home/me/notes.jsonl": paths are of one machine.
-static std::string lastPart(std::string_view path) {
-  path = path.substr(0, path.find_last_not_of('/') + 1);
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
 /// Whether it is a name on the Hugging Face Hub: owner/model.
 static bool isHubName(std::string_view name) {
   const size_t slash = name.find('/');
@@ -107,8 +101,10 @@ std::string ModelCard::render(const Module &module, const Options &options,
   const ModuleConfig &config = module.config();
   const std::string &given = config.adapter.base_model_name_or_path;
   const bool isOnHub = isHubName(given);
-  const std::string base = isOnHub ? given : lastPart(config.modelName);
-  const std::string name = lastPart(platform::resolve(options.output));
+  const std::string base =
+      isOnHub ? given : platform::lastPart(config.modelName);
+  const std::string name =
+      platform::lastPart(platform::resolve(options.output));
   const bool isPart = !config.program.empty();
   const std::string header =
       describeModel(module) + describeRun(module, options, run);
@@ -136,7 +132,7 @@ std::string ModelCard::render(const Module &module, const Options &options,
   text += row("method", valueOf(header, "method "));
   text += row("rates", valueOf(header, "rates "));
   if (!options.data.empty())
-    text += row("data", lastPart(options.data));
+    text += row("data", platform::lastPart(options.data));
   const uint64_t done = run.completedSteps();
   text += row("steps", valueOf(header, "steps ") +
                            (done == run.totalSteps()
@@ -147,7 +143,7 @@ std::string ModelCard::render(const Module &module, const Options &options,
   if (last) {
     text += row("held-out data", options.evalData.empty()
                                      ? "a part of the data"
-                                     : lastPart(options.evalData));
+                                     : platform::lastPart(options.evalData));
     if (first)
       text += row("before training", lossText(*first));
     text += row("after training", lossText(*last));

@@ -169,7 +169,7 @@ static Status makeDevice(Setup &setup) {
 /// Where values of a step rest: beside the run's output, which is on a disk.
 static std::string offloadFolder(const Options &options) {
   if (!options.dumpGradients.empty())
-    return parentDirectory(options.dumpGradients);
+    return platform::parentDirectory(options.dumpGradients);
   return options.output.empty() ? platform::temporaryFolder()
                                 : options.output.text();
 }

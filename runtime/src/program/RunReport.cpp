@@ -34,7 +34,7 @@ static std::string folderName(const std::string &output) {
   std::string path = platform::resolve(output);
   if (path.empty())
     path = output;
-  return path.substr(path.rfind('/') + 1);
+  return platform::lastPart(path);
 }
 
 double RunReport::secondsSinceLine() {

@@ -154,7 +154,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   // Checkpoints rely on the lines before them, so the name must be durable
   // before the first.
   if (size == 0) {
-    Status status = syncDirectory(parentDirectory(targetOf(path)));
+    Status status = syncDirectory(platform::parentDirectory(targetOf(path)));
     return status.isOk() ? Result<StepLog>(std::move(log)) : status;
   }
   HONE_ASSIGN(MappedFile present, MappedFile::map(log.file, path));

@@ -30,7 +30,8 @@
 namespace hone::rt {
 
 Result<const hone_engine *> engineOf(const Options &options) {
-  return findEngine(parentDirectory(platform::programPath()), options.exchange);
+  return findEngine(platform::parentDirectory(platform::programPath()),
+                    options.exchange);
 }
 
 /// The longest message to or from `peer` in all schedules.

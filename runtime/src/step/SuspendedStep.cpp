@@ -264,10 +264,11 @@ Result<double> SuspendedFile::timeWriting(const std::string &path,
 
 Result<std::optional<SuspendedFile>>
 SuspendedFile::open(const std::string &path) {
-  const std::string own = path.substr(path.rfind('/') + 1);
-  removeStrayTemporaries(parentDirectory(path), [&](const std::string &name) {
-    return name == own || name == own + probeSuffix;
-  });
+  const std::string own = platform::lastPart(path);
+  removeStrayTemporaries(platform::parentDirectory(path),
+                         [&](const std::string &name) {
+                           return name == own || name == own + probeSuffix;
+                         });
   platform::removeFile((path + probeSuffix).c_str());
   if (!platform::exists(path))
     return std::optional<SuspendedFile>();
