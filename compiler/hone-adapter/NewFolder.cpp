@@ -35,7 +35,7 @@ Result<NewFolder> NewFolder::create(const std::string &path) {
 NewFolder::~NewFolder() {
   if (folder.empty())
     return;
-  rt::removeFlatDirectory(scratch);
+  rt::platform::removeFlatFolder(scratch.c_str());
   for (const std::string &file : files)
     rt::platform::removeFile((folder + "/" + file).c_str());
   if (isNew)

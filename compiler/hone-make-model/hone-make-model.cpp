@@ -13,6 +13,7 @@
 #include "compiler/import/ModelImport.h"
 #include "compiler/weights/PackedWeights.h"
 #include "formats/JsonFile.h"
+#include "platform/Files.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -135,7 +136,7 @@ static Status makeModel(const Options &options) {
   if (status.isOk())
     status = rt::writeFile(directory + "/config.json", text);
   if (isNew && !status.isOk())
-    rt::removeFlatDirectory(directory);
+    rt::platform::removeFlatFolder(directory.c_str());
   rt::forgetTemporary(directory);
   return status;
 }

@@ -145,6 +145,20 @@ TEST(CheckpointTest, LoadingRemovesWhatAKilledSaveKept) {
   EXPECT_EQ(run.folder.count("out"), 2u);
 }
 
+// Somebody moved it to another disk.
+TEST(CheckpointTest, WhatALinkLeadsToIsNotOursToRemove) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  std::filesystem::rename(run.folder.file(run.name(1)),
+                          run.folder.file("moved"));
+  std::filesystem::create_symlink("../moved", run.folder.file(run.name(1)));
+  run.resumes(1);
+  for (int64_t step : {2, 3})
+    ASSERT_TRUE(run.save(step).isOk());
+  EXPECT_EQ(run.folder.count("out"), 2u);
+  EXPECT_EQ(run.folder.count("moved"), 3u);
+}
+
 TEST(CheckpointTest, SavingAStepAgainReplacesIt) {
   SavedRun run;
   ASSERT_TRUE(run.save(5).isOk());

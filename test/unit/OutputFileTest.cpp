@@ -233,6 +233,26 @@ TEST(OutputFileTest, ATemporaryThatCannotBeLockedIsLeftAlone) {
   EXPECT_EQ(folder.read("a"), "whole");
 }
 
+TEST(OutputFileTest, AFlatFolderGoesWithItsFilesAndWhatLinksLeadToStays) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(createDirectories(folder.file("theirs")).isOk());
+  folder.write("theirs/file", "keep");
+  ASSERT_TRUE(createDirectories(folder.file("ours")).isOk());
+  folder.write("ours/file", "");
+  std::filesystem::create_symlink("../theirs/file", folder.file("ours/link"));
+  std::filesystem::create_symlink("../theirs", folder.file("ours/folder"));
+  std::filesystem::create_symlink("theirs", folder.file("link"));
+  EXPECT_TRUE(platform::removeFlatFolder(folder.file("ours").c_str()));
+  EXPECT_TRUE(platform::removeFlatFolder(folder.file("link").c_str()));
+  EXPECT_EQ(folder.count(), 1u);
+  EXPECT_EQ(folder.read("theirs/file"), "keep");
+  // Neither a file nor a folder in a folder goes.
+  EXPECT_FALSE(platform::removeFlatFolder(folder.file("theirs/file").c_str()));
+  EXPECT_FALSE(platform::removeFlatFolder(folder.path.c_str()));
+  EXPECT_FALSE(platform::removeFlatFolder(folder.file("none").c_str()));
+  EXPECT_EQ(folder.read("theirs/file"), "keep");
+}
+
 // More files than the table has entries, below a path of more than 1023 bytes.
 TEST(OutputFileTest, AFolderGoesWithItsFilesWhenTheProcessEndsAtOnce) {
   TemporaryFolder folder;

@@ -286,13 +286,6 @@ Result<std::vector<std::string>> listDirectory(const std::string &directory) {
   return names;
 }
 
-bool removeFlatDirectory(const std::string &directory) {
-  Result<std::vector<std::string>> names = listDirectory(directory);
-  for (const std::string &name : names.value())
-    platform::removeFile((directory + "/" + name).c_str());
-  return platform::removeFolder(directory.c_str());
-}
-
 /// The final name of a temporary, which temporaryPath() named. "" for other
 /// names.
 static std::string finalName(const std::string &name) {
@@ -312,7 +305,7 @@ static void removeStray(const std::string &path) {
   if (file.open(path, File::Mode::ReadUnlinked))
     return;
   if (file.lock(File::Lock::Shared) || !platform::removeFile(path.c_str()))
-    removeFlatDirectory(path); // does nothing to a file
+    platform::removeFlatFolder(path.c_str()); // does nothing to a file
 }
 
 void removeStrayTemporaries(

@@ -131,10 +131,6 @@ void removeStrayTemporaries(
 /// The names in `directory`, sorted. Errors: NoInput, IoError.
 Result<std::vector<std::string>> listDirectory(const std::string &directory);
 
-/// Removes `directory` and the files in it; it must hold no folders. False
-/// when something is left.
-bool removeFlatDirectory(const std::string &directory);
-
 /// Writes `text` to `path` as one OutputFile.
 Status writeFile(const std::string &path, std::string_view text,
                  FolderSync folder = FolderSync::Now);

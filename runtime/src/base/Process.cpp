@@ -62,10 +62,10 @@ static void say(const char *text) {
 void endProcess(ExitCode code) {
   for (const Entry &entry : entries)
     if (entry.state == Live && entry.ownsFiles)
-      platform::removeFilesIn(entry.path);
+      platform::removeFlatFolder(entry.path);
     else if (entry.state == Live)
       platform::removeFile(entry.path);
-  // Folders, empty now; twice, as one may be in another.
+  // Folders that are empty now; twice, as one may be in another.
   for (int depth = 0; depth < 2; ++depth)
     for (const Entry &entry : entries)
       if (entry.state == Live)

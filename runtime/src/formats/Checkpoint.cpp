@@ -15,7 +15,6 @@
 #include "platform/Files.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 
@@ -187,32 +186,16 @@ class TemporaryFolder {
 public:
   explicit TemporaryFolder(const std::string &finalPath)
       : path(temporaryPath(finalPath)) {
-    forEach(rememberTemporary);
+    rememberTemporaryFolder(path);
   }
-  ~TemporaryFolder() { forEach(forgetTemporary); }
+  ~TemporaryFolder() { forgetTemporary(path); }
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  /// Takes no memory unless files are in it that no save makes.
-  void remove() const {
-    for (const std::string &file : files)
-      platform::removeFile(file.c_str());
-    if (!platform::removeFolder(path.c_str()))
-      removeFlatDirectory(path);
-  }
+  /// Takes no memory.
+  void remove() const { platform::removeFlatFolder(path.c_str()); }
 
   const std::string path;
-
-private:
-  template <typename Each> void forEach(Each each) const {
-    each(path);
-    for (const std::string &file : files)
-      each(file);
-  }
-
-  const std::array<std::string, 3> files{path + "/" + StateName,
-                                         path + "/" + TrainerName,
-                                         path + "/" + ManifestName};
 };
 } // namespace
 

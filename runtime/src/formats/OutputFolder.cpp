@@ -34,7 +34,7 @@ OutputFolder::~OutputFolder() {
 
 void OutputFolder::discardData() {
   if (isDataNew)
-    platform::removeFilesIn(dataPath().c_str());
+    platform::removeFlatFolder(dataPath().c_str());
 }
 
 Status OutputFolder::claim(const std::string &path) {

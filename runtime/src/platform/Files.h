@@ -129,7 +129,10 @@ Error rename(const std::string &from, const std::string &to);
 /// False when it is still there. Async-signal-safe, as the next.
 bool removeFile(const char *path);
 bool removeFolder(const char *path); ///< an empty one
-/// Removes the files in `folder`, which is no link, as far as possible.
+/// A folder with the files in it, as far as possible. Links are not followed:
+/// one at `path` is removed itself. Nothing is done to a file.
+bool removeFlatFolder(const char *path);
+/// The first half of it, which is the system's: nothing is done to a link.
 void removeFilesIn(const char *folder);
 
 /// Mode 0777 less the umask.

@@ -229,6 +229,13 @@ Error rename(const std::string &from, const std::string &to) {
 bool removeFile(const char *path) { return ::unlink(path) == 0; }
 bool removeFolder(const char *path) { return ::rmdir(path) == 0; }
 
+bool removeFlatFolder(const char *path) {
+  removeFilesIn(path);
+  struct stat found;
+  return removeFolder(path) || (::lstat(path, &found) == 0 &&
+                                S_ISLNK(found.st_mode) && removeFile(path));
+}
+
 Error makeFolder(const std::string &path) {
   return resultOf(::mkdir(path.c_str(), 0777));
 }
