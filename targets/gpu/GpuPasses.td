@@ -119,7 +119,8 @@ def PlaceBarriers : Pass<"hone-gpu-place-barriers", "::mlir::gpu::GPUFuncOp"> {
     Needs: `hone-gpu-distribute`. Puts a barrier before an op that reads memory
     which other threads may have written since the last barrier, or writes
     memory that they may have read or written. Each shared buffer is memory of
-    its own, all device memory is one. Where control depends on the subgroup, as
+    its own, all device memory is one; an op that does not say what it accesses
+    may access all of both. Where control depends on the subgroup, as
     in `tile.each`, the barrier is the subgroup's (`nvvm.bar.warp.sync`, since
     gpu has no such op). Inlines `scf.execute_region`.
   }];

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuDialect.h"
 #include "targets/gpu/GpuPasses.h"
 #include "targets/gpu/Uniformity.h"
 
@@ -40,30 +41,47 @@ enum Access : uint8_t {
   kWriteByFirst = 8,
 };
 
+/// Whether accesses to one memory must not meet those that are `after` them.
+bool conflict(uint8_t before, uint8_t after) {
+  constexpr uint8_t others = kRead | kWrite, writes = kWrite | kWriteByFirst;
+  if (!((before | after) & others))
+    return false; // all by the first thread
+  return (before && (after & writes)) || ((before & writes) && after);
+}
+
 /// Accesses by memory: a shared buffer, or null for the device's.
 class Accesses {
 public:
   void add(Value memory, uint8_t access) { kinds[memory] |= access; }
+  void addAnywhere(uint8_t access) { anywhere |= access; }
   void add(const Accesses &others) {
     for (auto [memory, access] : others.kinds)
       add(memory, access);
+    addAnywhere(others.anywhere);
   }
-  void clear() { kinds.clear(); }
-  bool operator==(const Accesses &other) const { return kinds == other.kinds; }
+  void clear() {
+    kinds.clear();
+    anywhere = 0;
+  }
+  bool operator==(const Accesses &other) const {
+    return kinds == other.kinds && anywhere == other.anywhere;
+  }
   /// Whether `later` must not begin before these have ended.
   bool conflictWith(const Accesses &later) const {
-    return llvm::any_of(later.kinds, [&](auto entry) {
-      uint8_t before = kinds.lookup(entry.first), after = entry.second;
-      constexpr uint8_t others = kRead | kWrite,
-                        writes = kWrite | kWriteByFirst;
-      if (!((before | after) & others))
-        return false; // all by the first thread
-      return (before && (after & writes)) || ((before & writes) && after);
-    });
+    return conflict(anywhere, later.anywhere) ||
+           llvm::any_of(later.kinds,
+                        [&](auto entry) {
+                          uint8_t before = kinds.lookup(entry.first) | anywhere;
+                          return conflict(before, entry.second);
+                        }) ||
+           llvm::any_of(kinds, [&](auto entry) {
+             return conflict(entry.second, later.anywhere);
+           });
   }
 
 private:
   llvm::SmallDenseMap<Value, uint8_t, 4> kinds;
+  uint8_t anywhere = 0; ///< to any memory
 };
 
 class BarrierPlacement {
@@ -128,24 +146,38 @@ bool BarrierPlacement::isFirstAlone(Operation *op) const {
   return false;
 }
 
+/// Whether `op`, which declares no effects, waits or has registers alone.
+static bool touchesNoMemory(Operation *op) {
+  return isa<mlir::gpu::BarrierOp, NVVM::SyncWarpOp, NVVM::FenceProxyOp,
+             NVVM::CpAsyncCommitGroupOp, NVVM::CpAsyncWaitGroupOp, NVVM::MmaOp,
+             simt::FinishGroupsOp>(op);
+}
+
 Accesses BarrierPlacement::accessesOf(Operation *op) const {
   Accesses found;
   bool first = isFirstAlone(op);
+  const uint8_t read = first ? kReadByFirst : kRead,
+                write = first ? kWriteByFirst : kWrite;
   op->walk([&](Operation *inner) {
     auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
-    if (!effects)
+    if (!effects) {
+      // Ops in it follow, or it may do anything.
+      if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+          !touchesNoMemory(inner))
+        found.addAnywhere(read | write);
       return;
+    }
     SmallVector<MemoryEffects::EffectInstance> instances;
     effects.getEffects(instances);
     for (const MemoryEffects::EffectInstance &instance : instances) {
-      if (!instance.getValue())
-        continue; // an op with regions, whose ops follow
       bool reads = isa<MemoryEffects::Read>(instance.getEffect());
       if (!reads && !isa<MemoryEffects::Write>(instance.getEffect()))
         continue;
-      found.add(memoryOf(instance.getValue()),
-                reads ? (first ? kReadByFirst : kRead)
-                      : (first ? kWriteByFirst : kWrite));
+      const uint8_t access = reads ? read : write;
+      if (Value place = instance.getValue())
+        found.add(memoryOf(place), access);
+      else
+        found.addAnywhere(access);
     }
   });
   return found;

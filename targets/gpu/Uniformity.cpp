@@ -6,11 +6,20 @@
 
 #include "targets/gpu/Uniformity.h"
 
+#include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
+using namespace hone;
 using namespace hone::simt;
 
 bool Uniformity::raise(Value value, Scope scope) {
@@ -32,11 +41,21 @@ Scope Uniformity::ofControl(Operation *op) const {
   return Scope::Lane;
 }
 
+/// Whether results are the same wherever the operands are.
+static bool followsOperands(Operation *op) {
+  if (isa<mlir::gpu::BlockIdOp, mlir::gpu::BlockDimOp, mlir::gpu::GridDimOp,
+          mlir::gpu::DynamicSharedMemoryOp, memref::LoadOp, simt::LoadWordsOp,
+          LLVM::ExtractValueOp>(op))
+    return true;
+  return isMemoryEffectFree(op) &&
+         isa_and_present<arith::ArithDialect, math::MathDialect,
+                         memref::MemRefDialect, tile::TileDialect>(
+             op->getDialect());
+}
+
 bool Uniformity::visit(Operation *op) {
   Scope scope = Scope::Workgroup;
-  if (isa<mlir::gpu::ThreadIdOp, mlir::gpu::LaneIdOp>(op))
-    scope = Scope::Lane;
-  else if (isa<mlir::gpu::SubgroupIdOp>(op))
+  if (isa<mlir::gpu::SubgroupIdOp>(op))
     scope = Scope::Subgroup;
   else if (auto shuffle = dyn_cast<mlir::gpu::ShuffleOp>(op))
     // One lane's value, for all.
@@ -44,9 +63,11 @@ bool Uniformity::visit(Operation *op) {
                     matchPattern(shuffle.getOffset(), m_Constant())
                 ? std::min(Scope::Subgroup, of(shuffle.getValue()))
                 : of(shuffle.getValue());
-  else
+  else if (followsOperands(op))
     for (Value operand : op->getOperands())
       scope = std::max(scope, of(operand));
+  else // a thread's number, its registers of a matrix, or nobody knows
+    scope = Scope::Lane;
 
   bool changed = false;
   if (op->getNumRegions() > 0) {

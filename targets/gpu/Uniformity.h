@@ -1,8 +1,9 @@
 //===- Uniformity.h - Which threads have the same value -------------------===//
 //
 // A value is the same in a whole workgroup, in each subgroup, or differs by
-// lane. A loaded value is as uniform as its address: memory that threads write
-// apart from each other has barriers between.
+// lane, as all do of ops that are not known. A loaded value is as uniform as
+// its address: memory that threads write apart from each other has barriers
+// between.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-place-barriers)))" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --allow-unregistered-dialect --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-place-barriers)))" | FileCheck %s --enable-var-scope
 
 gpu.module @device {
 // Memory that others may have written.
@@ -113,6 +113,74 @@ gpu.func @alone(%x: memref<256xf32>) kernel {
     %v = memref.load %x[%t] : memref<256xf32>
     memref.store %v, %x[%t] : memref<256xf32>
     scf.yield
+  }
+  gpu.return
+}
+
+// An op that does not say what it accesses may access all that others do, in
+// the device's memory and in shared buffers; first alone, a thread has an order.
+// CHECK-LABEL: gpu.func @unknown
+// CHECK: memref.store
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: "test.unknown"
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: "test.unknown"
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: "test.unknown"
+gpu.func @unknown(%x: memref<256xf32>, %v: f32)
+    workgroup(%a : memref<256xf32, #gpu.address_space<workgroup>>) kernel {
+  %t = gpu.thread_id x
+  memref.store %v, %x[%t] : memref<256xf32>
+  "test.unknown"() : () -> ()
+  %u = memref.load %a[%t] : memref<256xf32, #gpu.address_space<workgroup>>
+  "test.unknown"() : () -> ()
+  "test.unknown"() : () -> ()
+  gpu.return
+}
+
+// CHECK-LABEL: gpu.func @unknown_of_first
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
+gpu.func @unknown_of_first(%x: memref<256xf32>, %v: f32) kernel {
+  %t = gpu.thread_id x
+  %zero = arith.constant 0 : index
+  %first = arith.cmpi eq, %t, %zero : index
+  scf.if %first {
+    memref.store %v, %x[%t] : memref<256xf32>
+  }
+  scf.if %first {
+    "test.unknown"() : () -> ()
+  }
+  gpu.return
+}
+
+// Nor is what it gives the same in all threads: a barrier in the branch might
+// wait for ever.
+// CHECK-LABEL: gpu.func @unknown_control
+// CHECK: "test.unknown"
+// CHECK: scf.if
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: memref.load
+// CHECK: scf.if
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: memref.load
+gpu.func @unknown_control(%v: f32)
+    workgroup(%a : memref<256xf32, #gpu.address_space<workgroup>>) kernel {
+  %t = gpu.thread_id x
+  %zero = arith.constant 0 : index
+  %unknown = "test.unknown"() : () -> i1
+  scf.if %unknown {
+    memref.store %v, %a[%t] : memref<256xf32, #gpu.address_space<workgroup>>
+    %w = memref.load %a[%zero] : memref<256xf32, #gpu.address_space<workgroup>>
+  }
+  %lane = nvvm.read.ptx.sreg.laneid : i32
+  %one = arith.constant 1 : i32
+  %second = arith.cmpi eq, %lane, %one : i32
+  scf.if %second {
+    memref.store %v, %a[%t] : memref<256xf32, #gpu.address_space<workgroup>>
+    %w = memref.load %a[%zero] : memref<256xf32, #gpu.address_space<workgroup>>
   }
   gpu.return
 }

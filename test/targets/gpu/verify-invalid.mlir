@@ -58,6 +58,23 @@ gpu.func @shared() kernel attributes {tile.shared_bytes = 2048 : i64} {
 
 // -----
 
+// 1: what an op gives may differ by thread unless it is known.
+gpu.module @device {
+gpu.func @lane() kernel {
+  %lane = nvvm.read.ptx.sreg.laneid : i32
+  %one = arith.constant 1 : i32
+  %second = arith.cmpi eq, %lane, %one : i32
+  // expected-note @+1 {{which depends on the thread here}}
+  scf.if %second {
+    // expected-error @+1 {{expects that all threads that it waits for reach it}}
+    gpu.barrier
+  }
+  gpu.return
+}
+}
+
+// -----
+
 // 3
 gpu.module @device {
 gpu.func @library(%x: f64) kernel {
