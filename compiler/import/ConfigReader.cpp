@@ -11,6 +11,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <charconv>
+#include <iterator>
+#include <limits>
+
 using namespace hone;
 using llvm::StringRef;
 using rt::Json;
@@ -117,9 +121,13 @@ static const NeutralKey neutralKeys[] = {
 
 std::string hone::describeValue(const Json &value) {
   switch (value.kind()) {
-  case Json::Kind::Number:
-    return value.isInteger() ? std::to_string(value.integer())
-                             : std::to_string(value.number());
+  case Json::Kind::Number: {
+    if (value.isInteger())
+      return std::to_string(value.integer());
+    char text[32];
+    return std::string(text,
+                       std::to_chars(text, std::end(text), value.number()).ptr);
+  }
   case Json::Kind::String:
     return "\"" + value.string() + "\"";
   case Json::Kind::Bool:
@@ -187,11 +195,17 @@ double ConfigReader::positive(StringRef key, std::optional<double> fallback) {
 
 double ConfigReader::positiveIn(const Json &object, const std::string &pointer,
                                 StringRef key) {
+  constexpr double least = std::numeric_limits<float>::min(),
+                   most = std::numeric_limits<float>::max();
   const Json *found = object.find(key);
-  if (found && found->isNumber() && found->number() > 0)
+  const bool isPositive = found && found->isNumber() && found->number() > 0;
+  if (isPositive && found->number() >= least && found->number() <= most)
     return found->number();
   fail(ErrorCode::BadConfig, found ? *found : object, pointer + pointerTo(key),
-       found ? "expected a positive number but found " + describeValue(*found)
+       found ? std::string(isPositive ? "expected a number from 1.18e-38 to "
+                                        "3.4e38, which float32 holds,"
+                                      : "expected a positive number") +
+                   " but found " + describeValue(*found)
              : "the key is required but missing",
        takeFromTheSamePlace);
   return 1;

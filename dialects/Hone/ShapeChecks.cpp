@@ -88,9 +88,10 @@ LogicalResult ShapeChecks::isPositive(StringRef name,
 
 LogicalResult ShapeChecks::isPositive(StringRef name,
                                       std::optional<APFloat> number) const {
-  if (!number || number->convertToDouble() > 0) // not of NaN
+  if (!number || (number->isFinite() && number->convertToDouble() > 0))
     return success();
-  return op->emitOpError() << "expects '" << name << "' to be positive";
+  return op->emitOpError() << "expects '" << name
+                           << "' to be finite and positive";
 }
 
 LogicalResult ShapeChecks::isFraction(StringRef name,

@@ -41,7 +41,7 @@ hone.block @embedding_noise_c2(%x: tensor<?x4xf32>, %s: tensor<3xi32>,
 
 hone.block @embedding_noise_c3(%x: tensor<?x4xf32>, %s: tensor<?xi32>,
                                %key: tensor<4xi32>) {
-  // expected-error @+1 {{'hone.embedding_noise' op expects 'alpha' to be positive}}
+  // expected-error @+1 {{'hone.embedding_noise' op expects 'alpha' to be finite and positive}}
   %0 = hone.embedding_noise %x, %s alpha 0.0 of "embed_tokens" by %key
       : tensor<?x4xf32>, tensor<?xi32>
   hone.return

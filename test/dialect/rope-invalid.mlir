@@ -41,7 +41,7 @@ hone.block @rope_c2(%x: tensor<?x8xf32>, %s: tensor<3xi32>) {
 // -----
 
 hone.block @rope_c3(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
-  // expected-error @+1 {{'hone.rope' op expects 'theta' to be positive}}
+  // expected-error @+1 {{'hone.rope' op expects 'theta' to be finite and positive}}
   %0 = hone.rope %x, %s heads 2 theta 0.0
       : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
   hone.return
@@ -50,8 +50,35 @@ hone.block @rope_c3(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
 // -----
 
 hone.block @rope_c3_stretch(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
-  // expected-error @+1 {{'hone.rope' op expects 'stretch' to be positive}}
+  // expected-error @+1 {{'hone.rope' op expects 'stretch' to be finite and positive}}
   %0 = hone.rope %x, %s heads 2 theta 1.0e4 stretch 0.0
+      : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rope_c3_infinite(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.rope' op expects 'theta' to be finite and positive}}
+  %0 = hone.rope %x, %s heads 2 theta 0x7FF0000000000000
+      : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rope_c3_infinite_stretch(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.rope' op expects 'stretch' to be finite and positive}}
+  %0 = hone.rope %x, %s heads 2 theta 1.0e4 stretch 0x7FF0000000000000
+      : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rope_c4(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.rope' op expects finite frequencies, but that of pair 0 is not}}
+  %0 = hone.rope %x, %s heads 2 theta 1.0e4 stretch 5.0e-324
       : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
   hone.return
 }

@@ -24,12 +24,19 @@ LogicalResult RopeOp::verify() {
                        "each of ")
            << heads << " heads, but it has " << width << " features";
   ShapeChecks check(*this);
-  return check.all({
-      check.sameType("x", getX(), "y", getY()),                // (C1)
-      check.sameDim("starts", getStarts(), 0, "x", getX(), 0), // (C2)
-      check.isPositive("theta", getTheta()),                   // (C3)
-      check.isPositive("stretch", getStretch()),               // (C3)
-  });
+  if (failed(check.all({
+          check.sameType("x", getX(), "y", getY()),                // (C1)
+          check.sameDim("starts", getStarts(), 0, "x", getX(), 0), // (C2)
+          check.isPositive("theta", getTheta()),                   // (C3)
+          check.isPositive("stretch", getStretch()),               // (C3)
+      })))
+    return failure();
+  // (C4)
+  for (auto [j, frequency] : llvm::enumerate(getFrequencies()))
+    if (!std::isfinite(frequency))
+      return emitOpError("expects finite frequencies, but that of pair ")
+             << j << " is not";
+  return success();
 }
 
 SmallVector<double> RopeOp::getFrequencies() {

@@ -25,7 +25,8 @@ def Hone_RopeOp : Hone_DifferentiableOp<"rope", [
 
     1. (C1) `x` and `y` have one type `[rows, heads * d]`, `d` even.
     2. (C2) `starts` is `[rows]`.
-    3. (C3) `theta` is positive, and `stretch` if present.
+    3. (C3) `theta` is finite and positive, and so is `stretch` if present.
+    4. (C4) Each `f[j]` is finite.
 
     Example:
     ```mlir

@@ -79,7 +79,7 @@ def Hone_EmbeddingNoiseOp : Hone_DifferentiableOp<"embedding_noise", [
 
     1. (C1) `x` and `y` have one type `[rows, hidden]`.
     2. (C2) `starts` is `[rows]`.
-    3. (C3) `alpha` is positive.
+    3. (C3) `alpha` is finite and positive.
 
     Example:
     ```mlir
