@@ -259,6 +259,8 @@ static std::string literal(Type type, Attribute value) {
     return whole.getValue().isZero() ? "false" : "true";
   if (type.isIndex()) {
     int64_t number = whole.getInt();
+    if (number == INT64_MIN) // 9223372036854775808 has no type to be negated
+      return "(" + std::to_string(INT64_MIN + 1) + "l - 1)";
     std::string digits = std::to_string(number);
     if (!llvm::isInt<32>(number))
       digits += "l";

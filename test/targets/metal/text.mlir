@@ -20,4 +20,20 @@ gpu.module @device {
     memref.store %r#1, %out[%c1] : memref<2xf32>
     gpu.return
   }
+
+  // The least index has no literal: C++ negates 9223372036854775808, which is no long.
+  // CHECK-LABEL: least(
+  // CHECK: == (-9223372036854775807l - 1)
+  // CHECK: == (-9223372036854775807l);
+  gpu.func @least(%out: memref<2xi1>, %n: index) kernel attributes {tile.kernel_name = "least: "} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %least = arith.constant -9223372036854775808 : index
+    %next = arith.constant -9223372036854775807 : index
+    %is_least = arith.cmpi eq, %n, %least : index
+    memref.store %is_least, %out[%c0] : memref<2xi1>
+    %is_next = arith.cmpi eq, %n, %next : index
+    memref.store %is_next, %out[%c1] : memref<2xi1>
+    gpu.return
+  }
 }
