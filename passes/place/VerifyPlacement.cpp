@@ -138,7 +138,12 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       const int64_t offset = region.offsetIn(placement.index);
       if (offset < end)
         return region.emitOpError("overlaps the region before it");
-      end = offset + ArenaPlan::align(region.getBytes());
+      const int64_t bytes = region.getBytes();
+      // Rounding up, too, must have a place in 64 bits.
+      if (bytes > INT64_MAX - ArenaPlan::alignment ||
+          llvm::AddOverflow(offset, ArenaPlan::align(bytes), end))
+        return region.emitOpError("expects to end below 2^63 but has ")
+               << bytes << " bytes at " << offset;
       // After the arena no slot can be.
       if (offset < arena)
         base = end;
@@ -386,7 +391,7 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
           /*lane=*/-1};
   if (!isSmall)
     return add(use, base, limit);
-  int64_t from = scalars ? static_cast<int64_t>(scalars.getOffset()) : 0;
+  int64_t from = scalars ? scalars.offsetIn(placement.index) : 0;
   return add(use, from,
              from + (scalars ? static_cast<int64_t>(scalars.getBytes()) : 0));
 }

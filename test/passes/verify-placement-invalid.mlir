@@ -179,6 +179,21 @@ module @regions_overlap attributes {hone.arena_bytes = 576 : i64, hone.max_rows 
 
 // -----
 
+module @region_is_too_long attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  // expected-error @+1 {{'hone.region' op expects to end below 2^63 but has 9223372036854775807 bytes at 0}}
+  hone.region "theta" adapter at 0 bytes 9223372036854775807
+}
+
+// -----
+
+module @region_ends_too_late attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  // expected-error @+1 {{'hone.region' op expects to end below 2^63 but has 64 bytes at 9223372036854775744}}
+  hone.region "theta" adapter at 9223372036854775744 bytes 64
+  hone.region "gradient" gradient at 64 bytes 65
+}
+
+// -----
+
 module @workspace_is_missing attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
