@@ -124,12 +124,17 @@ TEST(CheckpointTest, TheBestOfAKeptOneIsKept) {
   ASSERT_TRUE(run.save(4, best("4")).isOk());
   EXPECT_TRUE(std::filesystem::exists(run.folder.file(run.name(1))));
   EXPECT_FALSE(std::filesystem::exists(run.folder.file(run.name(2))));
-  Result<CheckpointStore::Found> found = run.store.at(1);
+  const CheckpointStore::Need need = {"the best evaluation", "train again"};
+  Result<CheckpointStore::Found> found = run.store.at(1, need);
   ASSERT_TRUE(found.isOk()) << found.status().render();
   EXPECT_EQ(found.value().evaluation, best("1"));
   ASSERT_TRUE(run.save(5, best("4")).isOk());
   EXPECT_FALSE(std::filesystem::exists(run.folder.file(run.name(1))));
-  EXPECT_EQ(run.store.at(1).status().errorCode(), ErrorCode::DamagedCheckpoint);
+  const Status gone = run.store.at(1, need).status();
+  EXPECT_EQ(gone.errorCode(), ErrorCode::DamagedCheckpoint);
+  EXPECT_NE(gone.message().problem.find("checkpoint of the best evaluation, "),
+            std::string::npos);
+  EXPECT_EQ(gone.message().remedy, "train again");
   run.resumes(5);
 }
 

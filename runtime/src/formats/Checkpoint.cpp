@@ -490,7 +490,8 @@ CheckpointStore::sound(std::vector<std::string> &notes) const {
   return sound;
 }
 
-Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
+Result<CheckpointStore::Found> CheckpointStore::at(int64_t step,
+                                                   const Need &need) const {
   Found found;
   found.directory = directory + "/" + checkpointName(step);
   found.step = step;
@@ -498,12 +499,10 @@ Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
   if (!status.isOk() &&
       (status.exitCode() == ExitCode::BadData || isMissing(status)))
     return Status(ErrorCode::DamagedCheckpoint, found.directory,
-                  "expected the checkpoint of the best evaluation, "
-                  "but " +
-                      status.message().place + ": " + status.message().problem,
-                  "the newest checkpoint is sound, and --output has the "
-                  "adapter of the last step; start again in another "
-                  "--output for the best one");
+                  std::string("expected the checkpoint of ") + need.of +
+                      ", but " + status.message().place + ": " +
+                      status.message().problem,
+                  need.remedy);
   if (status.isOk())
     status = readTrainer(found.directory + "/" + TrainerName, found.identity,
                          found.evaluation);

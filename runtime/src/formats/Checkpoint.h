@@ -110,9 +110,14 @@ public:
   /// them again.
   void forgetAfter(int64_t step) const;
 
+  /// What a checkpoint is needed for, and what to do without it.
+  struct Need {
+    const char *of; ///< "the best evaluation"
+    const char *remedy;
+  };
   /// The checkpoint of `step`. Errors: DamagedCheckpoint also when there is
-  /// none; as newest().
-  Result<Found> at(int64_t step) const;
+  /// none, with the `need`; as newest().
+  Result<Found> at(int64_t step, const Need &need) const;
 
   /// Reads the vectors of the checkpoint that was found, which must be the
   /// targets, and removes all but the newest up to it, as save() does.

@@ -608,7 +608,11 @@ Status Run::writeAdapters(bool isDone) {
   const bool isWritten = bestWritten == *kept;
   const bool readsBest = !isLast && (leavesBest || !isWritten);
   Result<CheckpointStore::Found> best =
-      readsBest ? store.at(int64_t(*kept))
+      readsBest ? store.at(int64_t(*kept),
+                           {"the best evaluation",
+                            "the newest checkpoint is sound, and --output has "
+                            "the adapter of the last step; start again in "
+                            "another --output for the best one"})
                 : Result<CheckpointStore::Found>(CheckpointStore::Found());
   if (!leavesBest || !best.isOk())
     HONE_TRY(trainables.save(options.output));
@@ -630,7 +634,10 @@ Status Run::writeAdapters(bool isDone) {
   if (!readsBest)
     return Status::ok();
   // The parameters are again those that the run ends with.
-  Result<CheckpointStore::Found> last = store.at(int64_t(completed));
+  Result<CheckpointStore::Found> last = store.at(
+      int64_t(completed),
+      {"the last step", "--output has the adapter of the last step, and best/ "
+                        "that of the best evaluation"});
   return last.isOk() ? readParameters(last.value()) : last.status();
 }
 

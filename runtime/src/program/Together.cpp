@@ -29,6 +29,11 @@
 
 namespace hone::rt {
 
+static constexpr CheckpointStore::Need stepOfAll = {
+    "the step that all programs go on after",
+    "start all of them again: they go on after the newest step of which each "
+    "has a sound checkpoint"};
+
 Result<const hone_engine *> engineOf(const Options &options) {
   return findEngine(platform::parentDirectory(platform::programPath()),
                     options.exchange);
@@ -264,7 +269,8 @@ Status Run::checkSteps(uint64_t stepsOfRun) const {
 Status Run::nameRun(const Ensemble::Start &start) const {
   // A folder that is refused stays as it was.
   if (start.step > 0) {
-    HONE_ASSIGN(CheckpointStore::Found found, store.at(int64_t(start.step)));
+    HONE_ASSIGN(CheckpointStore::Found found,
+                store.at(int64_t(start.step), stepOfAll));
     std::string otherNumerics;
     HONE_TRY(compare(found.identity, otherNumerics));
   }
@@ -277,7 +283,7 @@ bool Run::endsAt(int64_t step) const {
   BestEvaluation best{inputs.options.metricForBestModel,
                       inputs.evalData->name()};
   bool isSame = false;
-  Result<CheckpointStore::Found> found = store.at(step);
+  Result<CheckpointStore::Found> found = store.at(step, stepOfAll);
   return found.isOk() &&
          best.restore(found.value().evaluation, found.value().directory, isSame)
              .isOk() &&
@@ -287,7 +293,7 @@ bool Run::endsAt(int64_t step) const {
 Status Run::takeUp(uint64_t step, bool hasCheckpoint) {
   CheckpointStore::Found found;
   if (hasCheckpoint) {
-    HONE_ASSIGN(found, store.at(int64_t(step)));
+    HONE_ASSIGN(found, store.at(int64_t(step), stepOfAll));
     std::string otherNumerics;
     HONE_TRY(compare(found.identity, otherNumerics));
     HONE_TRY(readParameters(found));
