@@ -253,10 +253,9 @@ Result<double> SuspendedFile::timeWriting(const std::string &path,
                                           const StepMemory &memory) {
   constexpr uint64_t mostBytes = 16 << 20;
   const uint64_t bytes = std::min(memory.bytes, mostBytes);
-  std::vector<Trainables::Remembered> none;
   const std::string probe = path + probeSuffix;
   const double before = steadySeconds();
-  HONE_TRY(write(probe, {}, {memory.arena, bytes, none, {}}));
+  HONE_TRY(write(probe, {}, {memory.arena, bytes, memory.remembered, {}}));
   const double took = steadySeconds() - before;
   platform::removeFile(probe.c_str());
   return took * double(memory.totalBytes()) / double(bytes);
