@@ -20,6 +20,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -73,13 +74,17 @@ static int64_t elementsAtOnce(Value count, const Team &team) {
   return most ? std::min(*most / team.size(), mostAtOnce(team)) : 1;
 }
 
-/// Whether `body` has no branch and reads nothing after it has written.
+/// Whether `body` has no branch, touches memory by loads and stores alone, and
+/// reads nothing after it has written.
 static bool loadsFirst(Block &body) {
   bool hasStored = false;
   for (Operation &op : body) {
-    if (op.getNumRegions() || (hasStored && isa<memref::LoadOp>(op)))
+    const bool loads = isa<memref::LoadOp>(op),
+               stores = isa<memref::StoreOp>(op);
+    if (op.getNumRegions() || (hasStored && loads) ||
+        !(loads || stores || isMemoryEffectFree(&op)))
       return false;
-    hasStored |= isa<memref::StoreOp>(op);
+    hasStored |= stores;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-distribute)))" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --allow-unregistered-dialect --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-distribute)))" | FileCheck %s --enable-var-scope
 
 gpu.module @device {
 // Points are dealt out in turn.
@@ -94,6 +94,28 @@ gpu.func @reduce_together(%x: memref<1500xf32>, %y: memref<1xf32>) kernel {
     tile.yield %v : f32
   }
   memref.store %sum, %y[%zero] : memref<1xf32>
+  gpu.return
+}
+
+// An op of no known dialect is run by all threads alike; in a body, which it may
+// read and write memory in, it has its place between loads and stores.
+// CHECK-LABEL: gpu.func @unknown
+// CHECK-NOT: arith.constant 1024
+// CHECK: "test.unknown"() : () -> ()
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK-NEXT: "test.unknown"(%{{.*}}) : (f32) -> ()
+// CHECK-NEXT: memref.store
+// CHECK-NOT: scf.for
+// CHECK: gpu.return
+gpu.func @unknown(%x: memref<1500xf32>) kernel {
+  %n = arith.constant 1500 : index
+  "test.unknown"() : () -> ()
+  tile.map (%i) in (%n) {
+    %v = memref.load %x[%i] : memref<1500xf32>
+    "test.unknown"(%v) : (f32) -> ()
+    memref.store %v, %x[%i] : memref<1500xf32>
+  }
   gpu.return
 }
 
