@@ -212,8 +212,16 @@ Status MetalDevice::loadKernel(Id library, const hone_kernel &kernel) {
 void MetalDevice::beginCommands() {
   // Both are their queue's until they are retained.
   const AutoreleasePool pool(driver);
-  commands = driver.retain(driver.commandBuffer(queue));
-  encoder = driver.retain(driver.computeEncoder(commands));
+  commands = driver.commandBuffer(queue);
+  encoder = commands ? driver.computeEncoder(commands) : nullptr;
+  // Nobody would ever finish work that is not there.
+  if (!encoder) {
+    commands = nullptr;
+    failure = "Metal gives no command buffer";
+    return;
+  }
+  (void)driver.retain(commands);
+  (void)driver.retain(encoder);
   for (const Allocation &each : allocations)
     driver.useResource(encoder, each.buffer, kUsageReadWrite);
 }
@@ -234,6 +242,8 @@ void MetalDevice::launch(uint32_t number, void *closure, int64_t count) {
     return;
   if (!commands)
     beginCommands();
+  if (!commands)
+    return;
   const hone_kernel &kernel = module->kernels[number];
   driver.setPipeline(encoder, pipelines[number]);
   if (closureBytes[number])

@@ -62,6 +62,7 @@ private:
   char *contentsOf(const char *address);
   Status loadCode(const hone_module &module);
   Status loadKernel(metal::Id library, const hone_kernel &kernel);
+  /// There are `commands`, or a failure.
   void beginCommands();
   /// Hands the encoded launches to the device.
   void commitCommands(uint32_t kernel);

@@ -52,6 +52,7 @@ struct Settings {
   uint64_t lanes = number("HONE_METAL_LANES", 32);
   uint64_t threads = number("HONE_METAL_THREADS", 1024);
   uint64_t refusedAllocation = number("HONE_METAL_REFUSE_ALLOCATION", 0);
+  uint64_t refusedCommands = number("HONE_METAL_REFUSE_COMMANDS", 0);
   uint64_t lostLaunch = number("HONE_METAL_LOSE_AT_LAUNCH", 0);
   uint64_t stuckLaunch = number("HONE_METAL_STICK_AT_LAUNCH", 0);
   Order order = orderOf(number("HONE_METAL_ORDER", 0));
@@ -59,6 +60,7 @@ struct Settings {
 
 const Settings settings;
 uint64_t allocations = 0, allocated = 0, launches = 0, barriers = 0;
+uint64_t commandBuffers = 0;
 constexpr uint64_t kMostShared = 32 * 1024;
 
 struct Error : Object {
@@ -358,8 +360,11 @@ Methods::Methods() {
       +[](Buffer *self, Selector *) { return self->host; });
 
   define(
-      "Queue", "commandBuffer",
-      +[](Queue *, Selector *) { return autorelease(new Commands); });
+      "Queue", "commandBuffer", +[](Queue *, Selector *) -> Commands * {
+        if (++commandBuffers == settings.refusedCommands)
+          return nullptr;
+        return autorelease(new Commands);
+      });
   define(
       "Commands", "computeCommandEncoder", +[](Commands *self, Selector *) {
         if (self->isEncoding || self->status != Commands::New)

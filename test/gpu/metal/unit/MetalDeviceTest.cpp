@@ -89,6 +89,8 @@ TEST(MetalDevice, EachFailureHasItsCode) {
          "error.H1306.: .*: Metal refused the program.s kernels: kernel scale: "
          "it runs at most 31 threads together, "
          "and 32 are needed");
+  expect("HONE_METAL_REFUSE_COMMANDS", "1",
+         "error.H1307.: .*stopped: Metal gives no command buffer");
   expect("HONE_METAL_LOSE_AT_LAUNCH", "2",
          "error.H1307.: .*stopped: Caused GPU Timeout Error");
   expect("HONE_METAL_STICK_AT_LAUNCH", "1",
