@@ -56,7 +56,7 @@ void emitKernel(AttentionOp op, KernelBuilder &k);
 void emitKernel(AttentionAdjointOp op, KernelBuilder &k);
 void emitKernel(AttentionTangentOp op, KernelBuilder &k);
 
-// LossKernels.cpp
+// LossRows.cpp
 /// Emits a body for `width` rows of a head from `first` on, for pieces of
 /// KernelBuilder::lossColumns(). With `streamed` their pages go after it.
 void forEachHeadPiece(
@@ -93,6 +93,8 @@ void emitKernel(LayerNormParameterAdjointOp op, KernelBuilder &k);
 
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);
+
+// LossDerivatives.cpp
 void emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k);
 void emitKernel(LinearCrossEntropyParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(DotOp op, KernelBuilder &k);
