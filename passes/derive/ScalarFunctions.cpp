@@ -77,14 +77,17 @@ static OwningOpRef<ModuleOp> parseFormula(ModuleOp module, StringRef text,
   return parsed;
 }
 
-static FailureOr<func::FuncOp> addFormula(ModuleOp module, StringRef symbol,
+/// `text` is of one function, of any name. A part's name, which may be in
+/// `name`, need not be one that MLIR's text has without quotes.
+static FailureOr<func::FuncOp> addFormula(ModuleOp module, StringRef name,
                                           StringRef text) {
   OwningOpRef<ModuleOp> parsed = parseFormula(module, text);
   if (!parsed)
     return failure();
+  auto function = *parsed->getOps<func::FuncOp>().begin();
+  function.setSymName(("scalar." + name).str());
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  return cast<func::FuncOp>(
-      builder.clone(*parsed->lookupSymbol<func::FuncOp>(symbol)));
+  return cast<func::FuncOp>(builder.clone(*function));
 }
 
 FailureOr<func::FuncOp> getLayerNorms(ModuleOp module, StringRef name,
@@ -92,8 +95,7 @@ FailureOr<func::FuncOp> getLayerNorms(ModuleOp module, StringRef name,
                                       int64_t parameters) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  const std::string symbol = ("scalar." + name).str();
-  os << "func.func private @" << symbol << "(%squares: memref<" << parameters
+  os << "func.func private @norms(%squares: memref<" << parameters
      << "xf64>, %norms: memref<" << ranges.size() << "xf64>) {\n"
      << "%none = arith.constant 0.0 : f64\n%step = arith.constant 1 : index\n";
   for (auto [i, range] : llvm::enumerate(ranges))
@@ -111,16 +113,15 @@ memref.store %norm{0}, %norms[%layer{0}] : memref<{4}xf64>
 )",
                         i, range.begin, range.end, parameters, ranges.size());
   os << "return\n}\n";
-  return addFormula(module, symbol, text);
+  return addFormula(module, name, text);
 }
 
 FailureOr<func::FuncOp> getConstants(ModuleOp module, StringRef name,
                                      ArrayRef<double> numbers) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  const std::string symbol = ("scalar." + name).str();
-  os << "func.func private @" << symbol << "(%numbers: memref<"
-     << numbers.size() << "xf64>) {\n";
+  os << "func.func private @constants(%numbers: memref<" << numbers.size()
+     << "xf64>) {\n";
   for (auto [i, number] : llvm::enumerate(numbers))
     os << llvm::formatv(R"(
 %i{0} = arith.constant {0} : index
@@ -130,7 +131,7 @@ memref.store %c{0}, %numbers[%i{0}] : memref<{2}xf64>
                         i, llvm::formatv("{0:E17}", number).str(),
                         numbers.size());
   os << "return\n}\n";
-  return addFormula(module, symbol, text);
+  return addFormula(module, name, text);
 }
 
 FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
