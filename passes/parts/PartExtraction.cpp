@@ -294,8 +294,12 @@ void PartExtraction::waitBeforeUse(Value value, int64_t stage) {
   }
   OpBuilder builder(first);
   auto item = dyn_cast<ItemOpInterface>(first);
-  WaitOp::create(builder, value.getLoc(), value,
-                 item ? std::max<int64_t>(stage, item.getItemStage()) : stage);
+  // A batch comes in pieces, so its sender waits for this wait, at the stage of
+  // the load. The part before, if it reads at a later stage alone, would not
+  // come to the value that this part then waits for.
+  if (item && !isa<BatchType>(value.getType()))
+    stage = std::max<int64_t>(stage, item.getItemStage());
+  WaitOp::create(builder, value.getLoc(), value, stage);
 }
 
 Value PartExtraction::receive(OpBuilder &builder, Location loc, Type type,

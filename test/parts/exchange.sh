@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # exchange.sh MODEL.mlir WEIGHTS DATA covering|all [K/N]
 #
-# Two or three methods, below and above cuts, in one program and in two or three
+# Two or three methods, below and above cuts, in one program and in two to four
 # that exchange messages: losses, norms, an evaluation and the trained tensors
 # must be the same, bit for bit. The first program alone has DATA. `covering`
 # has every pair of methods once, with cuts, element types on the wire, probes
@@ -24,6 +24,7 @@ mv "$work/data" "$work/data.jsonl"
 # names CUTS: of the programs.
 names() {
   case $1 in
+    *,*,*) echo part1 part2 part3 part4 ;;
     *,*) echo part1 part2 part3 ;;
     *) echo lower upper ;;
   esac
@@ -167,6 +168,10 @@ for i in "${!three[@]}"; do
   cut=(1,2 0,2) dtype=(float32 bfloat16)
   compare "${three[i]}" 1,2 "${cut[i % 2]}" "${dtype[i / 2 % 2]}" $((1 + i % 3)) 2 0.5 host
 done
+
+# With four programs and as many in flight, a program sends on a batch whose loss it waits for later.
+compare mezo,backprop 1 0,1,2 float32 4 2 0.5 host
+compare backprop,fgd 1 0,1,2 float32 3 2 0.5 host
 
 # HOSL: 2P + 1 hidden states of 16 numbers up for each row, with its target and where its
 # sequence starts; numbers down.
