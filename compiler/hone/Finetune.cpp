@@ -361,11 +361,13 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
 }
 
 /// After a choice that could not be compiled, so that another command may
-/// choose again.
-static void removeRunFolder(const std::string &output) {
+/// choose again. `wasThere`: the run found something with the folder's name,
+/// which stays, whatever it is.
+static void removeRunFolder(const std::string &output, bool wasThere) {
   for (const char *name : {kRunSpec, kRunOptions})
-    llvm::sys::fs::remove(inFolder(output, name));
-  llvm::sys::fs::remove(output); // only when it is empty
+    platform::removeFile(inFolder(output, name).c_str());
+  if (!wasThere)
+    platform::removeFolder(output.c_str());
 }
 
 /// The same command, given again, says nothing new: its settings are in the
@@ -429,15 +431,15 @@ static Result<RunSource> sourceOfRun(const std::string &path,
 }
 
 /// Chooses a run and writes the choices to `output`. `given` are options of
-/// train. Returns the facts of its data.
+/// train, and `wasThere` is removeRunFolder's. Returns the facts of its data.
 static Result<DataFacts> beginRun(const FinetuneRequest &request,
-                                  const std::string &output,
+                                  const std::string &output, bool wasThere,
                                   const std::vector<std::string> &given) {
   HONE_ASSIGN(const Chosen chosen,
               choose(request.model, request.data, request.reading,
                      request.overrides, given));
   if (Status status = makeRunFolder(output, chosen, request); !status.isOk()) {
-    removeRunFolder(output);
+    removeRunFolder(output, wasThere);
     return status;
   }
   return chosen.data;
@@ -482,8 +484,9 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   const std::vector<std::string> given = spelledAsTrain(request.options);
   std::optional<DataFacts> data;
   const bool isNew = !platform::exists(specPath);
+  const bool wasThere = platform::exists(output);
   if (isNew) {
-    HONE_ASSIGN(data, beginRun(request, output, given));
+    HONE_ASSIGN(data, beginRun(request, output, wasThere, given));
   }
   say("spec", specPath + (isNew ? ", which can be changed before the next run"
                                 : ", as it is there"));
@@ -496,7 +499,7 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   llvm::append_range(arguments, options);
   Result<CachedPrograms> found = findPrograms(toolchain, spec, run, arguments);
   if (!found.isOk() && isNew) {
-    removeRunFolder(output);
+    removeRunFolder(output, wasThere);
     llvm::errs() << "note: nothing is left in " << output
                  << "; the next command chooses anew\n";
   }
