@@ -149,7 +149,8 @@ static bool hasMarksInPlace(const TemplateTree &tree) {
       return false;
     found |= node.kind == Syntax::Generation;
     const bool isValue = isElsewhere || node.kind == Syntax::Macro ||
-                         node.kind == Syntax::SetBlock;
+                         node.kind == Syntax::SetBlock ||
+                         node.kind == Syntax::FilterBlock;
     for (uint32_t i = 0; i < node.count; ++i)
       if (const uint32_t child = tree.child(node, i))
         left.push_back({child, isValue});

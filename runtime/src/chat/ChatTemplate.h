@@ -124,8 +124,8 @@ public:
                 const std::string &place, std::string &out,
                 std::vector<TextSpan> *answers = nullptr) const;
 
-  /// Whether it has such marks. Not if one is in a macro or in a block that is
-  /// set: where its text goes is not known there.
+  /// Whether it has such marks. Not if one is in a macro, or in a block that is
+  /// set or filtered: where its text goes is not known there.
   bool marksAnswers() const { return isMarked; }
 
 private:

@@ -21,6 +21,8 @@ TemplateValue TemplateInterpreter::strip(const SyntaxNode &node,
   const bool isSpace = characters.isUndefined() || characters.isNone();
   if (!isSpace && !characters.isString())
     return failOperand(node, "characters to strip", characters);
+  if (!isSpace && !stepSearch(node, text, characters.text()))
+    return Value();
   return makeString(
       node, std::string(stripText(text, left, right,
                                   isSpace ? nullptr : &characters.text())));
@@ -38,6 +40,8 @@ TemplateValue TemplateInterpreter::replace(const SyntaxNode &node,
     return failOperand(node, "a count of replacements", count);
   if (arguments[0].text().empty())
     return fail(node, "an empty string cannot be replaced here");
+  if (!stepSearch(node, text, arguments[0].text()))
+    return Value();
   std::string out;
   if (!replaceText(text, arguments[0].text(), arguments[1].text(),
                    count.isInteger() ? count.integer() : -1, limits.values,
@@ -192,7 +196,7 @@ TemplateValue TemplateInterpreter::toInteger(const SyntaxNode &node,
   const auto read = std::from_chars(digits.data(), end, number);
   if (read.ec == std::errc() && read.ptr == end)
     return Value::integer(number);
-  if (digits.find_first_of("0123456789") != std::string_view::npos)
+  if (hasNumber(digits))
     return fail(node, "'" + shortened(digits, 40) +
                           "' as an integer is not supported");
   return standard;
@@ -464,10 +468,12 @@ TemplateValue TemplateInterpreter::evalMethod(const SyntaxNode &node) {
     return Value();
   const auto method = TemplateMethod(node.number);
   if (method == TemplateMethod::Cycle) {
-    if (object.kind() != Value::Kind::Loop ||
-        size_t(object.integer()) >= loops.size() || node.count < 2)
+    const Loop *const loop = object.kind() == Value::Kind::Loop
+                                 ? findLoop(object.integer())
+                                 : nullptr;
+    if (loop == nullptr || node.count < 2)
       return fail(node, "there is nothing to cycle through");
-    return arguments[loops[size_t(object.integer())].index % (node.count - 1)];
+    return arguments[loop->index % (node.count - 1)];
   }
   const bool isOfDict =
       method == TemplateMethod::Items || method == TemplateMethod::Keys ||
@@ -540,6 +546,8 @@ TemplateValue TemplateInterpreter::split(const SyntaxNode &node,
     return failOperand(node, "a separator", separator);
   if (!isSpace && separator.text().empty())
     return fail(node, "the separator is an empty string");
+  if (!isSpace && !stepSearch(node, text, separator.text()))
+    return Value();
   if (!most.isUndefined() && !most.isInteger())
     return failOperand(node, "a count of splits", most);
   // Parts are counted before they are made.
@@ -669,6 +677,8 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
   case TemplateMethod::CountOf: {
     if (!first.isString())
       return failOperand(node, "looked for in a string", first);
+    if (!stepSearch(node, text, first.text()))
+      return Value();
     const std::string_view all = text;
     if (which == TemplateMethod::Find) {
       const size_t at = all.find(first.text());

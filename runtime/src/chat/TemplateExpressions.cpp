@@ -126,12 +126,21 @@ TemplateValue TemplateInterpreter::evalName(const SyntaxNode &node) {
   return checked(node, Value::undefined(memory, textOf(node)));
 }
 
+const TemplateInterpreter::Loop *
+TemplateInterpreter::findLoop(int64_t number) const {
+  const auto found =
+      std::find_if(loops.begin(), loops.end(),
+                   [&](const Loop &each) { return each.number == number; });
+  return found == loops.end() ? nullptr : &*found;
+}
+
 TemplateValue TemplateInterpreter::evalLoopField(const SyntaxNode &node,
-                                                 size_t index,
+                                                 int64_t number,
                                                  const std::string &name) {
-  if (index >= loops.size())
+  const Loop *const found = findLoop(number);
+  if (found == nullptr)
     return fail(node, "the loop that '" + name + "' is asked of has ended");
-  const Loop &loop = loops[index];
+  const Loop &loop = *found;
   const Value::List &items = loop.list.items();
   const int64_t at = int64_t(loop.index), count = int64_t(items.size());
   const bool first = at == 0, last = at + 1 == count;
@@ -156,7 +165,66 @@ TemplateValue TemplateInterpreter::evalLoopField(const SyntaxNode &node,
   return checked(node, Value::undefined(memory, "loop." + name));
 }
 
-/// Python's getattr, then its subscript; a method without a call is refused.
+/// Whether Python's class of `value` has the public attribute `name`, which
+/// Jinja finds as a field. Not those that change a list: it hides them.
+static bool hasAttribute(const TemplateValue &value, std::string_view name) {
+  using Kind = TemplateValue::Kind;
+  using Names = std::initializer_list<std::string_view>;
+  const auto isOneOf = [&](Names names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  switch (value.kind()) {
+  case Kind::Dict:
+    return isOneOf({"copy", "fromkeys", "get", "items", "keys", "values"});
+  case Kind::String:
+    return findSignature(TemplateMethods, name) != nullptr
+               ? !isOneOf({"items", "keys", "values", "get"})
+               : isOneOf(
+                     {"casefold",    "center",       "encode",   "expandtabs",
+                      "format_map",  "index",        "isalnum",  "isascii",
+                      "isdecimal",   "isidentifier", "islower",  "isnumeric",
+                      "isprintable", "istitle",      "isupper",  "ljust",
+                      "maketrans",   "partition",    "rfind",    "rindex",
+                      "rjust",       "rpartition",   "swapcase", "translate",
+                      "zfill"}) ||
+                     (value.isMarkup() &&
+                      isOneOf({"escape", "striptags", "unescape"}));
+  case Kind::List:
+    return value.isView()
+               ? isOneOf({"isdisjoint", "mapping"})
+               : isOneOf({"count", "index"}) ||
+                     (value.listKind() == TemplateValue::ListKind::List
+                          ? name == "copy"
+                          : !value.isTuple() &&
+                                isOneOf({"start", "stop", "step"}));
+  case Kind::Boolean:
+  case Kind::Integer:
+  case Kind::Float:
+    return isOneOf({"as_integer_ratio", "conjugate", "imag", "is_integer",
+                    "real"}) ||
+           (value.isFloat() ? isOneOf({"fromhex", "hex"})
+                            : isOneOf({"bit_count", "bit_length", "denominator",
+                                       "from_bytes", "numerator", "to_bytes"}));
+  case Kind::Generator:
+    return isOneOf({"close", "gi_running", "gi_suspended", "gi_yieldfrom",
+                    "send", "throw"});
+  case Kind::Macro:
+    return value.integer() != 0 &&
+           isOneOf({"arguments", "caller", "catch_kwargs", "catch_varargs",
+                    "explicit_caller", "name"});
+  default:
+    return false;
+  }
+}
+
+/// Those of mappings that Jinja hides, though it finds them first.
+static bool isChange(std::string_view name) {
+  return name == "clear" || name == "pop" || name == "popitem" ||
+         name == "setdefault" || name == "update";
+}
+
+/// Python's getattr, then its subscript, or the other way round; an attribute
+/// of Python's is refused where its value would matter.
 TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
                                               const Value &object,
                                               const std::string &name) {
@@ -165,25 +233,30 @@ TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
   case Kind::Undefined:
     return failOperand(node, ("asked for '" + name + "'").c_str(), object);
   case Kind::Loop:
-    return evalLoopField(node, size_t(object.integer()), name);
-  case Kind::Dict:
-  case Kind::Namespace:
-  case Kind::String:
-    if (node.kind == Syntax::Attribute && !object.isNamespace() &&
-        findSignature(TemplateMethods, name) != nullptr &&
-        (object.isString() || (name == "items" || name == "keys" ||
-                               name == "values" || name == "get")))
-      return fail(node, "the method '" + name + "' is used without a call");
-    if (!object.isString()) {
-      if (!step(node, object.members().size() / 8))
-        return Value();
-      if (const Value *found = object.find(name))
-        return *found;
-    }
-    [[fallthrough]];
+    return evalLoopField(node, object.integer(), name);
   default:
-    return checked(node, Value::undefined(memory, name));
+    break;
   }
+  const bool isAttribute = node.kind == Syntax::Attribute;
+  const bool isKnown = hasAttribute(object, name);
+  const bool isMethod = object.isDict() || object.isList() || object.isString();
+  if (isKnown && !isMethod)
+    return fail(node, "'" + name + "' of " + object.describe() +
+                          " is not in the subset of Jinja that chat templates "
+                          "may use here");
+  if (isAttribute && isKnown)
+    return fail(node, "the method '" + name + "' is used without a call");
+  const bool isHidden = isAttribute && object.isDict() && isChange(name);
+  if ((object.isDict() || object.isNamespace()) && !isHidden) {
+    if (!step(node, object.members().size() / 8))
+      return Value();
+    if (const Value *found = object.find(name))
+      return *found;
+  }
+  if (!isKnown)
+    return checked(node, Value::undefined(memory, name));
+  // A method is defined, and true: schema['items'] without such a key.
+  return Value::macro(0);
 }
 
 /// The bytes of `text` from character `from` to `to`.
@@ -304,6 +377,8 @@ bool TemplateInterpreter::compare(const SyntaxNode &node,
   switch (how) {
   case TemplateComparison::Equal:
   case TemplateComparison::NotEqual: {
+    if (left.isView() && right.isView())
+      return failOperand(node, "compared", left), false;
     const bool equal = left.equals(right, work);
     return step(node) && equal == (how == TemplateComparison::Equal);
   }
@@ -358,7 +433,7 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
   if (in.isUndefined())
     return false;
   if (in.isString() && what.isString())
-    return step(node, in.text().size() / 64) &&
+    return stepSearch(node, in.text(), what.text()) &&
            in.text().find(what.text()) != std::string::npos;
   if (in.isDict() && what.isString())
     return step(node, in.members().size() / 8) &&
@@ -366,11 +441,17 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
   if (in.isDict() && !what.isList() && !what.isDict())
     return false;
   if (in.isList() || in.isGenerator()) {
-    const Value::List taken = in.isGenerator() ? in.take() : Value::List();
-    for (const Value &item : in.isGenerator() ? taken : in.items())
-      if (item.equals(what, work) || !step(node))
-        return ok();
-    return false;
+    size_t looked = 0;
+    bool found = false;
+    for (const Value &item : in.items()) {
+      ++looked;
+      found = item.equals(what, work) || !step(node);
+      if (found)
+        break;
+    }
+    if (in.isGenerator())
+      in.take(looked); // those behind it are left
+    return found && ok();
   }
   if (in.isString())
     failOperand(node, "looked for in a string", what);

@@ -51,6 +51,12 @@ bool TemplateInterpreter::step(const SyntaxNode &node, uint64_t amount) {
   return ok();
 }
 
+bool TemplateInterpreter::stepSearch(const SyntaxNode &node,
+                                     const std::string &text,
+                                     const std::string &what) {
+  return step(node, text.size() / 64 * (1 + what.size() / 64));
+}
+
 bool TemplateInterpreter::checkMemory(const SyntaxNode &node) {
   if (memory.bytes + marked.size() * MarkBytes > limits.values)
     fail(node, "the template takes more memory than a conversation may need");
@@ -96,7 +102,11 @@ TemplateFault TemplateInterpreter::render(const Variables &variables,
   marked.clear();
   scopes.assign(1, {0, {}});
   loops.clear();
+  loopsBegun = 0;
   captured.clear();
+  const auto known = std::find(tree.texts.begin(), tree.texts.end(), "loop");
+  loopName =
+      known == tree.texts.end() ? 0 : uint32_t(known - tree.texts.begin());
   for (const TemplateSignature &function : TemplateFunctions)
     if (date.isKnown() || function.which != int(TemplateFunction::StrftimeNow))
       for (uint32_t i = 0; i < tree.texts.size(); ++i)
@@ -373,21 +383,17 @@ TemplateInterpreter::Flow TemplateInterpreter::runFor(const SyntaxNode &node) {
     const uint32_t otherwise = tree.child(node, 2);
     return otherwise != 0 ? run(otherwise) : Flow::Next;
   }
-  static constexpr std::string_view LoopName = "loop";
-  uint32_t loopName = 0;
-  for (uint32_t i = 1; i < tree.texts.size(); ++i)
-    if (tree.texts[i] == LoopName)
-      loopName = i;
   const Value list = makeList(node, std::move(items));
   if (!ok())
     return Flow::Next;
   const size_t loop = loops.size();
-  loops.push_back({list, 0});
+  const int64_t number = ++loopsBegun;
+  loops.push_back({number, list, 0});
   for (size_t i = 0; i < list.items().size() && step(node); ++i) {
     loops[loop].index = i;
     pushScope(parent);
     if (loopName != 0)
-      set(loopName, Value::loop(loop));
+      set(loopName, Value::loop(number));
     assignAll(node, 4, list.items()[i]);
     const Flow flow = ok() ? run(tree.child(node, 1)) : Flow::Next;
     popScope();

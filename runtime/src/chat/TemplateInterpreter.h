@@ -66,6 +66,7 @@ private:
     std::vector<std::pair<uint32_t, Value>> variables; ///< by text's index
   };
   struct Loop {
+    int64_t number; ///< its own among all, so that none stands for another
     Value list;
     size_t index;
   };
@@ -76,6 +77,9 @@ private:
   Value failOperand(const SyntaxNode &node, const char *operation,
                     const Value &value);
   bool step(const SyntaxNode &node, uint64_t amount = 1);
+  /// Before `what` is looked for in `text`, at worst at each place of it.
+  bool stepSearch(const SyntaxNode &node, const std::string &text,
+                  const std::string &what);
   bool checkMemory(const SyntaxNode &node);
   Value checked(const SyntaxNode &node, Value value);
   Value makeString(const SyntaxNode &node, std::string text);
@@ -156,7 +160,9 @@ private:
   Value evalMacro(const SyntaxNode &node);
   Value evalMember(const SyntaxNode &node, const Value &object,
                    const std::string &name);
-  Value evalLoopField(const SyntaxNode &node, size_t loop,
+  /// Null when it has ended.
+  const Loop *findLoop(int64_t number) const;
+  Value evalLoopField(const SyntaxNode &node, int64_t number,
                       const std::string &name);
   bool toText(const SyntaxNode &node, const Value &value, std::string &out);
   /// The items that a `for` or a filter goes through.
@@ -217,6 +223,8 @@ private:
   TemplateDate date;
   std::vector<Scope> scopes;
   std::vector<Loop> loops;
+  int64_t loopsBegun = 0;
+  uint32_t loopName = 0;       ///< the text "loop"; 0: the template has none
   std::vector<Value> captured; ///< by blocks whose filters are computed
   std::string *output = nullptr, *rendered = nullptr;
   std::vector<TextSpan> marked;

@@ -117,7 +117,8 @@ Status TemplateLexer::run(std::vector<TemplateToken> &tokens) {
 Status TemplateLexer::text() {
   size_t tag = at;
   while ((tag = source.find('{', tag)) != std::string::npos)
-    if (tag + 1 < source.size() && std::strchr("{%#", source[tag + 1]))
+    if (tag + 1 < source.size() && source[tag + 1] != '\0' &&
+        std::strchr("{%#", source[tag + 1]))
       break;
     else
       ++tag;
@@ -353,6 +354,8 @@ Status TemplateLexer::escape(std::string &value, char) {
   if (digits == 0) {
     if ((c >= '0' && c <= '7') || c == 'N')
       return unsupported("the escape \\" + std::string(1, c));
+    if (uint8_t(c) >= 0x80) // Jinja writes the number of the character
+      return unsupported("a backslash before a character beyond ASCII");
     if (c == '\n') // a line that goes on
       skip(1);
     else

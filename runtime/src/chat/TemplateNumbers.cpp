@@ -246,7 +246,7 @@ TemplateValue TemplateInterpreter::applyNumberFilter(
     if (readReal(text, number))
       return makeReal(node, number);
     // "inf" and "1_000" are floats to Python, too.
-    if (text.find_first_of("0123456789nNiI") != std::string_view::npos)
+    if (hasNumber(text) || text.find_first_of("nNiI") != std::string_view::npos)
       return fail(node,
                   "'" + shortened(text, 40) + "' as a float is not supported");
   }

@@ -211,7 +211,12 @@ uint32_t TemplateParser::primary() {
       return make(Syntax::None, token.line, {});
     if (isOperator("("))
       return call(token.line, name);
-    return make(Syntax::Name, token.line, {}, intern(name));
+    const uint32_t text = intern(name);
+    if (inMacro && (name == "varargs" || name == "kwargs") &&
+        std::find(parameters.begin(), parameters.end(), text) ==
+            parameters.end())
+      return refuseLater("the variable '" + name + "' of a macro", token.line);
+    return make(Syntax::Name, token.line, {}, text);
   }
   case Token::Operator:
     if (token.text == "(")

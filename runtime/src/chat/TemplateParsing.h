@@ -64,6 +64,9 @@ private:
 
   // Statements.
   uint32_t block(std::initializer_list<std::string_view> ends);
+  /// A block with a scope of its own. `becomesValue`: its text does not go
+  /// straight to the output.
+  uint32_t scopedBlock(const char *end, bool becomesValue);
   uint32_t statement();
   uint32_t ifStatement(uint32_t line);
   uint32_t forStatement(uint32_t line);
@@ -109,8 +112,11 @@ private:
   std::vector<Token> tokens;
   std::string place;
   size_t at = 0;
-  unsigned depth = 0, loops = 0;
+  unsigned depth = 0;
+  unsigned loops = 0;  ///< that {% break %} may end here
+  unsigned scopes = 0; ///< open ones, but for the template's
   bool inMacro = false;
+  Nodes parameters; ///< of the macro at hand
   TemplateTree tree;
   std::map<std::string, uint32_t> textIds;
   Status firstError = Status::ok();

@@ -30,6 +30,8 @@ TemplateValue TemplateInterpreter::memberAt(const SyntaxNode &node,
       value = index < items.size()
                   ? items[index]
                   : checked(node, Value::undefined(memory, "item " + name));
+    } else if (isIndex && value.isDict()) { // whose keys are texts
+      value = checked(node, Value::undefined(memory, "item " + name));
     } else if (value.isUndefined()) {
       return failOperand(node, ("asked for '" + name + "'").c_str(), value);
     } else {
@@ -240,22 +242,26 @@ TemplateValue TemplateInterpreter::evalDict(const SyntaxNode &node) {
     const Value given = evalChild(node, i);
     if (!ok())
       return Value();
+    Value::List pairs;
+    if (!given.isDict() && !toItems(node, given, pairs))
+      return Value();
+    // Each name is compared with all before it.
+    const size_t most =
+        members.size() +
+        (given.isDict() ? given.members().size() : pairs.size());
+    if (!step(node, most * most / 8))
+      return Value();
     if (given.isDict()) {
       for (const auto &[name, value] : given.members())
         put(name, value);
       continue;
     }
-    Value::List pairs;
-    if (!toItems(node, given, pairs))
-      return Value();
     for (const Value &pair : pairs) {
       if (!pair.isList() || pair.items().size() != 2 ||
           !pair.items()[0].isString())
         return failOperand(node, "a key and a value of a mapping", pair);
       put(pair.items()[0].text(), pair.items()[1]);
     }
-    if (!step(node, members.size() * members.size() / 8))
-      return Value();
   }
   return ok() ? checked(node, Value::dict(memory, std::move(members)))
               : Value();

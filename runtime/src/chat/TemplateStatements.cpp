@@ -180,6 +180,19 @@ uint32_t TemplateParser::block(std::initializer_list<std::string_view> ends) {
   return make(Syntax::Block, line, statements);
 }
 
+uint32_t TemplateParser::scopedBlock(const char *end, bool becomesValue) {
+  const unsigned outerLoops = loops;
+  if (becomesValue)
+    loops = 0; // Jinja cannot leave it, or loses its text
+  ++scopes;
+  const uint32_t body = block({end});
+  --scopes;
+  loops = outerLoops;
+  next();
+  endBlock();
+  return body;
+}
+
 /// At the first word of a tag.
 uint32_t TemplateParser::statement() {
   const uint32_t line = now().line;
@@ -194,19 +207,19 @@ uint32_t TemplateParser::statement() {
                            : macroStatement(line);
   }
   if (name == "break" || name == "continue") {
-    if (loops == 0)
+    if (loops == 0 && scopes == 0)
       return fail("found {% " + name + " %} outside of a loop");
     next();
     endBlock();
+    if (loops == 0)
+      return refuseLater("{% " + name + " %} out of a block", line);
     return make(name == "break" ? Syntax::Break : Syntax::Continue, line, {});
   }
   if (name == "generation") {
     // Transformers' mark of an assistant's text: it renders as its body.
     next();
     endBlock();
-    const uint32_t body = block({"endgeneration"});
-    next();
-    endBlock();
+    const uint32_t body = scopedBlock("endgeneration", true);
     return make(Syntax::Generation, line, {body});
   }
   if (name.compare(0, 3, "end") == 0 || name == "else" || name == "elif")
@@ -223,9 +236,7 @@ uint32_t TemplateParser::filterStatement(uint32_t line) {
   value = filter(value);
   value = filters(value);
   endBlock();
-  const uint32_t body = block({"endfilter"});
-  next();
-  endBlock();
+  const uint32_t body = scopedBlock("endfilter", true);
   return make(Syntax::FilterBlock, line, {body, value});
 }
 
@@ -241,9 +252,7 @@ uint32_t TemplateParser::withStatement(uint32_t line) {
     parts.push_back(make(Syntax::Keyword, where, {value}, intern(name)));
   }
   endBlock();
-  parts.front() = block({"endwith"});
-  next();
-  endBlock();
+  parts.front() = scopedBlock("endwith", false);
   return make(Syntax::With, line, parts);
 }
 
@@ -350,17 +359,15 @@ uint32_t TemplateParser::setStatement(uint32_t line) {
   if (isOperator("|"))
     parts.push_back(filters(make(Syntax::Captured, line, {})));
   endBlock();
-  parts.front() = block({"endset"});
-  next();
-  endBlock();
+  parts.front() = scopedBlock("endset", true);
   return make(Syntax::SetBlock, line, parts);
 }
 
 uint32_t TemplateParser::macroStatement(uint32_t line) {
-  const bool isInside = loops != 0 || inMacro;
+  const bool isInside = loops != 0 || scopes != 0 || inMacro;
   const std::string name = expectName("the name of a macro");
   expectOperator("(");
-  Nodes parts(1);
+  Nodes parts(1), names;
   while (ok() && !isOperator(")")) {
     if (parts.size() > 1)
       expectOperator(",");
@@ -371,20 +378,20 @@ uint32_t TemplateParser::macroStatement(uint32_t line) {
       standard.push_back(expression());
     parts.push_back(
         make(Syntax::Parameter, where, standard, intern(parameter)));
+    names.push_back(intern(parameter));
   }
   expectOperator(")");
   endBlock();
-  const unsigned outerLoops = loops;
   const bool wasInMacro = inMacro;
-  loops = 0; // of the macro's own text
   inMacro = true;
-  parts.front() = block({"endmacro"});
+  parameters.swap(names);
+  parts.front() = scopedBlock("endmacro", true);
+  parameters.swap(names);
   inMacro = wasInMacro;
-  loops = outerLoops;
-  next();
-  endBlock();
   if (isInside)
-    return refuseLater("a macro inside of a loop or a macro", line);
+    return refuseLater("a macro inside of a loop, a macro or a block with "
+                       "names of its own",
+                       line);
   return make(Syntax::Macro, line, parts, intern(name));
 }
 

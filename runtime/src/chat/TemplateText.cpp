@@ -25,6 +25,15 @@ size_t characterCount(std::string_view text) {
          size_t(std::count_if(text.begin(), text.end(), isUtf8Continuation));
 }
 
+bool hasNumber(std::string_view text) {
+  for (size_t at = 0; at < text.size();)
+    if (text[at] == DataMark)
+      ++at;
+    else if (classify(decodeUtf8(text, at)) == UnicodeClass::Number)
+      return true;
+  return false;
+}
+
 static std::string_view lastCharacter(std::string_view text) {
   return text.substr(utf8CharacterStart(text, text.size() - 1));
 }
@@ -215,7 +224,7 @@ static void appendJsonText(std::string &out, std::string_view text,
     ++next;
     if (at != std::string_view::npos)
       out += {'\\', Names[at]};
-    else if (uint8_t(c) < 0x20)
+    else if (uint8_t(c) < 0x20 || (c == 0x7F && ensureAscii))
       appendEscape(out, uint8_t(c));
     else
       out.push_back(c);

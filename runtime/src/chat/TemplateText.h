@@ -24,6 +24,9 @@ inline constexpr char DataMark = char(0xFF);
 size_t characterBytes(std::string_view text);
 size_t characterCount(std::string_view text);
 
+/// Whether one of its characters may be a digit to Python's int() and float().
+bool hasNumber(std::string_view text);
+
 /// str.strip(characters), or of white space if `characters` is null.
 std::string_view stripText(std::string_view text, bool left, bool right,
                            const std::string *characters);

@@ -46,7 +46,7 @@ public:
     Generator, ///< items that can be gone through once
     Namespace,
     Macro, ///< a node of the tree
-    Loop,  ///< the variable `loop`: an index of the interpreter's loops
+    Loop,  ///< the variable `loop`: the number of one of the interpreter's
   };
   using List = std::vector<TemplateValue>;
   /// The kind of Python's list here: each prints and compares in its own way.
@@ -71,8 +71,8 @@ public:
   static TemplateValue macro(uint32_t node) {
     return TemplateValue(Kind::Macro, node);
   }
-  static TemplateValue loop(size_t index) {
-    return TemplateValue(Kind::Loop, int64_t(index));
+  static TemplateValue loop(int64_t number) {
+    return TemplateValue(Kind::Loop, number);
   }
   static TemplateValue undefined(ValueMemory &memory, std::string name);
   static TemplateValue string(ValueMemory &memory, std::string text);

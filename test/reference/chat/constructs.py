@@ -653,6 +653,42 @@ STATEMENTS += [
     "{% for k, v in {'a': 1.0, 'b': [true, none], 'c': 'ö\"'}.items() %}<{{ k }}>{{ v | string }}{{ v | tojson }}{% endfor %}",
     "{{ {'b': {'y': 1, 'x': 0.5}, 'a': []} | tojson(indent=2) }}",
     "{{ [{'type': 'function', 'n': -1e-07}] }}",
+    # Python's attributes, which Jinja finds where there is no such member.
+    "{% set p = {'type': 'array'} %}{% if p['items'] %}{{ p['items'] is defined }}{{ p['items']['type'] }}{% endif %}",
+    "{{ [{'a': 1}, {'items': 2}] | selectattr('items') | list | length }}",
+    "{{ {'a': 1}['copy'] is defined }}{{ {'pop': 1}['pop'] }}{{ {'a': 1}['pop'] is defined }}{{ {'pop': 1}.pop is defined }}",
+    "{{ {'copy': 1}.copy is defined }}",
+    "{{ 'a'['upper'] is callable }}{{ 'a'['nothing'] is defined }}{{ [1]['append'] is defined }}{{ [1]['count'] is defined }}",
+    "{{ 'a'.zfill is defined }}",
+    "{{ messages.count is defined }}{{ messages.append is defined }}",
+    "{{ (1).real }}",
+    "{{ 1.5.real }}",
+    "{% macro m() %}{% endmacro %}{{ m.name }}",
+    "{{ [{'0': 'a'}] | map(attribute='0') | first is defined }}",
+    # Generators, views and loops beyond their first use.
+    "{% set g = 'abc' | map('upper') %}{{ 'A' in g }}{{ g | list }}{{ 'A' in g }}",
+    "{% set g = 'abc' | map('upper') %}{{ 'x' in g }}{{ g | list }}",
+    "{{ {'a': 1, 'b': 2}.keys() == {'b': 2, 'a': 1}.keys() }}",
+    "{% set n = namespace() %}{% for i in [1, 2] %}{% set n.l = loop %}{% endfor %}{% for i in [1, 2, 3] %}{{ n.l.index }}{% endfor %}",
+    "{% set n = namespace() %}{% for i in [1, 2] %}{% set n.l = loop %}{% for j in 'ab' %}{{ n.l.index }}{{ n.l.cycle('x', 'y') }}{% endfor %}{% endfor %}",
+    # Blocks that have names of their own.
+    "{% with a = 1 %}{% macro m() %}[{{ a }}]{% endmacro %}{{ m() }}{% endwith %}",
+    "{% set x %}{% set a = 1 %}{% macro m() %}[{{ a }}]{% endmacro %}{{ m() }}{% endset %}{{ x }}",
+    "{% filter upper %}{% set a = 'q' %}{% macro m() %}[{{ a }}]{% endmacro %}{{ m() }}{% endfilter %}",
+    "{% generation %}{% set a = 1 %}{% macro m() %}[{{ a }}]{% endmacro %}{{ m() }}{% endgeneration %}",
+    "{% for i in [1, 2] %}{% set x %}a{% break %}{% endset %}{{ x }}{% endfor %}",
+    "{% for i in [1, 2] %}{% filter upper %}a{% continue %}b{% endfilter %}{% endfor %}",
+    "{% for i in [1, 2] %}{% with a = i %}{{ a }}{% break %}{% endwith %}{% endfor %}",
+    "{% for i in [1, 2] %}{% set x %}{% for j in 'ab' %}{{ j }}{% break %}{% endfor %}{% endset %}{{ x }}{% endfor %}",
+    "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m() }}",
+    "{% macro m(varargs, kwargs=2) %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1) }}{{ kwargs is defined }}",
+    # Characters that few texts have.
+    "{{ '\\x7f\\x1f' | tojson(ensure_ascii=true) }}{{ '\\x7f' | tojson }}",
+    "{{ '\u0663' | int }}",
+    "{{ '\u0663' | float }}",
+    "{{ '\u00e9' | int(5) }}{{ '\u00e9' | float(5) }}",
+    "{{ '\\\u00e9' }}",
+    "{\0 a \0} {{ 1 }}",
 ]
 
 TEMPLATES = ["{{ " + expression + " }}" for expression in EXPRESSIONS] + STATEMENTS
