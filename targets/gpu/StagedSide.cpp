@@ -310,6 +310,8 @@ void StagedSide::forEachChunk(Value t, Value end,
   Value thread = b.team.member();
   int64_t chunks = terms * places / chunk();
   int64_t threads = b.team.size();
+  // Places, terms and threads are powers of two.
+  assert(chunks % threads == 0 || chunks < threads);
   int64_t inner = (isAlongTerms ? terms : places) / chunk();
   auto visit = [&](Value turn) {
     Value e = b.add(thread, b.mul(turn, b.index(threads)));
