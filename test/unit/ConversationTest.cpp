@@ -389,6 +389,59 @@ TEST(Conversation, SpecialTokensInTurnsAreText) {
   EXPECT_EQ(chat.targets(plain[0]), chat.targets(spelled[0]));
 }
 
+/// The ids of one turn that the template writes as `expression`.
+static std::vector<int32_t> idsOf(const std::string &expression,
+                                  const std::string &content) {
+  LoadedChat chat("qwen2", "{% for m in messages %}<|im_start|>{{ " +
+                               expression + " }}<|im_end|>\n{% endfor %}");
+  ChatMessages messages = chat.model.messages({turn(ChatRole::User, content)});
+  std::string text;
+  Status status = chat.model.render(messages, 1, false, "place", text);
+  EXPECT_TRUE(status.isOk()) << expression << status.render();
+  SampleIds ids(UINT64_MAX);
+  status = chat.model.encode(text, "place", ids, chat.loaded.scratch);
+  EXPECT_TRUE(status.isOk()) << expression << status.render();
+  return ids.kept;
+}
+
+TEST(Conversation, TemplatesSeeNoMarks) {
+  // Of each expression the text that Python gives.
+  const std::pair<const char *, const char *> cases[] = {
+      {"m.content", "ab<|im_end|>c"},
+      {"m.content.split('<|im_end|>')[0]", "ab"},
+      {"m.content.split('<|im_end|>')[1]", "c"},
+      {"m.content.split('<|im')[1]", "_end|>c"},
+      {"m.content.rsplit('b<|im_end|>', 1)[0]", "a"},
+      {"m.content | replace('<|im_end|>', '')", "abc"},
+      {"m.content.replace('b<|im_end|>', 'X')", "aXc"},
+      {"m.content.replace('<|im_end|>', '<|im_start|>')", "ab<|im_start|>c"},
+      {"m.content[:2]", "ab"},
+      {"m.content[2:12]", "<|im_end|>"},
+      {"m.content[12]", "c"},
+      {"m.content[2]", "<"},
+      {"m.content[::-1]", "c>|dne_mi|<ba"},
+      {"m.content | list | join", "ab<|im_end|>c"},
+      {"m.content | list | length", "13"},
+      {"m.content | length", "13"},
+      {"m.content.removesuffix('<|im_end|>c')", "ab"},
+      {"m.content.removeprefix('ab<|im_end|>')", "c"},
+      {"m.content[2:].startswith('<|im_end|>')", "True"},
+      {"m.content[:-1].endswith('b<|im_end|>')", "True"},
+      {"m.content.find('c')", "12"},
+      {"m.content.count('b<|im')", "1"},
+      {"'b<|im' in m.content", "True"},
+      {"m.content == 'ab<|im_end|>c'", "True"},
+      {"m.content < 'ab<'", "False"},
+      {"m.content.rstrip('c>|_dneim')", "ab<"},
+      {"m.content.strip('c>|_dneim<')", "ab"},
+      {"m.content[2:].lstrip('<|im_end')", ">c"},
+      {"m.content[2:].isalpha()", "False"},
+      {"m.content | capitalize", "Ab<|im_end|>c"}};
+  for (const auto &[expression, expected] : cases)
+    EXPECT_EQ(idsOf(expression, "ab<|im_end|>c"), idsOf("m.content", expected))
+        << expression;
+}
+
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//

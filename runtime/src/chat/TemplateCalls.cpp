@@ -23,9 +23,10 @@ TemplateValue TemplateInterpreter::strip(const SyntaxNode &node,
     return failOperand(node, "characters to strip", characters);
   if (!isSpace && !stepSearch(node, text, characters.text()))
     return Value();
+  const MarkedText given(text);
   return makeString(
-      node, std::string(stripText(text, left, right,
-                                  isSpace ? nullptr : &characters.text())));
+      node, given.marked(stripText(given.plain(), left, right,
+                                   isSpace ? nullptr : &characters.text())));
 }
 
 TemplateValue TemplateInterpreter::replace(const SyntaxNode &node,
@@ -43,7 +44,8 @@ TemplateValue TemplateInterpreter::replace(const SyntaxNode &node,
   if (!stepSearch(node, text, arguments[0].text()))
     return Value();
   std::string out;
-  if (!replaceText(text, arguments[0].text(), arguments[1].text(),
+  const MarkedText from(arguments[0].text());
+  if (!replaceText(MarkedText(text), from.plain(), arguments[1].text(),
                    count.isInteger() ? count.integer() : -1, limits.values,
                    out))
     return fail(node, "the template makes a text that is too long");
@@ -190,7 +192,8 @@ TemplateValue TemplateInterpreter::toInteger(const SyntaxNode &node,
     return failOperand(node, "an integer", value);
   if (!value.isString())
     return standard;
-  const std::string_view digits = stripText(value.text(), true, true, nullptr);
+  const MarkedText given(value.text());
+  const std::string_view digits = stripText(given.plain(), true, true, nullptr);
   int64_t number = 0;
   const char *end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, number);
@@ -278,7 +281,8 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
       return Value::integer(0);
     if (value.isString())
       return step(node, value.text().size() / 64)
-                 ? Value::integer(int64_t(characterCount(value.text())))
+                 ? Value::integer(int64_t(
+                       characterCount(MarkedText(value.text()).plain())))
                  : Value();
     if (value.isList() || value.isDict())
       return Value::integer(int64_t(value.isList() ? value.items().size()
@@ -525,13 +529,14 @@ static bool hasSuffix(std::string_view text, std::string_view suffix) {
          text.substr(text.size() - suffix.size()) == suffix;
 }
 
-/// A list of the parts of `object`'s text.
+/// A list of parts of `text`, which is `object`'s.
 TemplateValue
 TemplateInterpreter::makeParts(const SyntaxNode &node, const Value &object,
+                               const MarkedText &text,
                                const std::vector<std::string_view> &parts) {
   Value::List out;
   for (size_t i = 0; i < parts.size() && ok(); ++i)
-    out.push_back(makeString(node, std::string(parts[i])).likeMarkup(object));
+    out.push_back(makeString(node, text.marked(parts[i])).likeMarkup(object));
   return ok() ? makeList(node, std::move(out)) : Value();
 }
 
@@ -550,16 +555,18 @@ TemplateValue TemplateInterpreter::split(const SyntaxNode &node,
     return Value();
   if (!most.isUndefined() && !most.isInteger())
     return failOperand(node, "a count of splits", most);
+  const MarkedText given(text), between(separator.text());
+  const std::string_view plain = given.plain();
+  const std::string end(between.plain());
   // Parts are counted before they are made.
   uint64_t ends = 0;
-  for (size_t at = 0; at < text.size(); ++at)
-    ends += isSpace ? pythonSpaceAt(text, at) != 0
-                    : text[at] == separator.text()[0];
+  for (size_t at = 0; at < plain.size(); ++at)
+    ends += isSpace ? pythonSpaceAt(plain, at) != 0 : plain[at] == end[0];
   if (ends * sizeof(Value) > limits.values)
     return fail(node, "the template takes more memory than a conversation "
                       "may need");
-  return makeParts(node, object,
-                   splitText(text, isSpace ? nullptr : &separator.text(),
+  return makeParts(node, object, given,
+                   splitText(plain, isSpace ? nullptr : &end,
                              most.isInteger() ? most.integer() : -1, fromEnd));
 }
 
@@ -568,12 +575,14 @@ TemplateValue TemplateInterpreter::hasEnd(const SyntaxNode &node,
                                           const std::string &text,
                                           const Value &ends, bool isStart) {
   const Value::List alone = {ends};
+  const MarkedText given(text);
   bool found = false;
   for (const Value &each : ends.isList() ? ends.items() : alone) {
     if (!each.isString())
       return failOperand(node, "the start or the end of a string", each);
-    found |=
-        isStart ? hasPrefix(text, each.text()) : hasSuffix(text, each.text());
+    const MarkedText end(each.text());
+    found |= isStart ? hasPrefix(given.plain(), end.plain())
+                     : hasSuffix(given.plain(), end.plain());
   }
   return Value::boolean(found);
 }
@@ -583,14 +592,15 @@ TemplateValue TemplateInterpreter::removeEnd(const SyntaxNode &node,
                                              const Value &end, bool isStart) {
   if (!end.isString())
     return failOperand(node, "the start or the end of a string", end);
-  const std::string &text = object.text();
-  const size_t size = end.text().size();
-  if (isStart && hasPrefix(text, end.text()))
-    return makeString(node, text.substr(size)).likeMarkup(object);
-  if (!isStart && hasSuffix(text, end.text()))
-    return makeString(node, text.substr(0, text.size() - size))
-        .likeMarkup(object);
-  return object;
+  const MarkedText given(object.text()), gone(end.text());
+  std::string_view text = given.plain();
+  if (!(isStart ? hasPrefix : hasSuffix)(text, gone.plain()))
+    return object;
+  if (isStart)
+    text.remove_prefix(gone.plain().size());
+  else
+    text.remove_suffix(gone.plain().size());
+  return makeString(node, given.marked(text)).likeMarkup(object);
 }
 
 /// Computes isdigit, isalpha and isspace.
@@ -601,7 +611,7 @@ TemplateValue TemplateInterpreter::isAll(const SyntaxNode &node,
     return Value::boolean(!text.empty() &&
                           pythonStrip(text, true, false).empty());
   if (std::any_of(text.begin(), text.end(),
-                  [](char c) { return uint8_t(c) >= 0x80; }))
+                  [](char c) { return uint8_t(c) >= 0x80 && c != DataMark; }))
     return fail(node, "a test for letters and digits beyond ASCII is not in "
                       "the subset of Jinja that chat templates may use here");
   const bool all =
@@ -625,6 +635,7 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
     return failMarkup(node);
   if (!step(node, text.size() / 64))
     return Value();
+  const MarkedText given(text);
   switch (which) {
   case TemplateMethod::Strip:
     return strip(node, text, true, true, first).likeMarkup(object);
@@ -636,7 +647,7 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
   case TemplateMethod::RSplit:
     return split(node, object, arguments, which == TemplateMethod::RSplit);
   case TemplateMethod::SplitLines:
-    return makeParts(node, object, splitLines(text));
+    return makeParts(node, object, given, splitLines(given.plain()));
   case TemplateMethod::StartsWith:
   case TemplateMethod::EndsWith:
     return hasEnd(node, text, first, which == TemplateMethod::StartsWith);
@@ -679,18 +690,19 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
       return failOperand(node, "looked for in a string", first);
     if (!stepSearch(node, text, first.text()))
       return Value();
-    const std::string_view all = text;
+    const MarkedText wanted(first.text());
+    const std::string_view all = given.plain(), what = wanted.plain();
     if (which == TemplateMethod::Find) {
-      const size_t at = all.find(first.text());
+      const size_t at = all.find(what);
       return Value::integer(at == std::string_view::npos
                                 ? -1
                                 : int64_t(characterCount(all.substr(0, at))));
     }
-    if (first.text().empty())
+    if (what.empty())
       return Value::integer(int64_t(characterCount(all)) + 1);
     int64_t count = 0;
-    for (size_t at = 0; (at = all.find(first.text(), at)) != all.npos;
-         at += first.text().size())
+    for (size_t at = 0; (at = all.find(what, at)) != all.npos;
+         at += what.size())
       ++count;
     return Value::integer(count);
   }

@@ -282,18 +282,18 @@ TemplateValue TemplateInterpreter::evalItem(const SyntaxNode &node) {
     return evalMember(node, object, index.text());
   if (index.isInteger() &&
       ((object.isList() && !object.isView()) || object.isString())) {
-    const int64_t count =
-        int64_t(object.isList() ? object.items().size()
-                                : characterCount(object.text()));
+    const MarkedText text(object.text());
+    const int64_t count = int64_t(
+        object.isList() ? object.items().size() : characterCount(text.plain()));
     const int64_t at = index.integer() + (index.integer() < 0 ? count : 0);
     if (!step(node, object.isList() ? 1 : object.text().size() / 16))
       return Value();
     if (at >= 0 && at < count)
       return object.isList()
                  ? object.items()[size_t(at)]
-                 : makeString(
-                       node, std::string(charactersOf(object.text(), size_t(at),
-                                                      size_t(at) + 1)))
+                 : makeString(node,
+                              text.marked(charactersOf(text.plain(), size_t(at),
+                                                       size_t(at) + 1)))
                        .likeMarkup(object);
   }
   return checked(
@@ -317,8 +317,9 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
   }
   if ((!object.isList() || object.isView()) && !object.isString())
     return failOperand(node, "sliced", object);
-  const int64_t count = int64_t(
-      object.isList() ? object.items().size() : characterCount(object.text()));
+  const MarkedText text(object.text());
+  const int64_t count = int64_t(object.isList() ? object.items().size()
+                                                : characterCount(text.plain()));
   const int64_t step = bounds[2].isNone() ? 1 : bounds[2].integer();
   if (step == 0)
     return fail(node, "the step of a slice cannot be 0");
@@ -339,8 +340,8 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
     return Value();
   if (object.isString() && step == 1)
     return makeString(node, begin >= end ? std::string()
-                                         : std::string(charactersOf(
-                                               object.text(), size_t(begin),
+                                         : text.marked(charactersOf(
+                                               text.plain(), size_t(begin),
                                                size_t(end))))
         .likeMarkup(object);
   Value::List items, from;
@@ -352,10 +353,10 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
     items.push_back(from[size_t(at)]);
   if (object.isList())
     return makeList(node, std::move(items), object.listKind());
-  std::string text;
+  std::string out;
   for (const Value &character : items)
-    text += character.text();
-  return makeString(node, std::move(text)).likeMarkup(object);
+    out += character.text();
+  return makeString(node, std::move(out)).likeMarkup(object);
 }
 
 TemplateValue TemplateInterpreter::evalCompare(const SyntaxNode &node) {
@@ -419,7 +420,10 @@ bool TemplateInterpreter::orderOf(const SyntaxNode &node, const Value &left,
     return ok();
   }
   if (left.isString() && right.isString()) {
-    order = left.text().compare(right.text()); // as code points would
+    // As code points would.
+    order = MarkedText(left.text())
+                .plain()
+                .compare(MarkedText(right.text()).plain());
     return step(node, left.text().size() / 64);
   }
   const bool rightIsWrong =
@@ -434,7 +438,8 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
     return false;
   if (in.isString() && what.isString())
     return stepSearch(node, in.text(), what.text()) &&
-           in.text().find(what.text()) != std::string::npos;
+           MarkedText(in.text()).plain().find(
+               MarkedText(what.text()).plain()) != std::string::npos;
   if (in.isDict() && what.isString())
     return step(node, in.members().size() / 8) &&
            in.find(what.text()) != nullptr;
@@ -522,14 +527,16 @@ bool TemplateInterpreter::toItems(const SyntaxNode &node, const Value &value,
     for (const auto &[name, member] : value.members())
       out.push_back(makeString(node, name));
     return step(node, out.size());
-  case Kind::String:
-    for (std::string_view rest = value.text(); !rest.empty() && ok();) {
+  case Kind::String: {
+    const MarkedText text(value.text());
+    for (std::string_view rest = text.plain(); !rest.empty() && ok();) {
       const size_t size = characterBytes(rest);
-      out.push_back(makeString(node, std::string(rest.substr(0, size))));
+      out.push_back(makeString(node, text.marked(rest.substr(0, size))));
       rest.remove_prefix(size);
       step(node);
     }
     return ok();
+  }
   default:
     failOperand(node, "gone through", value);
     return false;

@@ -189,6 +189,7 @@ private:
   Value stringMethod(const SyntaxNode &node, const Value &object,
                      const Value::List &arguments);
   Value makeParts(const SyntaxNode &node, const Value &object,
+                  const MarkedText &text,
                   const std::vector<std::string_view> &parts);
   Value split(const SyntaxNode &node, const Value &object,
               const Value::List &arguments, bool fromEnd);

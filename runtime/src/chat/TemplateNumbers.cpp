@@ -242,7 +242,8 @@ TemplateValue TemplateInterpreter::applyNumberFilter(
     const Value::List &arguments) {
   double number = 0;
   if (filter == TemplateFilter::Float && value.isString()) {
-    const std::string_view text = stripText(value.text(), true, true, nullptr);
+    const MarkedText given(value.text());
+    const std::string_view text = stripText(given.plain(), true, true, nullptr);
     if (readReal(text, number))
       return makeReal(node, number);
     // "inf" and "1_000" are floats to Python, too.

@@ -15,9 +15,7 @@
 namespace hone::rt {
 
 size_t characterBytes(std::string_view text) {
-  const auto lead = uint8_t(text.front());
-  const size_t bytes = lead == uint8_t(DataMark) ? 1 : utf8Length(lead);
-  return std::min(bytes, text.size());
+  return std::min(size_t(utf8Length(uint8_t(text.front()))), text.size());
 }
 
 size_t characterCount(std::string_view text) {
@@ -27,9 +25,7 @@ size_t characterCount(std::string_view text) {
 
 bool hasNumber(std::string_view text) {
   for (size_t at = 0; at < text.size();)
-    if (text[at] == DataMark)
-      ++at;
-    else if (classify(decodeUtf8(text, at)) == UnicodeClass::Number)
+    if (classify(decodeUtf8(text, at)) == UnicodeClass::Number)
       return true;
   return false;
 }
@@ -149,18 +145,21 @@ std::vector<std::string_view> splitText(std::string_view text,
   return parts;
 }
 
-bool replaceText(std::string_view text, std::string_view from,
+bool replaceText(const MarkedText &given, std::string_view from,
                  std::string_view to, int64_t most, size_t limit,
                  std::string &out) {
+  const std::string_view text = given.plain();
   for (size_t at = 0;;) {
     const size_t found =
         most == 0 ? std::string_view::npos : text.find(from, at);
     const size_t end = std::min(found, text.size());
     if (out.size() + (end - at) + to.size() > limit)
       return false;
-    out.append(text.substr(at, end - at));
+    out += given.marked(text.substr(at, end - at));
     if (found == std::string_view::npos)
       return true;
+    if (!to.empty() && given.isMarked(text.substr(found)))
+      out.push_back(DataMark);
     out.append(to);
     at = found + from.size();
     most -= most > 0;
@@ -180,7 +179,11 @@ static char withCase(char c, bool upper) {
 bool changeCase(std::string_view text, LetterCase to, std::string &out) {
   bool starts = true; // the next letter begins a word
   for (char c : text) {
-    if (uint8_t(c) >= 0x80 && c != DataMark)
+    if (c == DataMark) {
+      out.push_back(c);
+      continue;
+    }
+    if (uint8_t(c) >= 0x80)
       return false;
     const bool upper =
         to == LetterCase::Upper || (to != LetterCase::Lower && starts);

@@ -1,12 +1,13 @@
 //===- TemplateText.h - Python's strings, as templates use them -----------===//
 //
-// Text is UTF-8; where Python counts, characters are counted. The byte
-// DataMark is a character of its own, see ChatTokens.h.
+// Text is UTF-8; where Python counts, characters are counted. Unless it is said
+// otherwise, it has no marks (MarkedText.h).
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "chat/MarkedText.h"
 #include "chat/TemplateValue.h"
 
 #include <cstddef>
@@ -16,9 +17,6 @@
 #include <vector>
 
 namespace hone::rt {
-
-/// Never part of UTF-8.
-inline constexpr char DataMark = char(0xFF);
 
 /// Bytes of the character at the front of `text`, which is not empty.
 size_t characterBytes(std::string_view text);
@@ -40,16 +38,17 @@ std::vector<std::string_view> splitText(std::string_view text,
                                         const std::string *separator,
                                         int64_t most, bool fromRight);
 
-/// str.replace(); `from` is not empty; `most` below 0: all. False when the
-/// result would be longer than `limit`.
-bool replaceText(std::string_view text, std::string_view from,
+/// str.replace(); `from` is not empty; `most` below 0: all. `to` has its marks,
+/// and gets that of the text which it stands for. False when the result would
+/// be longer than `limit`.
+bool replaceText(const MarkedText &text, std::string_view from,
                  std::string_view to, int64_t most, size_t limit,
                  std::string &out);
 
 enum class LetterCase { Upper, Lower, Capitalize, TitleMethod, TitleFilter };
 
-/// Changes the case of ASCII; false for text with other letters, whose tables
-/// are not here.
+/// Changes the case of ASCII, in text that may have marks; false for text with
+/// other letters, whose tables are not here.
 bool changeCase(std::string_view text, LetterCase to, std::string &out);
 
 struct JsonFormat {
@@ -57,13 +56,14 @@ struct JsonFormat {
   bool ensureAscii = false;
 };
 
-/// json.dumps(value, ensure_ascii=.., indent=..). False for a value that JSON
-/// cannot hold, one longer than `limit`, or too much work.
+/// json.dumps(value, ensure_ascii=.., indent=..), with marks. False for a value
+/// that JSON cannot hold, one longer than `limit`, or too much work.
 bool toJson(const TemplateValue &value, const JsonFormat &format, size_t limit,
             TemplateWork &work, std::string &out);
 
-/// Python's repr(value), as lists and mappings print. False as toJson; also for
-/// characters of which it is not known here whether Python shows them.
+/// Python's repr(value), as lists and mappings print, with marks. False as
+/// toJson; also for characters of which it is not known here whether Python
+/// shows them.
 bool toRepr(const TemplateValue &value, size_t limit, TemplateWork &work,
             std::string &out);
 

@@ -2,6 +2,8 @@
 
 #include "chat/TemplateValue.h"
 
+#include "chat/MarkedText.h"
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -137,7 +139,7 @@ bool TemplateValue::equals(const TemplateValue &other,
     return false;
   switch (tag) {
   case Kind::String:
-    return work.add(text().size() / 64) && text() == other.text();
+    return work.add(text().size() / 64) && isSameText(text(), other.text());
   case Kind::List:
     if (object == other.object)
       return true;
