@@ -46,6 +46,7 @@ Chat::Chat(const GenerateOptions &options, const ModelFiles &files,
 
 void Chat::reset() {
   said.turns.resize(said.hasSystem());
+  saved.clear(); // it keeps the conversation that ended
   say("a new conversation");
 }
 
