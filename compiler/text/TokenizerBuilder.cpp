@@ -81,6 +81,9 @@ static constexpr int64_t LargestId = (1 << 24) - 1;
 static constexpr const char *GetAgain =
     "download the file again from the place of the model";
 
+static const std::string LongAdded =
+    "is longer than " + std::to_string(AddedTokens::LongestText) + " bytes";
+
 static Status badFile(const std::string &place, std::string problem,
                       std::string remedy = GetAgain) {
   return Status(ErrorCode::BadTokenizer, place, std::move(problem),
@@ -190,6 +193,8 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
   };
   if (token.flag("single_word", false))
     return unsupported("has single_word, which is not supported");
+  if (name.size() > AddedTokens::LongestText)
+    return unsupported(LongAdded);
   const uint32_t flags = addedFlags(token);
   const auto known = ids.find(name);
   if (known != ids.end() && known->second != id)
@@ -270,6 +275,9 @@ Status TokenizerBuilder::normalizeAdded(const std::string &file) {
     if (out.replacesSpaces)
       for (size_t at = 0; (at = token.text.find(Metaspace, at)) != name.npos;)
         token.text.replace(at, Metaspace.size(), " ");
+    if (token.text.size() > AddedTokens::LongestText)
+      return unsupportedTokenizer(
+          file, nullptr, "the added token " + quoted(name) + " " + LongAdded);
     const auto [same, isNew] = seen.emplace(token.text, name);
     if (!isNew)
       return unsupportedTokenizer(file, nullptr,

@@ -257,6 +257,13 @@ static Status readTemplate(const Json &stage, const std::string &path,
       (seenText ? out.after : out.before).push_back(uint32_t(id.integer()));
     }
   }
+  if (std::max(out.before.size(), out.after.size()) + 1 >
+      TokenizerTable::LongestTemplate) // tokenizer_config.json may add one
+    return unsupportedTokenizer(
+        path, &stage,
+        "expected a template with fewer than " +
+            std::to_string(TokenizerTable::LongestTemplate) +
+            " tokens before the text, and after it");
   return seenText ? Status::ok() : broken(stage);
 }
 

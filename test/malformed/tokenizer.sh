@@ -60,6 +60,12 @@ tokenizer 'j["pre_tokenizer"] = None'
 bad 'no pre-tokenizer' H0502 tokenizer.json 'ByteLevel'
 tokenizer 'j["post_processor"] = {"type": "BertProcessing"}'
 bad 'another post-processor' H0502 tokenizer.json: 'BertProcessing'
+tokenizer 'ids = {"id": "<|endoftext|>", "ids": [256], "tokens": ["<|endoftext|>"]}
+j["post_processor"] = {"type": "TemplateProcessing", "pair": [], "special_tokens": {"<|endoftext|>": ids},
+  "single": [{"SpecialToken": {"id": "<|endoftext|>"}}] * 64 + [{"Sequence": {"id": "A"}}]}'
+bad 'a long template' H0502 tokenizer.json: 'fewer than 64 tokens before the text'
+tokenizer 'j["added_tokens"].append({"id": 257, "content": "a" * 1025})'
+bad 'a long added token' H0502 tokenizer.json: '"aaaa.* is longer than 1024 bytes'
 tokenizer 'j["added_tokens"][0]["id"] = 7'
 bad 'an added token on a used id' H0501 tokenizer.json: 'id 7|has the id 7'
 tokenizer 'j["added_tokens"] = [{"id": 257}]'

@@ -172,6 +172,22 @@ TEST(Tokenizer, RefusesMergesThatWereChosenToCollide) {
   EXPECT_FALSE(writeTokenizerTable(definition, "place").isOk());
 }
 
+TEST(Tokenizer, RefusesATableWithALongAddedToken) {
+  TokenizerDefinition definition;
+  definition.tokens = {"a"};
+  definition.unreachable = {false};
+  for (size_t size : {AddedTokens::LongestText, AddedTokens::LongestText + 1}) {
+    definition.added = {{0, 0, std::string(size, 'a')}};
+    Result<std::string> block = writeTokenizerTable(definition, "place");
+    ASSERT_TRUE(block.isOk());
+    Result<TokenizerTable> table = TokenizerTable::open(block.value(), "place");
+    EXPECT_EQ(table.isOk(), size == AddedTokens::LongestText);
+    if (!table.isOk())
+      EXPECT_NE(table.status().message().problem.find("too long"),
+                std::string::npos);
+  }
+}
+
 TEST(Tokenizer, ReadsTemplateAndEos) {
   LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
   const TokenizerTable &table = loaded.tokenizer.contents();

@@ -48,6 +48,8 @@ const char *AddedTokens::check(uint32_t tokens) const {
         token.size > texts.size() - token.offset ||
         findInvalidUtf8(text(token)) != std::string_view::npos)
       return "the text of an added token is not in it";
+    if (token.size > LongestText)
+      return "an added token is too long";
     if (token.has(AddedToken::Normalized) != (i >= raw))
       return "the added tokens are not sorted";
     if (i != 0 && i != raw && text(at(i - 1)) >= text(token))

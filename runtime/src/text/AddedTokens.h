@@ -38,6 +38,8 @@ struct AddedToken {
 class AddedTokens {
 public:
   static constexpr size_t EntryBytes = 4 * sizeof(uint32_t);
+  /// Bytes of a text: each place of a long text may begin one.
+  static constexpr size_t LongestText = 1024;
   /// The normalizer's changes of normalized ones.
   struct Normalization {
     bool prepends = false; ///< a space goes in front of each

@@ -16,7 +16,6 @@ static constexpr char Magic[8] = {'H', 'O', 'N', 'E', 'T', 'O', 'K', '1'};
 static constexpr size_t HeaderBytes = sizeof Magic + 13 * sizeof(uint32_t);
 static constexpr uint32_t FreeSlot = 0xFFFFFFFF;
 static constexpr uint32_t LargestCount = 1u << 24;
-static constexpr uint32_t LongestTemplate = 64;
 /// At two thirds full, chance makes a run of this length in less than one of
 /// 2^90 tables.
 static constexpr uint32_t LongestRun = 1024;

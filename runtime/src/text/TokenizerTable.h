@@ -81,6 +81,8 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &definition,
 class TokenizerTable {
 public:
   static constexpr uint32_t Version = 1;
+  /// Most tokens before a text, and after it.
+  static constexpr uint32_t LongestTemplate = 64;
 
   /// Errors: BadData naming `place` when `block` is not a table of this
   /// version or any of its numbers points outside it.
