@@ -343,7 +343,8 @@ static std::string launchLine(const std::string &folder,
   return line;
 }
 
-/// Of `target` in the spec such a program has the threads alone.
+/// A program with a target of its own takes only `threads` of the spec's
+/// `target`.
 static void takeOwnTarget(Spec &program) {
   const rt::PartSettings *part = program.ownTarget();
   if (!part)
@@ -427,8 +428,8 @@ static Result<LoadedProgram> loadProgram(const CompileRequest &request,
   auto made = LoadedModule::load(module, target, describe(*compiled, ""));
   if (!made)
     return cannotLoad(made.takeError(), [&](const std::string &why) {
-      return Status(ErrorCode::OptionsDisagree, spec.placeOf("target"), why,
-                    remedy);
+      return Status(ErrorCode::OptionsDisagree, spec.placeOf(spec.targetKey()),
+                    why, remedy);
     });
   loaded.module = std::move(*made);
   const bool rounds = compiled->planned.spec.roundsProducts();

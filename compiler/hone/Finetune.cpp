@@ -331,8 +331,39 @@ static void sayPlan(const rt::Json &plan, const Spec &spec,
                             rt::counted(uint64_t(batch * each), "sample")));
 }
 
-static Status makeRunFolder(const std::string &output, const Chosen &chosen,
+namespace {
+/// The folder of a run that begins.
+class NewRun {
+public:
+  explicit NewRun(const std::string &folder)
+      : folder(folder), wasThere(platform::exists(folder)) {}
+
+  Status write(const char *name, const std::string &text) {
+    HONE_TRY(rt::writeFile(inFolder(folder, name), text));
+    written.push_back(name);
+    return Status::ok();
+  }
+
+  /// After a choice that could not be compiled, so that another command may
+  /// choose again. All that this run did not make stays.
+  void remove() const {
+    for (const char *name : written)
+      platform::removeFile(inFolder(folder, name).c_str());
+    if (!wasThere)
+      platform::removeFolder(folder.c_str());
+  }
+
+  const std::string folder;
+
+private:
+  bool wasThere; ///< whatever it is
+  std::vector<const char *> written;
+};
+} // namespace
+
+static Status makeRunFolder(NewRun &run, const Chosen &chosen,
                             const FinetuneRequest &request) {
+  const std::string &output = run.folder;
   std::vector<std::string> words = chosen.choice.options;
   for (const std::string &word : request.reading.options())
     words.push_back(word);
@@ -356,18 +387,8 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
         "cannot be made: " +
             (error ? error.message() : std::string("a file has the name")),
         "give -o a folder that you may write to");
-  HONE_TRY(rt::writeFile(inFolder(output, kRunOptions), options));
-  return rt::writeFile(inFolder(output, kRunSpec), text);
-}
-
-/// After a choice that could not be compiled, so that another command may
-/// choose again. `wasThere`: the run found something with the folder's name,
-/// which stays, whatever it is.
-static void removeRunFolder(const std::string &output, bool wasThere) {
-  for (const char *name : {kRunSpec, kRunOptions})
-    platform::removeFile(inFolder(output, name).c_str());
-  if (!wasThere)
-    platform::removeFolder(output.c_str());
+  HONE_TRY(run.write(kRunOptions, options));
+  return run.write(kRunSpec, text);
 }
 
 /// The same command, given again, says nothing new: its settings are in the
@@ -430,16 +451,15 @@ static Result<RunSource> sourceOfRun(const std::string &path,
   return run;
 }
 
-/// Chooses a run and writes the choices to `output`. `given` are options of
-/// train, and `wasThere` is removeRunFolder's. Returns the facts of its data.
-static Result<DataFacts> beginRun(const FinetuneRequest &request,
-                                  const std::string &output, bool wasThere,
+/// Chooses `run` and writes the choices. `given` are options of train. Returns
+/// the facts of its data.
+static Result<DataFacts> beginRun(const FinetuneRequest &request, NewRun &run,
                                   const std::vector<std::string> &given) {
   HONE_ASSIGN(const Chosen chosen,
               choose(request.model, request.data, request.reading,
                      request.overrides, given));
-  if (Status status = makeRunFolder(output, chosen, request); !status.isOk()) {
-    removeRunFolder(output, wasThere);
+  if (Status status = makeRunFolder(run, chosen, request); !status.isOk()) {
+    run.remove();
     return status;
   }
   return chosen.data;
@@ -484,9 +504,9 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   const std::vector<std::string> given = spelledAsTrain(request.options);
   std::optional<DataFacts> data;
   const bool isNew = !platform::exists(specPath);
-  const bool wasThere = platform::exists(output);
+  NewRun begun(output);
   if (isNew) {
-    HONE_ASSIGN(data, beginRun(request, output, wasThere, given));
+    HONE_ASSIGN(data, beginRun(request, begun, given));
   }
   say("spec", specPath + (isNew ? ", which can be changed before the next run"
                                 : ", as it is there"));
@@ -499,8 +519,8 @@ Result<int> hone::finetune(const FinetuneRequest &request,
   llvm::append_range(arguments, options);
   Result<CachedPrograms> found = findPrograms(toolchain, spec, run, arguments);
   if (!found.isOk() && isNew) {
-    removeRunFolder(output, wasThere);
-    llvm::errs() << "note: nothing is left in " << output
+    begun.remove();
+    llvm::errs() << "note: nothing of this run is left in " << output
                  << "; the next command chooses anew\n";
   }
   HONE_ASSIGN(const CachedPrograms programs, std::move(found));

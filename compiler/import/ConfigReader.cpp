@@ -203,7 +203,7 @@ double ConfigReader::positiveIn(const Json &object, const std::string &pointer,
     return found->number();
   fail(ErrorCode::BadConfig, found ? *found : object, pointer + pointerTo(key),
        found ? std::string(isPositive ? "expected a number from 1.18e-38 to "
-                                        "3.4e38, which float32 holds,"
+                                        "3.4e38, as a normal float32 is,"
                                       : "expected a positive number") +
                    " but found " + describeValue(*found)
              : "the key is required but missing",

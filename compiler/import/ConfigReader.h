@@ -38,8 +38,8 @@ public:
   /// An integer from 1 to 2^31 - 1; 1 after an error. Without `fallback` the
   /// key is required, here and below.
   int64_t size(llvm::StringRef key, std::optional<int64_t> fallback = {});
-  /// A number above zero that float32 holds, in which models compute; 1 after
-  /// an error.
+  /// A positive number that is a normal float32, in which models compute; 1
+  /// after an error.
   double positive(llvm::StringRef key, std::optional<double> fallback = {});
   /// The same of a member of `object`, which is at `pointer`.
   double positiveIn(const rt::Json &object, const std::string &pointer,

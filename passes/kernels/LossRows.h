@@ -1,6 +1,6 @@
 //===- LossRows.h - Rows that have a target, by tiles of the head ---------===//
 //
-// What the loss and its derivatives share: see LossRows.cpp.
+// The loss and its derivatives share these; see LossRows.cpp.
 //
 //===----------------------------------------------------------------------===//
 

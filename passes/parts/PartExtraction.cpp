@@ -294,9 +294,9 @@ void PartExtraction::waitBeforeUse(Value value, int64_t stage) {
   }
   OpBuilder builder(first);
   auto item = dyn_cast<ItemOpInterface>(first);
-  // A batch comes in pieces, so its sender waits for this wait, at the stage of
-  // the load. The part before, if it reads at a later stage alone, would not
-  // come to the value that this part then waits for.
+  // The sender of a batch waits until the receiver waits for it. So the
+  // receiver waits at the stage of the load, even if it reads the batch later:
+  // else the sender never gets to the value that the receiver needs next.
   if (item && !isa<BatchType>(value.getType()))
     stage = std::max<int64_t>(stage, item.getItemStage());
   WaitOp::create(builder, value.getLoc(), value, stage);

@@ -259,8 +259,8 @@ factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
   return facts;
 }
 
-/// Neither makes a value on the host nor reads one there. Of the runs of
-/// entries that is said of all but scalars.
+/// Whether the op neither makes nor reads a value on the host. Scalars of runs
+/// are an exception: see isMirrored.
 static bool isOfDevice(Operation *op) {
   return isa<RunOp, RepeatOp, LoadOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
@@ -280,8 +280,8 @@ static bool isMirrored(OpResult value) {
          isUsed(repeat.getBody().front().getArgument(value.getResultNumber()));
 }
 
-/// Bytes of a batch's inputs that the exchanges of `schedule` have beside the
-/// device, each its own, for every batch that is under way.
+/// Bytes on the host of batches that `schedule` sends or receives: each
+/// exchange has its own for each batch under way.
 static int64_t stagedBytes(ScheduleOp schedule) {
   int64_t bytes = 0, batches = 0;
   const int64_t rows =

@@ -41,14 +41,17 @@ enum Access : uint8_t {
   kWriteByFirst = 8,
 };
 
+} // namespace
+
 /// Whether accesses to one memory must not meet those that are `after` them.
-bool conflict(uint8_t before, uint8_t after) {
+static bool conflict(uint8_t before, uint8_t after) {
   constexpr uint8_t others = kRead | kWrite, writes = kWrite | kWriteByFirst;
   if (!((before | after) & others))
     return false; // all by the first thread
   return (before && (after & writes)) || ((before & writes) && after);
 }
 
+namespace {
 /// Accesses by memory: a shared buffer, or null for the device's.
 class Accesses {
 public:

@@ -215,7 +215,7 @@ def compiled(folder, settings, parts):
         named = NAMED.findall(done.stderr)
         if coded and named and named[0] in refused:
             settings = {k: v for k, v in settings.items() if k != named[0]}
-        elif coded and parts and re.search("part", done.stderr):
+        elif coded and parts and re.search(r"\bparts?\b", done.stderr):
             parts = {}
         elif coded and refused:
             settings = {k: v for k, v in settings.items() if k != refused[0]}

@@ -15,6 +15,7 @@
 #include "platform/Files.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 
@@ -192,10 +193,24 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  /// Takes no memory.
-  void remove() const { platform::removeFlatFolder(path.c_str()); }
+  /// Takes no memory, and no descriptor unless files are in it that no save
+  /// makes.
+  void remove() const {
+    // A link's folder is elsewhere, and stays.
+    if (platform::removeFile(path.c_str()))
+      return;
+    for (const std::string &file : files)
+      platform::removeFile(file.c_str());
+    if (!platform::removeFolder(path.c_str()))
+      platform::removeFlatFolder(path.c_str());
+  }
 
   const std::string path;
+
+private:
+  const std::array<std::string, 3> files{path + "/" + StateName,
+                                         path + "/" + TrainerName,
+                                         path + "/" + ManifestName};
 };
 } // namespace
 

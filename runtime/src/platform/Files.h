@@ -126,13 +126,13 @@ std::string parentDirectory(const std::string &path);
 std::string lastPart(std::string_view path);
 
 Error rename(const std::string &from, const std::string &to);
-/// False when it is still there. Async-signal-safe, as the next.
+/// False when it is still there. Async-signal-safe, as the next three.
 bool removeFile(const char *path);
 bool removeFolder(const char *path); ///< an empty one
 /// A folder with the files in it, as far as possible. Links are not followed:
 /// one at `path` is removed itself. Nothing is done to a file.
 bool removeFlatFolder(const char *path);
-/// The first half of it, which is the system's: nothing is done to a link.
+/// Removes the files in a folder; a link is left alone.
 void removeFilesIn(const char *folder);
 
 /// Mode 0777 less the umask.
