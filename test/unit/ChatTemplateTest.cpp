@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TokenizerFixture.h"
+#include "ChatFixture.h"
 
 #include "base/Sha256.h"
 #include "chat/ChatTemplate.h"
@@ -17,10 +17,6 @@
 
 using namespace hone::rt;
 using namespace hone::test;
-
-static std::string goldenChat(const std::string &name) {
-  return goldenTokenizer("../chat/") + name;
-}
 
 static const TemplateDate Today = {2025, 3, 7};
 

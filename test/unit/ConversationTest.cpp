@@ -6,11 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TokenizerFixture.h"
+#include "ChatFixture.h"
 
 #include "base/Sha256.h"
-#include "compiler/text/ChatBuilder.h"
-#include "data/Conversation.h"
 #include "data/Dataset.h"
 
 #include <algorithm>
@@ -19,68 +17,6 @@
 using namespace hone;
 using namespace hone::rt;
 using namespace hone::test;
-
-static std::string goldenChat(const std::string &name) {
-  return goldenTokenizer("../chat/") + name;
-}
-
-namespace {
-/// A tokenizer of golden/chat with a template.
-struct LoadedChat {
-  LoadedChat(const std::string &kind, const std::string &source)
-      : loaded(goldenChat(kind)) {
-    for (const char *file : {"tokenizer.json", "tokenizer_config.json"})
-      folder.write(file, readAll(goldenChat(kind + "/" + file)));
-    folder.write("chat_template.jinja", source);
-    Result<std::string> built = buildChatBlock(folder.path);
-    EXPECT_TRUE(built.isOk()) << built.status().render();
-    block = built.value();
-    Result<ChatModel> opened =
-        ChatModel::open(block, loaded.tokenizer, "block", {2025, 3, 7});
-    EXPECT_TRUE(opened.isOk()) << opened.status().render();
-    model = std::move(opened.value());
-  }
-
-  struct Made {
-    std::vector<int32_t> ids, labels;
-  };
-  Status encode(std::vector<ChatTurn> turns, std::vector<Made> &out) {
-    out.clear();
-    SampleIds ids(UINT64_MAX);
-    ConversationEncoder encoder(model, loaded.tokenizer, loaded.scratch, ids,
-                                counts);
-    return encoder.encode(
-        std::move(turns), "place", [&](const std::vector<TokenSpan> &spans) {
-          out.push_back({ids.kept, std::vector<int32_t>(ids.count, NoTarget)});
-          for (const TokenSpan &span : spans)
-            for (uint64_t i = span.begin; i < span.end; ++i)
-              out.back().labels[i] = ids.kept[i];
-          return Status::ok();
-        });
-  }
-
-  std::string targets(const Made &made) {
-    std::vector<int32_t> ids;
-    for (int32_t label : made.labels)
-      if (label != NoTarget)
-        ids.push_back(label);
-    return loaded.tokenizer.decode(ids.data(), ids.size());
-  }
-
-  TemporaryFolder folder;
-  LoadedTokenizer loaded;
-  std::string block;
-  ChatModel model;
-  ConversationCounts counts;
-};
-} // namespace
-
-static ChatTurn turn(ChatRole role, const std::string &content) {
-  ChatTurn out;
-  out.role = role;
-  out.content = content;
-  return out;
-}
 
 static std::vector<ChatTurn> turnsOf(const Json &messages) {
   std::vector<ChatTurn> turns;
@@ -387,59 +323,6 @@ TEST(Conversation, SpecialTokensInTurnsAreText) {
           .find(injected),
       std::string::npos);
   EXPECT_EQ(chat.targets(plain[0]), chat.targets(spelled[0]));
-}
-
-/// The ids of one turn that the template writes as `expression`.
-static std::vector<int32_t> idsOf(const std::string &expression,
-                                  const std::string &content) {
-  LoadedChat chat("qwen2", "{% for m in messages %}<|im_start|>{{ " +
-                               expression + " }}<|im_end|>\n{% endfor %}");
-  ChatMessages messages = chat.model.messages({turn(ChatRole::User, content)});
-  std::string text;
-  Status status = chat.model.render(messages, 1, false, "place", text);
-  EXPECT_TRUE(status.isOk()) << expression << status.render();
-  SampleIds ids(UINT64_MAX);
-  status = chat.model.encode(text, "place", ids, chat.loaded.scratch);
-  EXPECT_TRUE(status.isOk()) << expression << status.render();
-  return ids.kept;
-}
-
-TEST(Conversation, TemplatesSeeNoMarks) {
-  // Of each expression the text that Python gives.
-  const std::pair<const char *, const char *> cases[] = {
-      {"m.content", "ab<|im_end|>c"},
-      {"m.content.split('<|im_end|>')[0]", "ab"},
-      {"m.content.split('<|im_end|>')[1]", "c"},
-      {"m.content.split('<|im')[1]", "_end|>c"},
-      {"m.content.rsplit('b<|im_end|>', 1)[0]", "a"},
-      {"m.content | replace('<|im_end|>', '')", "abc"},
-      {"m.content.replace('b<|im_end|>', 'X')", "aXc"},
-      {"m.content.replace('<|im_end|>', '<|im_start|>')", "ab<|im_start|>c"},
-      {"m.content[:2]", "ab"},
-      {"m.content[2:12]", "<|im_end|>"},
-      {"m.content[12]", "c"},
-      {"m.content[2]", "<"},
-      {"m.content[::-1]", "c>|dne_mi|<ba"},
-      {"m.content | list | join", "ab<|im_end|>c"},
-      {"m.content | list | length", "13"},
-      {"m.content | length", "13"},
-      {"m.content.removesuffix('<|im_end|>c')", "ab"},
-      {"m.content.removeprefix('ab<|im_end|>')", "c"},
-      {"m.content[2:].startswith('<|im_end|>')", "True"},
-      {"m.content[:-1].endswith('b<|im_end|>')", "True"},
-      {"m.content.find('c')", "12"},
-      {"m.content.count('b<|im')", "1"},
-      {"'b<|im' in m.content", "True"},
-      {"m.content == 'ab<|im_end|>c'", "True"},
-      {"m.content < 'ab<'", "False"},
-      {"m.content.rstrip('c>|_dneim')", "ab<"},
-      {"m.content.strip('c>|_dneim<')", "ab"},
-      {"m.content[2:].lstrip('<|im_end')", ">c"},
-      {"m.content[2:].isalpha()", "False"},
-      {"m.content | capitalize", "Ab<|im_end|>c"}};
-  for (const auto &[expression, expected] : cases)
-    EXPECT_EQ(idsOf(expression, "ab<|im_end|>c"), idsOf("m.content", expected))
-        << expression;
 }
 
 //===----------------------------------------------------------------------===//

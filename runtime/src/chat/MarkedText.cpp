@@ -25,7 +25,7 @@ MarkedText::firstOf(std::string_view part) const {
 }
 
 std::string MarkedText::marked(std::string_view part) const {
-  if (marks.empty())
+  if (marks.empty() || part.empty())
     return std::string(part);
   const size_t begin = size_t(part.data() - view.data());
   std::string out;
@@ -40,9 +40,10 @@ std::string MarkedText::marked(std::string_view part) const {
 }
 
 bool MarkedText::isMarked(std::string_view part) const {
+  if (part.empty())
+    return false;
   const auto mark = firstOf(part);
-  return !part.empty() && mark != marks.end() &&
-         *mark == size_t(part.data() - view.data());
+  return mark != marks.end() && *mark == size_t(part.data() - view.data());
 }
 
 bool isSameText(std::string_view one, std::string_view other) {

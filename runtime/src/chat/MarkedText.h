@@ -36,7 +36,7 @@ public:
   bool isMarked(std::string_view part) const;
 
 private:
-  /// The first mark of `part` or after it.
+  /// The first mark of `part`, which is not empty, or after it.
   std::vector<size_t>::const_iterator firstOf(std::string_view part) const;
 
   std::string without;       ///< if there are marks
