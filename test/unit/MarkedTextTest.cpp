@@ -3,6 +3,8 @@
 #include "ChatFixture.h"
 
 #include "chat/MarkedText.h"
+#include "chat/TemplateInterpreter.h"
+#include "chat/TemplateParser.h"
 
 #include <algorithm>
 
@@ -111,8 +113,44 @@ TEST(MarkedText, TemplatesSeeNoMarks) {
       {"m.content.strip('c>|_dneim<')", "ab"},
       {"m.content[2:].lstrip('<|im_end')", ">c"},
       {"m.content[2:].isalpha()", "False"},
-      {"m.content | capitalize", "Ab<|im_end|>c"}};
+      {"m.content | capitalize", "Ab<|im_end|>c"},
+      // A mapping's names.
+      {"{'ab<|im_end|>c': 'y'}[m.content]", "y"},
+      {"{m.content: 'y'}['ab<|im_end|>c']", "y"},
+      {"{m.content: 'y'}.get('ab<|im_end|>c')", "y"},
+      {"m.content in {'ab<|im_end|>c': 1}", "True"},
+      {"{m.content: 1} == {'ab<|im_end|>c': 1}", "True"},
+      {"{m.content: 1, 'ab<|im_end|>c': 2} | length", "1"},
+      {"dict([[m.content, 1], ['ab<|im_end|>c', 2]]) | length", "1"},
+      {"({m.content: 1, 'ab~': 2} | dictsort | first)[0]", "ab<|im_end|>c"},
+      {"[{'ab<|im_end|>c': 3}] | sum(attribute=m.content)", "3"}};
   for (const auto &[expression, expected] : cases)
     EXPECT_EQ(idsOf(expression, "ab<|im_end|>c"), idsOf("m.content", expected))
         << expression;
+}
+
+/// What `expression` is with `x`, without marks.
+static std::string valueOf(const std::string &expression,
+                           const std::string &x) {
+  Result<TemplateTree> tree =
+      parseTemplate("{{ " + expression + " }}", "template");
+  EXPECT_TRUE(tree.isOk()) << expression << tree.status().render();
+  ValueMemory memory;
+  TemplateInterpreter interpreter(tree.value(), memory, {});
+  std::string text;
+  const TemplateFault fault = interpreter.render(
+      {{"x", TemplateValue::string(memory, x)}}, {2025, 3, 7}, text);
+  EXPECT_EQ(fault.problem, "") << expression;
+  return std::string(MarkedText(text).plain());
+}
+
+// Special tokens may be words, numbers or white space.
+TEST(MarkedText, KindsOfCharactersAreThoseOfTheText) {
+  const std::tuple<const char *, const char *, const char *> cases[] = {
+      {"x.isalpha()", "^stop", "True"}, {"x.isalpha()", "a^1", "False"},
+      {"x.isdigit()", "1^20", "True"},  {"x.isdigit()", "1^a", "False"},
+      {"x.isspace()", " ^\n ", "True"}, {"x.isspace()", " ^a", "False"},
+      {"x | int", "^12", "12"},         {"x | float", "^1.5", "1.5"}};
+  for (const auto &[expression, x, expected] : cases)
+    EXPECT_EQ(valueOf(expression, withMarks(x)), expected) << expression;
 }

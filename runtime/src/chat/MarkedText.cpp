@@ -47,7 +47,18 @@ bool MarkedText::isMarked(std::string_view part) const {
 }
 
 bool isSameText(std::string_view one, std::string_view other) {
-  return one == other || MarkedText(one).plain() == MarkedText(other).plain();
+  if (one == other)
+    return true;
+  for (size_t i = 0, k = 0;; ++i, ++k) {
+    while (i < one.size() && one[i] == DataMark)
+      ++i;
+    while (k < other.size() && other[k] == DataMark)
+      ++k;
+    if (i == one.size() || k == other.size())
+      return i == one.size() && k == other.size();
+    if (one[i] != other[k])
+      return false;
+  }
 }
 
 } // namespace hone::rt

@@ -100,7 +100,7 @@ TemplateValue TemplateInterpreter::sortedPairs(const SyntaxNode &node,
     const Value key = changeCaseOf(node, name, LetterCase::Lower);
     if (!ok() || !step(node, 1 + name.size() / 64))
       return Value();
-    order.emplace_back(key.text(), order.size());
+    order.emplace_back(MarkedText(key.text()).plain(), order.size());
   }
   std::sort(order.begin(), order.end());
   const Value all = pairs(node, dict);
@@ -511,7 +511,7 @@ TemplateValue TemplateInterpreter::dictMethod(const SyntaxNode &node,
   default: { // get
     if (!arguments[0].isString())
       return failOperand(node, "a key of a mapping", arguments[0]);
-    if (!step(node, object.members().size() / 8))
+    if (!step(node, object.stepsOfFind()))
       return Value();
     if (const Value *found = object.find(arguments[0].text()))
       return *found;
@@ -605,13 +605,13 @@ TemplateValue TemplateInterpreter::removeEnd(const SyntaxNode &node,
 
 /// Computes isdigit, isalpha and isspace.
 TemplateValue TemplateInterpreter::isAll(const SyntaxNode &node,
-                                         const std::string &text,
+                                         std::string_view text,
                                          TemplateMethod method) {
   if (method == TemplateMethod::IsSpace)
     return Value::boolean(!text.empty() &&
                           pythonStrip(text, true, false).empty());
   if (std::any_of(text.begin(), text.end(),
-                  [](char c) { return uint8_t(c) >= 0x80 && c != DataMark; }))
+                  [](char c) { return uint8_t(c) >= 0x80; }))
     return fail(node, "a test for letters and digits beyond ASCII is not in "
                       "the subset of Jinja that chat templates may use here");
   const bool all =
@@ -674,7 +674,7 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
   case TemplateMethod::IsDigit:
   case TemplateMethod::IsAlpha:
   case TemplateMethod::IsSpace:
-    return isAll(node, text, which);
+    return isAll(node, given.plain(), which);
   case TemplateMethod::Join: {
     Value::List items;
     if (!toItems(node, first, items))

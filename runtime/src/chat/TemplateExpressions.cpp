@@ -49,14 +49,8 @@ TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
         return failOperand(node, "a key of a mapping", key);
       if (value.isNamespace())
         return failOperand(node, "put into a mapping", value);
-      const auto known =
-          std::find_if(members.begin(), members.end(), [&](const auto &member) {
-            return member.first == key.text();
-          });
-      if (known != members.end())
-        known->second = value;
-      else
-        members.emplace_back(key.text(), value);
+      if (!putMember(node, members, key.text(), value))
+        return Value();
     }
     return ok() ? checked(node, Value::dict(memory, std::move(members)))
                 : Value();
@@ -237,6 +231,8 @@ TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
   default:
     break;
   }
+  if (!step(node, name.size() / 64))
+    return Value();
   const bool isAttribute = node.kind == Syntax::Attribute;
   const bool isKnown = hasAttribute(object, name);
   const bool isMethod = object.isDict() || object.isList() || object.isString();
@@ -248,7 +244,7 @@ TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
     return fail(node, "the method '" + name + "' is used without a call");
   const bool isHidden = isAttribute && object.isDict() && isChange(name);
   if ((object.isDict() || object.isNamespace()) && !isHidden) {
-    if (!step(node, object.members().size() / 8))
+    if (!step(node, object.stepsOfFind()))
       return Value();
     if (const Value *found = object.find(name))
       return *found;
@@ -279,7 +275,8 @@ TemplateValue TemplateInterpreter::evalItem(const SyntaxNode &node) {
   if (object.isUndefined())
     return failOperand(node, "given a subscript", object);
   if (index.isString())
-    return evalMember(node, object, index.text());
+    return evalMember(node, object,
+                      std::string(MarkedText(index.text()).plain()));
   if (index.isInteger() &&
       ((object.isList() && !object.isView()) || object.isString())) {
     const MarkedText text(object.text());
@@ -441,8 +438,7 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
            MarkedText(in.text()).plain().find(
                MarkedText(what.text()).plain()) != std::string::npos;
   if (in.isDict() && what.isString())
-    return step(node, in.members().size() / 8) &&
-           in.find(what.text()) != nullptr;
+    return step(node, in.stepsOfFind()) && in.find(what.text()) != nullptr;
   if (in.isDict() && !what.isList() && !what.isDict())
     return false;
   if (in.isList() || in.isGenerator()) {

@@ -146,6 +146,8 @@ private:
                             const Value &value, const Value::List &arguments);
   Value sortItems(const SyntaxNode &node, Value::List items, bool reverse,
                   bool caseSensitive, const Value &attribute);
+  bool putMember(const SyntaxNode &node, Value::Members &members,
+                 const std::string &name, const Value &value);
   bool sortKey(const SyntaxNode &node, const Value &item,
                const Value &attribute, bool caseSensitive, Value &key);
   /// A field of a field, "a.b.0", as filters name them.
@@ -197,7 +199,7 @@ private:
                const Value &ends, bool isStart);
   Value removeEnd(const SyntaxNode &node, const Value &object, const Value &end,
                   bool isStart);
-  Value isAll(const SyntaxNode &node, const std::string &text,
+  Value isAll(const SyntaxNode &node, std::string_view text,
               TemplateMethod method);
   Value dictMethod(const SyntaxNode &node, const Value &object,
                    const Value::List &arguments);

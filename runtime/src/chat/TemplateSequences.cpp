@@ -14,10 +14,14 @@ namespace hone::rt {
 TemplateValue TemplateInterpreter::memberAt(const SyntaxNode &node,
                                             const Value &item,
                                             const std::string &path) {
+  if (!step(node, path.size() / 64))
+    return Value();
+  const MarkedText given(path);
+  const std::string_view names = given.plain();
   Value value = item;
-  for (size_t at = 0; at <= path.size() && ok();) {
-    const size_t end = std::min(path.find('.', at), path.size());
-    const std::string name = path.substr(at, end - at);
+  for (size_t at = 0; at <= names.size() && ok();) {
+    const size_t end = std::min(names.find('.', at), names.size());
+    const std::string name(names.substr(at, end - at));
     at = end + 1;
     const bool isIndex =
         !name.empty() && name.size() < 9 &&
@@ -220,23 +224,32 @@ TemplateValue TemplateInterpreter::formatBraces(const SyntaxNode &node,
   return makeString(node, std::move(out));
 }
 
+/// As Python: a name that is there keeps its place, and its spelling.
+bool TemplateInterpreter::putMember(const SyntaxNode &node,
+                                    Value::Members &members,
+                                    const std::string &name,
+                                    const Value &value) {
+  // It is compared with all before it.
+  if (!step(node, members.size() * (1 + name.size() / 8) / 8))
+    return false;
+  for (auto &[known, old] : members)
+    if (isSameText(known, name)) {
+      old = value;
+      return true;
+    }
+  members.emplace_back(name, value);
+  return true;
+}
+
 TemplateValue TemplateInterpreter::evalDict(const SyntaxNode &node) {
   Value::Members members;
-  const auto put = [&](const std::string &name, const Value &value) {
-    for (auto &[known, old] : members)
-      if (known == name) {
-        old = value;
-        return;
-      }
-    members.emplace_back(name, value);
-  };
   for (uint32_t i = 0; i < node.count && ok(); ++i) {
     const SyntaxNode &argument = this->node(tree.child(node, i));
     if (argument.kind == Syntax::Keyword) {
       const Value value = evalChild(argument, 0);
       if (value.isNamespace())
         return failOperand(node, "put into a mapping", value);
-      put(textOf(argument), value);
+      putMember(node, members, textOf(argument), value);
       continue;
     }
     const Value given = evalChild(node, i);
@@ -245,22 +258,18 @@ TemplateValue TemplateInterpreter::evalDict(const SyntaxNode &node) {
     Value::List pairs;
     if (!given.isDict() && !toItems(node, given, pairs))
       return Value();
-    // Each name is compared with all before it.
-    const size_t most =
-        members.size() +
-        (given.isDict() ? given.members().size() : pairs.size());
-    if (!step(node, most * most / 8))
-      return Value();
     if (given.isDict()) {
       for (const auto &[name, value] : given.members())
-        put(name, value);
+        if (!putMember(node, members, name, value))
+          return Value();
       continue;
     }
     for (const Value &pair : pairs) {
       if (!pair.isList() || pair.items().size() != 2 ||
           !pair.items()[0].isString())
         return failOperand(node, "a key and a value of a mapping", pair);
-      put(pair.items()[0].text(), pair.items()[1]);
+      if (!putMember(node, members, pair.items()[0].text(), pair.items()[1]))
+        return Value();
     }
   }
   return ok() ? checked(node, Value::dict(memory, std::move(members)))

@@ -24,10 +24,13 @@ void TemplateValue::Object::charge() {
             members.capacity() * sizeof(Members::value_type);
   memory.bytes += charged;
   depth = 0;
+  nameBytes = 0;
   for (const TemplateValue &item : items)
     depth = std::max(depth, item.depth() + 1);
-  for (const auto &[name, value] : members)
+  for (const auto &[name, value] : members) {
     depth = std::max(depth, value.depth() + 1);
+    nameBytes += name.size();
+  }
 }
 
 TemplateValue TemplateValue::undefined(ValueMemory &memory, std::string name) {
@@ -80,14 +83,14 @@ const std::string &TemplateValue::text() const {
 
 const TemplateValue *TemplateValue::find(std::string_view name) const {
   for (const auto &[key, value] : object->members)
-    if (key == name)
+    if (isSameText(key, name))
       return &value;
   return nullptr;
 }
 
 void TemplateValue::setMember(const std::string &name, TemplateValue value) {
   for (auto &[key, old] : object->members)
-    if (key == name) {
+    if (isSameText(key, name)) {
       old = std::move(value);
       return object->charge();
     }
@@ -155,9 +158,10 @@ bool TemplateValue::equals(const TemplateValue &other,
     if (members().size() != other.members().size())
       return false;
     for (const auto &[name, value] : members()) {
+      if (!work.add(other.members().size() + other.stepsOfFind()))
+        return false;
       const TemplateValue *found = other.find(name);
-      if (!work.add(other.members().size()) || found == nullptr ||
-          !value.equals(*found, work))
+      if (found == nullptr || !value.equals(*found, work))
         return false;
     }
     return true;

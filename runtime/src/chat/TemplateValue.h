@@ -129,6 +129,10 @@ public:
   const Members &members() const { return object->members; }
   /// A member of a dict or a namespace; null when it has no such member.
   const TemplateValue *find(std::string_view name) const;
+  /// What it takes to compare a name with all members'.
+  uint64_t stepsOfFind() const {
+    return object->members.size() / 8 + object->nameBytes / 64;
+  }
   /// Sets a member of a namespace.
   void setMember(const std::string &name, TemplateValue value);
 
@@ -150,6 +154,7 @@ private:
     ValueMemory &memory;
     size_t charged = 0;
     unsigned depth = 0;
+    size_t nameBytes = 0; ///< of the members
     std::string text;
     List items;
     Members members;
