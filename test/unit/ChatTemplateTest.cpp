@@ -353,6 +353,11 @@ TEST(ChatTemplate, HostileTemplatesEndSoonAndSmall) {
   const std::string longTexts =
       "{% set x = 'a' * 150000 %}{% set a = 'a' * 75000 ~ 'b' %}"
       "{% set b = 'b' * 75000 ~ 'a' %}{% for i in range(99999) %}";
+  std::string turns = "{% set x = 'a' * 400000 %}{% set t = (x,";
+  for (int i = 1; i < 200; ++i)
+    turns += "x,";
+  turns += ") %}{% for i in range(900) %}{% for k in range(900) %}";
+  const std::string ends = "{% endif %}{% endfor %}{% endfor %}";
   std::string manyNames;
   for (int i = 0; i < 3900; ++i)
     manyNames += "'" + std::to_string(i) + "':1,";
@@ -386,6 +391,12 @@ TEST(ChatTemplate, HostileTemplatesEndSoonAndSmall) {
       longTexts + "{{ x.split(a) | length }}{% endfor %}",
       longTexts + "{{ x.replace(a, '') | length }}{% endfor %}",
       longTexts + "{{ x.strip(b) }}{% endfor %}",
+      // The long text is the one that is compared or looked for.
+      turns + "{% if 'b'.startswith(t) %}" + ends,
+      turns + "{% if 'b'.endswith(t) %}" + ends,
+      turns + "{% if 'b'.removeprefix(x) %}" + ends,
+      turns + "{% if x in 'b' %}" + ends, turns + "{% if 'b' == x %}" + ends,
+      turns + "{% if 'b' < x %}" + ends, turns + "{% if {'b': 1}[x] %}" + ends,
       // Each name of a mapping is compared with all others.
       "{% set d = {" + manyNames +
           "} %}{% for i in range(99999) %}"

@@ -580,6 +580,8 @@ TemplateValue TemplateInterpreter::hasEnd(const SyntaxNode &node,
   for (const Value &each : ends.isList() ? ends.items() : alone) {
     if (!each.isString())
       return failOperand(node, "the start or the end of a string", each);
+    if (!step(node, 1 + each.text().size() / 64))
+      return Value();
     const MarkedText end(each.text());
     found |= isStart ? hasPrefix(given.plain(), end.plain())
                      : hasSuffix(given.plain(), end.plain());
@@ -592,6 +594,8 @@ TemplateValue TemplateInterpreter::removeEnd(const SyntaxNode &node,
                                              const Value &end, bool isStart) {
   if (!end.isString())
     return failOperand(node, "the start or the end of a string", end);
+  if (!step(node, 1 + end.text().size() / 64))
+    return Value();
   const MarkedText given(object.text()), gone(end.text());
   std::string_view text = given.plain();
   if (!(isStart ? hasPrefix : hasSuffix)(text, gone.plain()))

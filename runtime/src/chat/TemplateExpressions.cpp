@@ -417,11 +417,13 @@ bool TemplateInterpreter::orderOf(const SyntaxNode &node, const Value &left,
     return ok();
   }
   if (left.isString() && right.isString()) {
+    if (!step(node, (left.text().size() + right.text().size()) / 64))
+      return false;
     // As code points would.
     order = MarkedText(left.text())
                 .plain()
                 .compare(MarkedText(right.text()).plain());
-    return step(node, left.text().size() / 64);
+    return true;
   }
   const bool rightIsWrong =
       right.isUndefined() || left.isString() || left.isNumber();

@@ -54,7 +54,8 @@ bool TemplateInterpreter::step(const SyntaxNode &node, uint64_t amount) {
 bool TemplateInterpreter::stepSearch(const SyntaxNode &node,
                                      const std::string &text,
                                      const std::string &what) {
-  return step(node, text.size() / 64 * (1 + what.size() / 64));
+  const size_t blocks = what.size() / 64;
+  return step(node, text.size() / 64 * (1 + blocks) + blocks);
 }
 
 bool TemplateInterpreter::checkMemory(const SyntaxNode &node) {

@@ -142,7 +142,8 @@ bool TemplateValue::equals(const TemplateValue &other,
     return false;
   switch (tag) {
   case Kind::String:
-    return work.add(text().size() / 64) && isSameText(text(), other.text());
+    return work.add((text().size() + other.text().size()) / 64) &&
+           isSameText(text(), other.text());
   case Kind::List:
     if (object == other.object)
       return true;
