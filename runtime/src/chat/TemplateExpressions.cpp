@@ -217,8 +217,8 @@ static bool isChange(std::string_view name) {
          name == "setdefault" || name == "update";
 }
 
-/// Python's getattr, then its subscript, or the other way round; an attribute
-/// of Python's is refused where its value would matter.
+/// An attribute `x.a` asks Python's class first, an item `x['a']` the mapping.
+/// What Python's class has is refused where its value would matter.
 TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
                                               const Value &object,
                                               const std::string &name) {
@@ -369,15 +369,22 @@ TemplateValue TemplateInterpreter::evalCompare(const SyntaxNode &node) {
   return Value::boolean(true);
 }
 
+bool TemplateInterpreter::isEqual(const SyntaxNode &node, const Value &left,
+                                  const Value &right) {
+  const bool equal = left.equals(right, work);
+  if (work.isUnknown)
+    fail(node, "comparing views of mappings, or methods, is not in the subset "
+               "of Jinja that chat templates may use here");
+  return equal && step(node, 0);
+}
+
 bool TemplateInterpreter::compare(const SyntaxNode &node,
                                   TemplateComparison how, const Value &left,
                                   const Value &right) {
   switch (how) {
   case TemplateComparison::Equal:
   case TemplateComparison::NotEqual: {
-    if (left.isView() && right.isView())
-      return failOperand(node, "compared", left), false;
-    const bool equal = left.equals(right, work);
+    const bool equal = isEqual(node, left, right);
     return step(node) && equal == (how == TemplateComparison::Equal);
   }
   case TemplateComparison::In:
@@ -448,7 +455,7 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
     bool found = false;
     for (const Value &item : in.items()) {
       ++looked;
-      found = item.equals(what, work) || !step(node);
+      found = isEqual(node, item, what) || !step(node);
       if (found)
         break;
     }

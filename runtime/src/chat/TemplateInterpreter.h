@@ -120,6 +120,7 @@ private:
   Value evalCompare(const SyntaxNode &node);
   bool compare(const SyntaxNode &node, TemplateComparison how,
                const Value &left, const Value &right);
+  bool isEqual(const SyntaxNode &node, const Value &left, const Value &right);
   bool contains(const SyntaxNode &node, const Value &in, const Value &what);
   Value evalDict(const SyntaxNode &node);
   /// Compares two values that are both strings or both numbers: below 0, 0,

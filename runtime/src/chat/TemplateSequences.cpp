@@ -123,7 +123,7 @@ TemplateValue TemplateInterpreter::applySequenceFilter(
         return failOperand(node, "told from others by unique", key);
       const bool isNew =
           std::none_of(seen.begin(), seen.end(), [&](const Value &other) {
-            return key.equals(other, work);
+            return isEqual(node, key, other);
           });
       if (!step(node))
         return Value();

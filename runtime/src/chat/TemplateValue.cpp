@@ -140,6 +140,11 @@ bool TemplateValue::equals(const TemplateValue &other,
            (other.isFloat() ? other.real() : double(other.number));
   if (tag != other.tag || kindOfList != other.kindOfList)
     return false;
+  const bool isMethod = tag == Kind::Macro && number == 0;
+  if (isView() || (isMethod && other.number == 0)) {
+    work.isUnknown = true;
+    return false;
+  }
   switch (tag) {
   case Kind::String:
     return work.add((text().size() + other.text().size()) / 64) &&

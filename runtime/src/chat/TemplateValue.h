@@ -28,6 +28,9 @@ struct ValueMemory {
 struct TemplateWork {
   uint64_t done = 0;
   uint64_t most;
+  /// Two values were compared that Python may tell apart by what is not known
+  /// here: views of mappings, and methods.
+  bool isUnknown = false;
   /// False when it is too much.
   bool add(uint64_t operations) { return (done += operations) <= most; }
 };

@@ -669,6 +669,12 @@ STATEMENTS += [
     "{% set g = 'abc' | map('upper') %}{{ 'A' in g }}{{ g | list }}{{ 'A' in g }}",
     "{% set g = 'abc' | map('upper') %}{{ 'x' in g }}{{ g | list }}",
     "{{ {'a': 1, 'b': 2}.keys() == {'b': 2, 'a': 1}.keys() }}",
+    "{{ {'a': 1}['items'] == {'b': 1}['items'] }}",
+    "{{ {'a': 1}['items'] in [{'b': 2}['items']] }}",
+    "{{ [{'a': 1}, {'b': 2}] | map(attribute='items') | unique | list | length }}",
+    "{{ [{'a': 1}['items']] == [{'b': 1}['items']] }}",
+    "{{ [{'a': 1}.values()] == [{'a': 1}.values()] }}",
+    "{{ {'a': 1}['items'] == 1 }}{{ 'a' in [{'b': 2}['items']] }}{{ {'a': 1}['items'] != none }}",
     "{% set n = namespace() %}{% for i in [1, 2] %}{% set n.l = loop %}{% endfor %}{% for i in [1, 2, 3] %}{{ n.l.index }}{% endfor %}",
     "{% set n = namespace() %}{% for i in [1, 2] %}{% set n.l = loop %}{% for j in 'ab' %}{{ n.l.index }}{{ n.l.cycle('x', 'y') }}{% endfor %}{% endfor %}",
     # Blocks that have names of their own.
