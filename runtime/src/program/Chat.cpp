@@ -46,7 +46,7 @@ Chat::Chat(const GenerateOptions &options, const ModelFiles &files,
 
 void Chat::reset() {
   said.turns.resize(said.hasSystem());
-  saved.clear(); // it keeps the conversation that ended
+  saved.clear(); // the file keeps the conversation that ended
   say("a new conversation");
 }
 
