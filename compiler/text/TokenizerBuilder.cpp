@@ -81,8 +81,10 @@ static constexpr int64_t LargestId = (1 << 24) - 1;
 static constexpr const char *GetAgain =
     "download the file again from the place of the model";
 
-static const std::string LongAdded =
-    "is longer than " + std::to_string(AddedTokens::LongestText) + " bytes";
+static std::string longAdded() {
+  return "is longer than " + std::to_string(AddedTokens::LongestText) +
+         " bytes";
+}
 
 static Status badFile(const std::string &place, std::string problem,
                       std::string remedy = GetAgain) {
@@ -194,7 +196,7 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
   if (token.flag("single_word", false))
     return unsupported("has single_word, which is not supported");
   if (name.size() > AddedTokens::LongestText)
-    return unsupported(LongAdded);
+    return unsupported(longAdded());
   const uint32_t flags = addedFlags(token);
   const auto known = ids.find(name);
   if (known != ids.end() && known->second != id)
@@ -277,7 +279,7 @@ Status TokenizerBuilder::normalizeAdded(const std::string &file) {
         token.text.replace(at, Metaspace.size(), " ");
     if (token.text.size() > AddedTokens::LongestText)
       return unsupportedTokenizer(
-          file, nullptr, "the added token " + quoted(name) + " " + LongAdded);
+          file, nullptr, "the added token " + quoted(name) + " " + longAdded());
     const auto [same, isNew] = seen.emplace(token.text, name);
     if (!isNew)
       return unsupportedTokenizer(file, nullptr,
