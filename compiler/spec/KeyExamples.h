@@ -116,10 +116,10 @@ inline constexpr KeyExample keyExamples[] = {
      "  upper: {method: backprop, program: server}\n"},
     {"parts.NAME.target",
      "parts:\n"
-     "  lower: {layers: 0-4, method: mezo, program: client}\n"
-     "  upper: {method: backprop, program: server, target: "
-     "nvptx64-nvidia-cuda:sm_80}\n"
-     "target: aarch64-linux-gnu\n"},
+     "  lower: {layers: 0-4, method: mezo, program: client, target: "
+     "aarch64-linux-gnu}\n"
+     "  upper: {method: backprop, program: server}\n"
+     "target: nvptx64-nvidia-cuda:sm_80\n"},
     {"exchange.dtype", "parts:\n"
                        "  lower: {layers: 0-4, method: mezo, program: client}\n"
                        "  upper: {method: backprop, program: server}\n"
