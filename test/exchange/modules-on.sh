@@ -14,29 +14,21 @@ steps=6
 start_engine
 programs=(module1 module2)
 
-# starts PROGRAM RUN [options]: in the background.
-starts() {
-  # shellcheck disable=SC2046
-  "$work/$2/$1/train" $(meets "$1" "$2") --timeout 20 --output "$work/$2.$1" "${@:3}" \
-    >>"$work/$2.$1.log" 2>&1 &
-}
-
 # modules RUN [EVENT]: both train to their ends, the second one killed at EVENT.
 modules() {
-  local first second code=0
-  for program in "${programs[@]}"; do bring "$program" "$1"; done
-  starts module1 "$1" --data "$data" --steps $steps --save-every 2
-  first=$!
-  HONE_TEST_EVENT=${2-} starts module2 "$1"
-  second=$!
+  local run=$1 module1 module2
+  for program in "${programs[@]}"; do bring "$program" "$run"; done
+  train module1 "$run" --data "$data" --steps $steps --save-every 2
+  module1=$!
+  HONE_TEST_EVENT=${2-} train module2 "$run"
+  module2=$!
   if [[ -n ${2-} ]]; then
-    { wait $second || code=$?; } 2>/dev/null
-    ((code == 137)) || fails module2 "$1" $code
-    starts module2 "$1"
-    second=$!
+    ends module2 137
+    train module2 "$run"
+    module2=$!
   fi
-  wait $first || fails module1 "$1" $?
-  wait $second || fails module2 "$1" $?
+  ends module1 0
+  ends module2 0
 }
 
 compile one '' --target="$target"

@@ -7,7 +7,7 @@
 # which COMPILER is.
 set -euo pipefail
 
-model=$1 weights=$2 data=$3 client=$4 server=$5 emulator=${6-} compiler=${7-c++}
+model=$1 weights=$2 data=$3 ours=$4 theirs=$5 emulator=${6-} compiler=${7-c++}
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 steps=6
@@ -25,27 +25,24 @@ pair() {
 }
 
 prepare 2
-pair whole target="$client" parts.last.target="$server"
+pair whole target="$ours" parts.last.target="$theirs"
 cp -r "$work/whole" "$work/killed"
 together whole
 
 # Both are killed, at different messages.
-HONE_TEST_EVENT='save 1 kill' train client killed
-running=$!
-HONE_TEST_EVENT='durable 2 kill' train server killed
-other=$!
-code=0
-{ wait $running || code=$?; } 2>/dev/null
-((code == 137)) || fails client killed $code
-train client killed
-running=$!
-code=0
-{ wait $other || code=$?; } 2>/dev/null
-((code == 137)) || fails server killed $code
-train server killed
-other=$!
-wait $running || fails client killed $?
-wait $other || fails server killed $?
+run=killed
+HONE_TEST_EVENT='save 1 kill' train client $run
+client=$!
+HONE_TEST_EVENT='durable 2 kill' train server $run
+server=$!
+ends client 137
+train client $run
+client=$!
+ends server 137
+train server $run
+server=$!
+ends client 0
+ends server 0
 for program in "${programs[@]}"; do
   cmp <(of "$work/whole.$program/steps.jsonl") <(of "$work/killed.$program/steps.jsonl")
   for file in "$work/whole.$program"/*.safetensors; do
@@ -60,12 +57,14 @@ paste <(losses "$work/one2.run") <(losses "$work/whole.client") | awk '
   END { printf "%d losses, %s\n", NR, w == 0 ? "equal" : w < 1e-5 ? "near" : "off by " w }'
 
 # Without a target of its own in the spec, a program for another one is refused.
-pair other target="$server"
-pair mixed target="$client"
+pair other target="$theirs"
+pair mixed target="$ours"
 rm -r "$work/mixed/server" && cp -r "$work/other/server" "$work/mixed/server"
-train server mixed
-other=$!
-train client mixed
-wait $! && fails client mixed 0
-wait $other && fails server mixed 0
+run=mixed
+train server $run
+server=$!
+train client $run
+client=$!
+ends client 2
+ends server 2
 grep -h -o "H0812.*differs in .*target.triple (here [a-z0-9_-]*, there [a-z0-9_-]*)" "$work"/mixed.*.log
