@@ -280,6 +280,16 @@ static bool isMirrored(OpResult value) {
          isUsed(repeat.getBody().front().getArgument(value.getResultNumber()));
 }
 
+/// Runs `each` for the results of `op` that have a place.
+static void forEachSlot(Operation *op,
+                        llvm::function_ref<void(OpResult, SlotAttr)> each) {
+  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (slots && i < slots.size())
+      if (auto slot = dyn_cast<SlotAttr>(slots[i]))
+        each(result, slot);
+}
+
 /// Bytes on the host of batches that `schedule` sends or receives: each
 /// exchange has its own for each batch under way.
 static int64_t stagedBytes(ScheduleOp schedule) {
@@ -292,10 +302,10 @@ static int64_t stagedBytes(ScheduleOp schedule) {
         bytes += bytesAtRows(cast<TypeAttr>(input.getValue()).getValue(), rows);
   };
   schedule.walk([&](Operation *op) {
-    auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-    for (auto [i, result] : llvm::enumerate(op->getResults()))
-      if (slots && i < slots.size() && isa<BatchType>(result.getType()))
-        batches = std::max(batches, cast<SlotAttr>(slots[i]).getCount());
+    forEachSlot(op, [&](OpResult value, SlotAttr slot) {
+      if (isa<BatchType>(value.getType()))
+        batches = std::max(batches, slot.getCount());
+    });
     llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp>(stage);
   });
   return bytes * batches;
@@ -306,10 +316,7 @@ static int64_t stagedBytes(ScheduleOp schedule) {
 /// read. The calls that it may postpone are as rt::postponedCalls says.
 static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   rt::DeviceFacts facts;
-  auto add = [&](OpResult value, Attribute attribute) {
-    auto slot = dyn_cast<SlotAttr>(attribute);
-    if (!slot)
-      return;
+  auto add = [&](OpResult value, SlotAttr slot) {
     facts.values += slot.getCount();
     if (!isMirrored(value))
       return;
@@ -321,11 +328,7 @@ static rt::DeviceFacts deviceFactsOf(ModuleOp module) {
   for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
     facts.stagedBytes += stagedBytes(schedule);
     schedule.walk([&](Operation *op) {
-      auto slots =
-          op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-      for (auto [i, result] : llvm::enumerate(op->getResults()))
-        if (slots && i < slots.size())
-          add(result, slots[i]);
+      forEachSlot(op, add);
       if (isa<ScalarOp>(op))
         facts.postponed.add(1, op->getNumOperands() + op->getNumResults());
       else if (auto repeat = dyn_cast<RepeatOp>(op))
