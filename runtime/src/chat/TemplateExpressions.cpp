@@ -460,7 +460,7 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
         break;
     }
     if (in.isGenerator())
-      in.take(looked); // those behind it are left
+      in.take(looked); // those after it are left
     return found && ok();
   }
   if (in.isString())
